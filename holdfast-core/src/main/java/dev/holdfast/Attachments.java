@@ -1,0 +1,199 @@
+package dev.holdfast;
+
+import dev.holdfast.Lifecycle.Detachment;
+import dev.holdfast.Lifecycle.Move;
+import java.time.Duration;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Who reads the streams of a session: attaching, taking over, coming back, leaving. */
+final class Attachments {
+    private static final Logger logger = LoggerFactory.getLogger(Attachments.class);
+
+    private final LiveSession session;
+    private final SessionEngine engine;
+    private final Lifecycle lifecycle;
+    private final Lifetime lifetime;
+    private final SessionLog log;
+    private final StreamTable streams;
+
+    Attachments(LiveSession session, SessionEngine engine, Lifecycle lifecycle, Lifetime lifetime, Outflow outflow) {
+        this.session = session;
+        this.engine = engine;
+        this.lifecycle = lifecycle;
+        this.lifetime = lifetime;
+        this.log = outflow.log();
+        this.streams = outflow.streams();
+    }
+
+    Resume listen() {
+        Effects effects = new Effects();
+        Resume answer;
+        session.lock();
+        try {
+            LiveStream stream = streams.listening();
+            LiveReader reader = LiveReader.fromConfirmed(session, stream, log.epoch());
+            if (!attach(reader, effects)) {
+                answer = new Resume.Closed(session.ended());
+            } else {
+                answer = reading(reader, stream.dropped() > stream.confirmed(), effects);
+            }
+        } finally {
+            session.unlock();
+        }
+        effects.run();
+        return answer;
+    }
+
+    Resume resume(EventId after) {
+        Effects effects = new Effects();
+        Resume answer;
+        session.lock();
+        try {
+            if (lifecycle.state().closed()) {
+                return new Resume.Closed(session.ended());
+            }
+            answer = streams.find(after.stream())
+                    .map(stream -> resume(stream, after, effects))
+                    .orElseGet(() -> resumeForgotten(after, effects));
+        } finally {
+            session.unlock();
+        }
+        effects.run();
+        return answer;
+    }
+
+    private Resume resume(LiveStream stream, EventId after, Effects effects) {
+        boolean ours = log.had(after.epoch());
+        boolean beyond = after.offset() > stream.committed();
+        if (beyond && after.epoch().equals(log.epoch())) {
+            return new Resume.Unknown();
+        }
+        long cursor = !ours ? 0 : Math.min(after.offset(), stream.committed());
+        boolean missed = !ours || beyond || cursor < stream.dropped();
+        streams.release(stream, cursor);
+        if (stream.endsAt(cursor)) {
+            stream.reader().ifPresent(older -> supersede(older, effects));
+            return new Resume.Ended();
+        }
+        LiveReader reader = LiveReader.from(session, stream, cursor, log.epoch());
+        return attach(reader, effects) ? reading(reader, missed, effects) : new Resume.Closed(session.ended());
+    }
+
+    private Resume resumeForgotten(EventId after, Effects effects) {
+        Optional<LiveStream> errors = streams.afterlife(after.stream(), after.offset());
+        if (errors.isEmpty()) {
+            return new Resume.Unknown();
+        }
+        if (errors.get().endsAt(after.offset())) {
+            return new Resume.Ended();
+        }
+        LiveReader reader = LiveReader.from(session, errors.get(), after.offset(), log.epoch());
+        return attach(reader, effects) ? reading(reader, true, effects) : new Resume.Closed(session.ended());
+    }
+
+    private Resume reading(LiveReader reader, boolean missed, Effects effects) {
+        if (!missed) {
+            return new Resume.Resumed(reader);
+        }
+        effects.add(() -> reportGap(reader.stream()));
+        return new Resume.Gap(reader);
+    }
+
+    /** Makes a reader the one of its stream; under the lock. False if the session is at its end. */
+    boolean attach(LiveReader reader, Effects effects) {
+        LiveStream stream = reader.stream();
+        Optional<LiveReader> older = stream.reader();
+        Move move = older.isPresent() ? lifecycle.touch(engine.now()) : lifecycle.attach(engine.now());
+        if (move.leavesClosed()) {
+            if (move.closes()) {
+                effects.add(() -> session.close(EndReason.EXPIRED, move));
+            }
+            return false;
+        }
+        streams.reopen(stream);
+        stream.take(reader);
+        older.ifPresent(superseded -> supersede(superseded, effects));
+        if (move.reconnects()) {
+            effects.add(() -> engine.tell(listener -> listener.onSessionReconnected(session.id())));
+        }
+        return true;
+    }
+
+    private static void supersede(LiveReader older, Effects effects) {
+        older.supersede();
+        effects.add(older);
+    }
+
+    void confirm(LiveReader reader, long offset) {
+        session.locked(() -> {
+            if (reader.stream().reader().filter(current -> current == reader).isPresent()) {
+                reader.stream().confirm(offset);
+            }
+        });
+    }
+
+    void close(LiveReader reader, StreamReader.Close how) {
+        LiveStream stream = reader.stream();
+        Move move;
+        session.lock();
+        try {
+            if (!stream.release(reader)) {
+                return;
+            }
+            long now = engine.now();
+            if (how != StreamReader.Close.BROKEN) {
+                stream.confirm(reader.cursor());
+            }
+            boolean delivered = how != StreamReader.Close.BROKEN && reader.atEnd();
+            if (delivered || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {
+                streams.finish(stream, now);
+            }
+            move = lifecycle.detach(
+                    now,
+                    switch (how) {
+                        case IN_ORDER -> Detachment.IN_ORDER;
+                        case HANDOVER -> Detachment.HANDOVER;
+                        case BROKEN -> Detachment.BROKEN;
+                    });
+        } finally {
+            session.unlock();
+        }
+        if (move.detaches()) {
+            if (lifetime.grace().isZero()) {
+                session.close(EndReason.DISCONNECTED);
+            } else {
+                logger.info(
+                        "session {}: connection lost, waiting {} for the client", session.shortId(), lifetime.grace());
+                engine.tell(listener -> listener.onSessionDetached(session.id(), lifetime.grace()));
+            }
+        }
+    }
+
+    void reportGap(LiveStream stream) {
+        logger.info(
+                "session {}: messages on stream {} were dropped before they were read", session.shortId(), stream.id());
+        String name = stream.id().epoch() + "." + stream.id().number();
+        engine.tell(listener -> listener.onGap(session.id(), name));
+    }
+
+    void disconnect(LiveStream stream, Duration retry) {
+        end(stream, EndReason.POLLING, Optional.of(retry));
+    }
+
+    /** Ends the reading of a stream, if somebody reads. */
+    void end(LiveStream stream, EndReason reason, Optional<Duration> retry) {
+        Effects effects = new Effects();
+        session.locked(() -> stream.reader().ifPresent(reader -> {
+            reader.end(reason, retry);
+            effects.add(reader);
+        }));
+        effects.run();
+    }
+
+    /** Whether a client reads the listening stream. */
+    boolean listening() {
+        return session.locked(() -> streams.listening().reader().isPresent());
+    }
+}

@@ -1,0 +1,316 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The place of a session's backend, through its incarnations. Whoever needs the backend while none is there starts exactly one
+ * restore, and everybody who comes meanwhile waits in order. Guarded by the session's lock; backends are called without it.
+ *
+ * <pre>
+ *   EMPTY --first--> CONNECTED --lost--> EMPTY --use--> RESTORING --replayed--> SERVING --nobody waits--> CONNECTED
+ *                                                       RESTORING --refused, lost--> the session ends
+ *                    SERVING --lost--> RESTORING if somebody still waits, else EMPTY
+ *   any --close--> CLOSED
+ * </pre>
+ */
+final class BackendSlot {
+    private static final Logger log = LoggerFactory.getLogger(BackendSlot.class);
+    private static final int MOST_WAITING = 10_000;
+
+    private enum State {
+        EMPTY,
+        RESTORING,
+        /** A fresh backend is there, and those who waited for it come first. */
+        SERVING,
+        CONNECTED,
+        CLOSED
+    }
+
+    /** Somebody who needs the backend. */
+    interface User {
+        /** This life of the backend was chosen; under the lock. */
+        void handedTo(int life);
+
+        /** Uses it; without the lock. */
+        void use(BackendConnection connection);
+
+        /** There will be none; without the lock. */
+        void refused(String cause);
+    }
+
+    private final LiveSession session;
+    private final Backend backend;
+    private final Queue<User> waiting = new ArrayDeque<>(0);
+    private State state = State.EMPTY;
+    private int incarnation;
+    private int lastLost;
+    private boolean served;
+    private @Nullable BackendConnection connection;
+
+    BackendSlot(LiveSession session, Backend backend) {
+        this.session = session;
+        this.backend = backend;
+    }
+
+    /** Opens the first connection, for the client's own {@code initialize}. */
+    CompletionStage<Backend.Outcome> open(InboundMessage initialize, String principal) {
+        return open(initialize, principal, ++incarnation);
+    }
+
+    private CompletionStage<Backend.Outcome> open(InboundMessage initialize, String principal, int life) {
+        String name = Long.toString(session.nonce(), 36) + "." + life;
+        try {
+            return backend.open(new Backend.OpenRequest(initialize, principal, name), new Listening(life));
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /** The first connection is there, even if it was lost again already. False if the slot was closed meanwhile. */
+    boolean connected(BackendConnection first) {
+        boolean lost;
+        session.lock();
+        try {
+            if (state != State.EMPTY) {
+                return false;
+            }
+            lost = !lives(incarnation);
+            if (!lost) {
+                connection = first;
+                state = State.CONNECTED;
+            }
+        } finally {
+            session.unlock();
+        }
+        if (lost) {
+            session.closing(first);
+        }
+        return true;
+    }
+
+    /** Whether this life is the present one and not lost; under the lock. */
+    boolean lives(int life) {
+        return life == incarnation && life != lastLost;
+    }
+
+    /** The connection of this life, if it is the present one and not lost; under the lock. */
+    Optional<BackendConnection> connection(int life) {
+        return lives(life) ? Optional.ofNullable(connection) : Optional.empty();
+    }
+
+    /** Lets somebody use the backend: now, or when it is restored. Without the lock. */
+    void use(User user) {
+        BackendConnection now = null;
+        boolean refused = false;
+        int life = 0;
+        session.lock();
+        try {
+            if (state == State.CONNECTED) {
+                now = connection;
+                user.handedTo(incarnation);
+            } else if (state == State.CLOSED || waiting.size() >= MOST_WAITING) {
+                refused = true;
+            } else {
+                waiting.add(user);
+                life = state == State.EMPTY ? beginRestore() : 0;
+            }
+        } finally {
+            session.unlock();
+        }
+        if (now != null) {
+            user.use(now);
+        } else if (refused) {
+            user.refused("no backend is there");
+        } else if (life > 0) {
+            restore(life);
+        }
+    }
+
+    private int beginRestore() {
+        state = State.RESTORING;
+        served = false;
+        return ++incarnation;
+    }
+
+    private void restore(int life) {
+        open(session.journal().initialize(), session.principal(), life).whenComplete((outcome, failure) -> {
+            if (failure != null) {
+                log.error("session {}: the backend could not be opened", session.shortId(), failure);
+                giveUp(life, "the backend could not be opened");
+            } else if (outcome instanceof Backend.Opened opened) {
+                opened(life, opened);
+            } else {
+                giveUp(life, "the backend refused the session");
+            }
+        });
+    }
+
+    private void opened(int life, Backend.Opened opened) {
+        boolean wanted = session.locked(() -> {
+            if (state != State.RESTORING || !lives(life)) {
+                return false;
+            }
+            connection = opened.connection();
+            return true;
+        });
+        if (!wanted) {
+            session.closing(opened.connection());
+        } else if (!opened.revision().equals(session.revision())) {
+            giveUp(life, "the backend now speaks revision " + opened.revision());
+        } else {
+            replay(life, opened.connection());
+        }
+    }
+
+    private void replay(int life, BackendConnection fresh) {
+        List<InboundMessage> messages = session.locked(() -> session.journal().replay());
+        new Replay(session).send(messages, fresh).whenComplete((done, failure) -> {
+            if (failure != null) {
+                giveUp(life, "the backend refused what it had accepted before");
+            } else {
+                restored(life, fresh);
+            }
+        });
+    }
+
+    private void restored(int life, BackendConnection fresh) {
+        boolean wanted = session.locked(() -> {
+            boolean current = state == State.RESTORING && lives(life);
+            if (current) {
+                state = State.SERVING;
+            }
+            return current;
+        });
+        if (wanted) {
+            session.restored();
+            Optional<User> next = nextUser(life);
+            while (next.isPresent()) {
+                next.get().use(fresh);
+                next = nextUser(life);
+            }
+        }
+    }
+
+    /** Who waits first; when nobody does, the backend is open to all. */
+    private Optional<User> nextUser(int life) {
+        return session.locked(() -> {
+            if (state != State.SERVING || !lives(life)) {
+                return Optional.empty();
+            }
+            Optional<User> first = Optional.ofNullable(waiting.poll());
+            if (first.isPresent()) {
+                served = true;
+                first.get().handedTo(life);
+            } else {
+                state = State.CONNECTED;
+            }
+            return first;
+        });
+    }
+
+    private void giveUp(int life, String cause) {
+        List<User> refused = new ArrayList<>();
+        boolean current = session.locked(() -> {
+            if (state != State.RESTORING || life != incarnation) {
+                return false;
+            }
+            refused.addAll(waiting);
+            return true;
+        });
+        if (current) {
+            close();
+            refused.forEach(user -> user.refused(cause));
+            session.close(EndReason.RESTORE_FAILED);
+        }
+    }
+
+    private void lost(int life, String cause) {
+        Optional<BackendConnection> dead;
+        State before;
+        int next = life;
+        boolean hopeless;
+        session.lock();
+        try {
+            if (!lives(life) || state == State.CLOSED) {
+                return;
+            }
+            before = state;
+            hopeless = before == State.RESTORING;
+            lastLost = life;
+            dead = Optional.ofNullable(connection);
+            connection = null;
+            session.backendLost(cause);
+            if (before == State.SERVING && !waiting.isEmpty()) {
+                hopeless = !served;
+                next = beginRestore();
+            } else if (before != State.RESTORING) {
+                state = State.EMPTY;
+            }
+        } finally {
+            session.unlock();
+        }
+        log.info("session {}: the backend is gone: {}", session.shortId(), cause);
+        dead.ifPresent(session::closing);
+        session.drain();
+        if (hopeless) {
+            giveUp(next, cause);
+        } else if (next > life) {
+            restore(next);
+        }
+    }
+
+    /** Ends the backend. */
+    void close() {
+        Optional<BackendConnection> last = session.locked(() -> {
+            state = State.CLOSED;
+            waiting.clear();
+            Optional<BackendConnection> open = Optional.ofNullable(connection);
+            connection = null;
+            return open;
+        });
+        last.ifPresent(session::closing);
+    }
+
+    /** What one incarnation sends outside of calls. */
+    private final class Listening implements ListeningSink {
+        private final int life;
+
+        private Listening(int life) {
+            this.life = life;
+        }
+
+        @Override
+        public CompletionStage<Void> send(OutboundMessage message) {
+            return session.send(life, message);
+        }
+
+        @Override
+        public boolean attached() {
+            return session.attachments().listening();
+        }
+
+        @Override
+        public String sessionId() {
+            return session.id();
+        }
+
+        @Override
+        public void lost(String cause) {
+            BackendSlot.this.lost(life, cause);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The questions that are open between client and backend, in both directions: the client's requests in flight, and the
+ * backend's requests to the client. Guarded by the session's lock.
+ */
+final class CallTable {
+    private final Map<RequestId, LiveCall.Sink> inFlight = new LinkedHashMap<>(0);
+    private final Map<RequestId, Question> asked = new LinkedHashMap<>(0);
+
+    /**
+     * A request to the client.
+     *
+     * @param life the life of the backend that asked
+     */
+    record Question(Node node, int life) {}
+
+    /** The first id that is in flight already or occurs twice. */
+    Optional<RequestId> duplicate(List<InboundMessage> requests) {
+        for (int i = 0; i < requests.size(); i++) {
+            RequestId id = requests.get(i).requiredId();
+            if (inFlight.containsKey(id)) {
+                return Optional.of(id);
+            }
+            for (int j = 0; j < i; j++) {
+                if (requests.get(j).requiredId().equals(id)) {
+                    return Optional.of(id);
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    int running() {
+        return inFlight.size();
+    }
+
+    void start(LiveCall call) {
+        call.sinks().forEach(sink -> inFlight.put(sink.id(), sink));
+    }
+
+    void end(LiveCall.Sink sink) {
+        inFlight.remove(sink.id(), sink);
+    }
+
+    Optional<LiveCall.Sink> find(RequestId id) {
+        return Optional.ofNullable(inFlight.get(id));
+    }
+
+    List<LiveCall.Sink> all() {
+        return List.copyOf(inFlight.values());
+    }
+
+    void ask(RequestId id, Question question) {
+        asked.put(id, question);
+    }
+
+    /** Takes the question that this answers, once. */
+    Optional<Question> answered(RequestId id) {
+        return Optional.ofNullable(asked.remove(id));
+    }
+
+    /** Takes all questions: nobody waits for their answers any more. */
+    List<Question> withdraw() {
+        List<Question> open = List.copyOf(asked.values());
+        asked.clear();
+        return open;
+    }
+}

@@ -1,0 +1,78 @@
+package dev.holdfast;
+
+/** Why a session, a stream or a reader ended: a stable code for logs and metrics, and what the client does best. */
+public enum EndReason {
+    /** The last response was committed. */
+    COMPLETED(1000, Advice.NOTHING, "completed"),
+    /** The client asked for the end (HTTP DELETE). */
+    TERMINATED(1001, Advice.START_OVER, "terminated by the client"),
+    /** The idle timeout or the grace period ran out. */
+    EXPIRED(1002, Advice.START_OVER, "expired"),
+    /** The last connection broke and the grace period is zero. */
+    DISCONNECTED(1003, Advice.START_OVER, "connection lost, and no grace period is configured"),
+    /** A cap on sessions needed the room. */
+    EVICTED(1004, Advice.START_OVER, "evicted"),
+    /** What must not be dropped exceeds the session's history limit. */
+    OVERFLOW(1005, Advice.START_OVER, "undelivered messages exceed the session's history limit"),
+    /** A fresh backend could not be brought to the state of the old one. */
+    RESTORE_FAILED(1006, Advice.START_OVER, "the backend could not be restored"),
+    /** The store failed and stayed away. */
+    STORE_FAILED(1007, Advice.START_OVER, "the session store failed"),
+    /** The server is shutting down; a connection comes back to its successor. */
+    DRAINED(1008, Advice.RECONNECT, "the server is shutting down"),
+    /** The client cancelled the call. */
+    CANCELLED(1009, Advice.NOTHING, "cancelled"),
+    /** A newer connection took the stream over. */
+    SUPERSEDED(2001, Advice.NOTHING, "taken over by a newer connection"),
+    /** The connection reached its maximum age. */
+    ROTATED(2002, Advice.RECONNECT, "maximum connection age reached"),
+    /** The backend asked the client to come back later. */
+    POLLING(2003, Advice.RECONNECT, "the server asked the client to come back"),
+    /** The peer did not read for the stall deadline. */
+    STALLED(2004, Advice.RECONNECT, "the peer stopped reading"),
+    /** The peer is gone. */
+    PEER_GONE(2005, Advice.RECONNECT, "the peer is gone");
+
+    /** What a client does best after an end. */
+    public enum Advice {
+        /** Nothing is missing. */
+        NOTHING,
+        /** Come back with {@code Last-Event-ID}. */
+        RECONNECT,
+        /** The session is gone; initialize again. */
+        START_OVER
+    }
+
+    private final int code;
+    private final Advice advice;
+    private final String text;
+
+    EndReason(int code, Advice advice, String text) {
+        this.code = code;
+        this.advice = advice;
+        this.text = text;
+    }
+
+    /** A number that never changes its meaning: 1000 and up end a session or stream, 2000 and up only a connection. */
+    public int code() {
+        return code;
+    }
+
+    /** What the client does best. */
+    public Advice advice() {
+        return advice;
+    }
+
+    /** Whether this is how things end day by day, as opposed to a bound that was reached or a part that failed. */
+    boolean expected() {
+        return switch (this) {
+            case EVICTED, OVERFLOW, RESTORE_FAILED, STORE_FAILED -> false;
+            default -> true;
+        };
+    }
+
+    /** The reason as a phrase for a log line or an error message. */
+    public String text() {
+        return text;
+    }
+}

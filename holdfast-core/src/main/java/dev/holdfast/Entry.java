@@ -1,0 +1,71 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionStore;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** Something on its way into a session's log: an event, changes of the record, or both. */
+final class Entry {
+    final @Nullable Node node;
+    final List<RecordChange> changes;
+    /** Whose answer the event is. */
+    final LiveCall.@Nullable Sink answered;
+    /** What to do when the log goes on, if the store does not have this; under the lock. */
+    final Runnable again;
+
+    /** Set under the session's lock, and read without it. */
+    volatile boolean committed;
+
+    @Nullable CompletableFuture<Void> stage;
+
+    @Nullable Throwable failure;
+
+    Entry(@Nullable Node node, List<RecordChange> changes, LiveCall.@Nullable Sink answered, Runnable again) {
+        this.node = node;
+        this.changes = changes;
+        this.answered = answered;
+        this.again = again;
+    }
+
+    /** Changes of the record that are lost if they fail. */
+    static Entry of(List<RecordChange> changes) {
+        return new Entry(null, changes, null, () -> {});
+    }
+
+    /** Everything that a batch does, in order. */
+    static Append append(List<Entry> batch, List<Append.Trim> trims) {
+        if (batch.size() == 1) {
+            Entry only = batch.get(0);
+            return new Append(only.node == null ? List.of() : List.of(only.node.event), only.changes, trims);
+        }
+        List<Event> events = new ArrayList<>(batch.size());
+        List<RecordChange> changes = new ArrayList<>();
+        for (Entry entry : batch) {
+            if (entry.node != null) {
+                events.add(entry.node.event);
+            }
+            changes.addAll(entry.changes);
+        }
+        return new Append(events, changes, trims);
+    }
+
+    /** Whether a log holds a batch. An append is whole or not at all, so that one entry tells for all. */
+    static boolean inLog(List<Entry> batch, SessionStore.Claim claim) {
+        for (Entry entry : batch) {
+            if (entry.node != null) {
+                return claim.ends().getOrDefault(entry.node.stream.id(), 0L) >= entry.node.event.offset();
+            }
+            for (RecordChange change : entry.changes) {
+                if (change instanceof RecordChange.CallStarted started) {
+                    return claim.record().running().containsKey(started.stream());
+                }
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,60 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.StreamId;
+import java.util.Optional;
+
+/**
+ * A position in a stream, as the client sees it in {@code id:} and returns in {@code Last-Event-ID}: opaque to it, and good
+ * only inside its own session. The text is {@code <stream epoch>.<stream number>.<epoch>.<nonce>.<offset>}, numbers in base 36.
+ *
+ * @param stream the stream
+ * @param epoch the epoch in which the event was appended
+ * @param offset the event's offset, 0 for the position before the first
+ */
+public record EventId(StreamId stream, Epoch epoch, long offset) {
+    private static final int RADIX = 36;
+    private static final int LONGEST = 64;
+    private static final int PARTS = 5;
+
+    /** Reads a {@code Last-Event-ID}; empty if no server of this kind can have written it. */
+    public static Optional<EventId> parse(String text) {
+        if (text.length() > LONGEST) {
+            return Optional.empty();
+        }
+        String[] parts = text.split("\\.", -1);
+        if (parts.length != PARTS) {
+            return Optional.empty();
+        }
+        try {
+            EventId id = new EventId(
+                    new StreamId(Integer.parseInt(parts[0], RADIX), Long.parseLong(parts[1], RADIX)),
+                    new Epoch(Integer.parseInt(parts[2], RADIX), Integer.parseUnsignedInt(parts[3], RADIX)),
+                    Long.parseLong(parts[4], RADIX));
+            return id.toString().equals(text) && id.offset >= 0 ? Optional.of(id) : Optional.empty();
+        } catch (NumberFormatException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Everything of the ids of one stream and epoch but the offset. */
+    static String prefix(StreamId stream, Epoch epoch) {
+        return Integer.toString(stream.epoch(), RADIX)
+                + '.'
+                + Long.toString(stream.number(), RADIX)
+                + '.'
+                + Integer.toString(epoch.counter(), RADIX)
+                + '.'
+                + Integer.toUnsignedString(epoch.nonce(), RADIX)
+                + '.';
+    }
+
+    static String text(String prefix, long offset) {
+        return prefix + Long.toString(offset, RADIX);
+    }
+
+    @Override
+    public String toString() {
+        return text(prefix(stream, epoch), offset);
+    }
+}

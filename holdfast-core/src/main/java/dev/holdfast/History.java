@@ -1,0 +1,100 @@
+package dev.holdfast;
+
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a session keeps, counted, and the order in which it is dropped: ranks from {@link Node#CHATTER} up, the oldest of a rank
+ * first. Guarded by the session's lock.
+ */
+final class History {
+    private final SessionLimits limits;
+    private final @Nullable Node[] oldest = new @Nullable Node[Node.RANKS];
+    private final @Nullable Node[] newest = new @Nullable Node[Node.RANKS];
+    private long bytes;
+    private int events;
+
+    History(SessionLimits limits) {
+        this.limits = limits;
+    }
+
+    /** Counts an event that has its place in the log; it cannot be dropped before it has a rank. */
+    void add(Node node) {
+        bytes += node.size();
+        events++;
+    }
+
+    /** Gives a kept event its place in the order of dropping, or takes it out ({@link Node#HELD}). */
+    void rank(Node node, int rank) {
+        if (node.rank == rank || !node.kept) {
+            return;
+        }
+        unlink(node);
+        node.rank = rank;
+        if (rank == Node.HELD) {
+            return;
+        }
+        Node last = newest[rank];
+        node.older = last;
+        if (last == null) {
+            oldest[rank] = node;
+        } else {
+            last.newer = node;
+        }
+        newest[rank] = node;
+    }
+
+    /** Forgets an event. */
+    void remove(Node node) {
+        unlink(node);
+        node.rank = Node.HELD;
+        bytes -= node.size();
+        events--;
+    }
+
+    boolean exceeded() {
+        return bytes > limits.sessionBytes() || events > limits.sessionEvents();
+    }
+
+    boolean exceeded(LiveStream stream) {
+        return stream.bytes() > limits.streamBytes() || stream.events() > limits.streamEvents();
+    }
+
+    /** The event to drop next, if any may be dropped. */
+    Optional<Node> next() {
+        for (Node node : oldest) {
+            if (node != null) {
+                return Optional.of(node);
+            }
+        }
+        return Optional.empty();
+    }
+
+    long bytes() {
+        return bytes;
+    }
+
+    int events() {
+        return events;
+    }
+
+    private void unlink(Node node) {
+        if (node.rank == Node.HELD) {
+            return;
+        }
+        Node before = node.older;
+        Node after = node.newer;
+        if (before == null) {
+            oldest[node.rank] = after;
+        } else {
+            before.newer = after;
+        }
+        if (after == null) {
+            newest[node.rank] = before;
+        } else {
+            after.older = before;
+        }
+        node.older = null;
+        node.newer = null;
+    }
+}

@@ -1,0 +1,258 @@
+package dev.holdfast;
+
+import dev.holdfast.Lifecycle.Move;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What a session's client sends: calls, notifications, answers and cancellations, on their way to the backend. */
+final class Inflow {
+    private static final Logger logger = LoggerFactory.getLogger(Inflow.class);
+
+    private final LiveSession session;
+    private final SessionEngine engine;
+    private final CallTable calls;
+    private final Journal journal;
+    private final BackendSlot backend;
+    private final Outflow outflow;
+    private final SessionLog log;
+    private final StreamTable streams;
+
+    Inflow(
+            LiveSession session,
+            SessionEngine engine,
+            CallTable calls,
+            Journal journal,
+            BackendSlot backend,
+            Outflow outflow) {
+        this.session = session;
+        this.engine = engine;
+        this.calls = calls;
+        this.journal = journal;
+        this.backend = backend;
+        this.outflow = outflow;
+        this.log = outflow.log();
+        this.streams = outflow.streams();
+    }
+
+    CompletionStage<Call.Outcome> call(List<InboundMessage> requests) {
+        Effects effects = new Effects();
+        LiveCall call;
+        Entry entry;
+        session.lock();
+        try {
+            Optional<Call.Outcome> refusal = refusal(requests);
+            if (refusal.isPresent()) {
+                return CompletableFuture.completedFuture(refusal.get());
+            }
+            if (!log.open()) {
+                return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+            }
+            Move move = session.lifecycle().callStarted(engine.now());
+            if (move.leavesClosed()) {
+                effects.add(() -> session.alive(move));
+                return CompletableFuture.completedFuture(new Call.Closed(session.ended()));
+            }
+            engine.callStarted();
+            List<RequestId> ids =
+                    requests.stream().map(InboundMessage::requiredId).toList();
+            LiveStream stream = streams.create(ids);
+            call = new LiveCall(session, stream, LiveReader.from(session, stream, 0, log.epoch()), requests);
+            calls.start(call);
+            entry = new Entry(
+                    null, List.of(new RecordChange.CallStarted(stream.id(), ids)), null, () -> notStarted(call));
+            log.enqueue(entry);
+        } finally {
+            session.unlock();
+            effects.run();
+        }
+        log.drain();
+        CompletionStage<Void> stage = log.stageOf(entry);
+        if (stage == SessionLog.DONE) {
+            return CompletableFuture.completedFuture(started(call));
+        }
+        return stage.handle((done, failure) -> {
+            if (failure != null) {
+                session.locked(() -> notStarted(call));
+                throw new StoreUnavailableException(failure);
+            }
+            return started(call);
+        });
+    }
+
+    private Optional<Call.Outcome> refusal(List<InboundMessage> requests) {
+        if (engine.draining()) {
+            return Optional.of(new Call.Closed(EndReason.DRAINED));
+        }
+        if (session.lifecycle().state().closed()) {
+            return Optional.of(new Call.Closed(session.ended()));
+        }
+        Optional<RequestId> duplicate = calls.duplicate(requests);
+        if (duplicate.isPresent()) {
+            return duplicate.map(Call.Duplicate::new);
+        }
+        int limit = engine.limits().runningCalls();
+        return calls.running() + requests.size() > limit ? Optional.of(new Call.TooMany(limit)) : Optional.empty();
+    }
+
+    private Call.Outcome started(LiveCall call) {
+        Effects effects = new Effects();
+        boolean attached;
+        session.lock();
+        try {
+            streams.open(call.stream());
+            attached = session.attachments().attach(call.liveReader(), effects);
+        } finally {
+            session.unlock();
+        }
+        effects.run();
+        return attached ? new Call.Accepted(call) : new Call.Closed(session.ended());
+    }
+
+    /** The store does not have the call; under the lock. */
+    private void notStarted(LiveCall call) {
+        call.sinks().forEach(sink -> {
+            sink.close();
+            calls.end(sink);
+        });
+        outflow.end(call);
+    }
+
+    void dispatch(LiveCall call) {
+        backend.use(new Dispatch(call));
+    }
+
+    /** Hands the requests of a call to the backend; those that were cancelled or answered meanwhile stay here. */
+    private final class Dispatch implements BackendSlot.User {
+        private final LiveCall call;
+        private List<LiveCall.Sink> handed = List.of();
+
+        private Dispatch(LiveCall call) {
+            this.call = call;
+        }
+
+        @Override
+        public void handedTo(int life) {
+            handed = call.hand(life);
+        }
+
+        @Override
+        public void use(BackendConnection connection) {
+            handed.forEach(sink -> start(connection, sink));
+        }
+
+        @Override
+        public void refused(String cause) {
+            call.sinks().forEach(sink -> session.fail(sink, cause));
+        }
+
+        private void start(BackendConnection connection, LiveCall.Sink sink) {
+            try {
+                connection.call(sink.request(), sink);
+            } catch (RuntimeException e) {
+                logger.error(
+                        "session {}: the backend failed on {}",
+                        session.shortId(),
+                        sink.request().method(),
+                        e);
+                session.fail(sink, "internal error");
+            }
+        }
+    }
+
+    CompletionStage<Void> notify(InboundMessage notification) {
+        CompletionStage<Void> stage = SessionLog.DONE;
+        List<RecordChange> changes = Journal.changes(notification);
+        if (!changes.isEmpty()) {
+            Entry entry = new Entry(null, changes, null, () -> log.insist(changes));
+            boolean kept = session.locked(() -> {
+                if (log.open()) {
+                    log.enqueue(entry);
+                }
+                return log.open();
+            });
+            if (!kept) {
+                return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+            }
+            log.drain();
+            stage = log.stageOf(entry);
+        }
+        backend.use(new Forward(notification));
+        return stage;
+    }
+
+    /** Hands a notification to the backend. From then on a fresh backend gets it with the journal, and not before. */
+    private final class Forward implements BackendSlot.User {
+        private final InboundMessage notification;
+
+        private Forward(InboundMessage notification) {
+            this.notification = notification;
+        }
+
+        @Override
+        public void handedTo(int life) {
+            journal.apply(notification);
+        }
+
+        @Override
+        public void use(BackendConnection connection) {
+            try {
+                connection.notify(notification);
+            } catch (RuntimeException e) {
+                logger.error("session {}: the backend failed on {}", session.shortId(), notification.method(), e);
+            }
+        }
+
+        @Override
+        public void refused(String cause) {
+            logger.debug("session {}: {} was dropped: {}", session.shortId(), notification.method(), cause);
+        }
+    }
+
+    boolean answer(InboundMessage response) {
+        Optional<BackendConnection> asker = session.locked(() -> {
+            Optional<CallTable.Question> question = calls.answered(response.requiredId());
+            question.ifPresent(asked -> {
+                asked.node().answered = true;
+                streams.settle(asked.node());
+            });
+            return question.flatMap(asked -> backend.connection(asked.life()));
+        });
+        asker.ifPresent(connection -> {
+            try {
+                connection.answer(response);
+            } catch (RuntimeException e) {
+                logger.error("session {}: the backend failed on an answer", session.shortId(), e);
+            }
+        });
+        return asker.isPresent();
+    }
+
+    void cancel(RequestId request, InboundMessage notification) {
+        Effects effects = new Effects();
+        session.locked(() -> calls.find(request)
+                .filter(sink -> sink.cancel(Optional.of(notification), effects))
+                .ifPresent(sink -> cancelled(sink, effects)));
+        effects.run();
+        log.drain();
+    }
+
+    private void cancelled(LiveCall.Sink sink, Effects effects) {
+        LiveCall call = sink.call();
+        calls.end(sink);
+        if (call.answered()) {
+            log.insist(List.of(new RecordChange.CallEnded(call.stream().id())));
+        }
+        if (call.done()) {
+            outflow.end(call);
+            call.stream().reader().ifPresent(effects::add);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A call, and the sinks of its requests. What changes is guarded by the session's lock. */
+final class LiveCall implements Call {
+    private static final Logger logger = LoggerFactory.getLogger(LiveCall.class);
+
+    private final LiveSession session;
+    private final LiveStream stream;
+    private final LiveReader reader;
+    private final List<Sink> sinks;
+    private boolean over;
+
+    LiveCall(LiveSession session, LiveStream stream, LiveReader reader, List<InboundMessage> requests) {
+        this.session = session;
+        this.stream = stream;
+        this.reader = reader;
+        this.sinks = new ArrayList<>(requests.size());
+        for (InboundMessage request : requests) {
+            sinks.add(new Sink(request));
+        }
+    }
+
+    LiveStream stream() {
+        return stream;
+    }
+
+    List<Sink> sinks() {
+        return sinks;
+    }
+
+    /** Whether every request has its answer in the outbox at least, or was cancelled. */
+    boolean answered() {
+        return sinks.stream().noneMatch(Sink::open);
+    }
+
+    /** Whether every request has its answer committed, or was cancelled. */
+    boolean done() {
+        return sinks.stream().allMatch(sink -> sink.progress == Progress.OVER);
+    }
+
+    /** Why a call that is done has ended. */
+    EndReason reason() {
+        return sinks.stream().allMatch(sink -> sink.cancelled) ? EndReason.CANCELLED : EndReason.COMPLETED;
+    }
+
+    /** Marks the call as ended; true the first time. */
+    boolean end() {
+        boolean first = !over;
+        over = true;
+        return first;
+    }
+
+    /** Gives the requests that still wait into the hands of a life of the backend; returns them. */
+    List<Sink> hand(int life) {
+        List<Sink> handed =
+                sinks.stream().filter(sink -> sink.progress == Progress.WAITING).toList();
+        handed.forEach(sink -> {
+            sink.progress = Progress.RUNNING;
+            sink.life = life;
+        });
+        return handed;
+    }
+
+    @Override
+    public StreamReader reader() {
+        return reader;
+    }
+
+    LiveReader liveReader() {
+        return reader;
+    }
+
+    @Override
+    public void dispatch() {
+        session.dispatch(this);
+    }
+
+    /** How far a request is. */
+    private enum Progress {
+        /** No backend has it. */
+        WAITING,
+        /** A backend has it. */
+        RUNNING,
+        /** Its answer stands in the outbox. */
+        ANSWERED,
+        /** Its answer is committed, or it was cancelled. */
+        OVER
+    }
+
+    /** The way back for one request. */
+    final class Sink implements CallSink {
+        private final InboundMessage request;
+        private Progress progress = Progress.WAITING;
+        private int life;
+        private boolean cancelled;
+        private Optional<InboundMessage> cancellation = Optional.empty();
+        private CancelHook hook = notification -> {};
+
+        private Sink(InboundMessage request) {
+            this.request = request;
+        }
+
+        InboundMessage request() {
+            return request;
+        }
+
+        RequestId id() {
+            return request.requiredId();
+        }
+
+        LiveCall call() {
+            return LiveCall.this;
+        }
+
+        /** The life of the backend that has the request, 0 for none; under the lock. */
+        int life() {
+            return life;
+        }
+
+        @Override
+        public CompletionStage<Void> send(OutboundMessage message) {
+            return session.send(this, message);
+        }
+
+        @Override
+        public void onCancel(CancelHook next) {
+            boolean late = session.locked(() -> {
+                hook = next;
+                return cancelled;
+            });
+            if (late) {
+                next.cancelled(cancellation);
+            }
+        }
+
+        @Override
+        public void disconnect(Duration retry) {
+            session.attachments().disconnect(stream, retry);
+        }
+
+        @Override
+        public String sessionId() {
+            return session.id();
+        }
+
+        /** Whether the request is neither answered nor cancelled; under the lock. */
+        boolean open() {
+            return progress == Progress.WAITING || progress == Progress.RUNNING;
+        }
+
+        /** Whether a message still has a place on the stream; under the lock. */
+        boolean takes(OutboundMessage message) {
+            return open() && (!EventKind.answers(message.kind()) || id().equals(message.id()));
+        }
+
+        /** The answer stands in the outbox; under the lock. */
+        void answer() {
+            progress = Progress.ANSWERED;
+        }
+
+        /** The store does not have the answer. No backend gets the request again; under the lock. */
+        void unanswer() {
+            progress = Progress.RUNNING;
+        }
+
+        /** The answer is committed; under the lock. */
+        void close() {
+            progress = Progress.OVER;
+        }
+
+        /** Nobody waits for an answer any more; under the lock. False if there is one already. */
+        boolean cancel(Optional<InboundMessage> notification, Effects effects) {
+            if (!open()) {
+                return false;
+            }
+            progress = Progress.OVER;
+            cancelled = true;
+            cancellation = notification;
+            CancelHook current = hook;
+            effects.add(() -> {
+                try {
+                    current.cancelled(notification);
+                } catch (RuntimeException e) {
+                    logger.error("session {}: a call could not be cancelled", session.shortId(), e);
+                }
+            });
+            return true;
+        }
+    }
+}

@@ -1,0 +1,382 @@
+package dev.holdfast;
+
+import dev.holdfast.Lifecycle.Move;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/**
+ * A session in memory: what the edge and the backend do to it, step by step. The rules of its concurrency stand in {@link
+ * LiveStream}.
+ */
+final class LiveSession implements Session {
+    private static final Logger logger = LoggerFactory.getLogger(LiveSession.class);
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final SessionEngine engine;
+    private final String principal;
+    private final Lifecycle lifecycle;
+    private final Epoch firstEpoch;
+    private final Journal journal;
+    private final SessionLog log;
+    private final StreamTable streams;
+    private final CallTable calls = new CallTable();
+    private final Outflow outflow;
+    private final Attachments attachments;
+    private final BackendSlot backend;
+    private final Inflow inflow;
+    private volatile String id = "";
+    private volatile String revision = "";
+    private volatile EndReason ended = EndReason.EXPIRED;
+
+    LiveSession(SessionEngine engine, InboundMessage initialize, String principal, Lifetime lifetime) {
+        this.engine = engine;
+        this.principal = principal;
+        this.lifecycle = new Lifecycle(lifetime, engine.now());
+        this.firstEpoch = new Epoch(1, engine.random().nextInt());
+        this.journal = new Journal(initialize);
+        this.outflow = new Outflow(this, engine, calls, journal, firstEpoch, lifetime);
+        this.log = outflow.log();
+        this.streams = outflow.streams();
+        this.attachments = new Attachments(this, engine, lifecycle, lifetime, outflow);
+        this.backend = new BackendSlot(this, engine.backend());
+        this.inflow = new Inflow(this, engine, calls, journal, backend, outflow);
+    }
+
+    CompletionStage<Backend.Outcome> openBackend() {
+        return backend.open(journal.initialize(), principal);
+    }
+
+    /** The backend has accepted: the session has a name from here on. Completes when the store has its record. */
+    CompletionStage<Void> create(String name, Backend.Opened opened) {
+        id = name;
+        revision = opened.revision();
+        if (!backend.connected(opened.connection())) {
+            closing(opened.connection());
+            return CompletableFuture.failedFuture(new IllegalStateException("closed while it was opened"));
+        }
+        SessionRecord record = new SessionRecord(
+                1,
+                SessionRecord.SESSION,
+                principal,
+                revision,
+                Map.of("initialize", journal.initialize().bytes()),
+                Map.of());
+        return engine.store().create(key(), firstEpoch, record);
+    }
+
+    /** The session is known to those who will hear of its end: it may live. */
+    void start() {
+        locked(() -> log.start(key()));
+        lifecycle.opened(engine.now());
+        log.drain();
+    }
+
+    /** Ends a session that nobody ever learnt of. */
+    void abandon() {
+        lifecycle.close();
+        Effects effects = new Effects();
+        locked(() -> log.close(effects));
+        effects.run();
+        backend.close();
+        engine.ended();
+    }
+
+    SessionKey key() {
+        return SessionKey.of(id, principal);
+    }
+
+    String principal() {
+        return principal;
+    }
+
+    Journal journal() {
+        return journal;
+    }
+
+    /** The epoch that new events get. */
+    Epoch epoch() {
+        return locked(log::epoch);
+    }
+
+    int nonce() {
+        return firstEpoch.nonce();
+    }
+
+    @Override
+    public String id() {
+        return id;
+    }
+
+    @Override
+    public String shortId() {
+        return id.length() <= 8 ? id : id.substring(0, 8);
+    }
+
+    @Override
+    public String revision() {
+        return revision;
+    }
+
+    @Override
+    public SessionState state() {
+        return lifecycle.state().phase();
+    }
+
+    /** A request for this session came; false if it came too late. */
+    boolean touch() {
+        return alive(lifecycle.touch(engine.now()));
+    }
+
+    private boolean visit() {
+        return alive(lifecycle.visit(engine.now()));
+    }
+
+    /** Does what a step demands, without the lock; false if it leaves the session closed. */
+    boolean alive(Move move) {
+        if (move.closes()) {
+            close(EndReason.EXPIRED, move);
+        } else if (move.reconnects()) {
+            engine.tell(listener -> listener.onSessionReconnected(id));
+        }
+        return !move.leavesClosed();
+    }
+
+    @Override
+    public CompletionStage<Call.Outcome> call(List<InboundMessage> requests) {
+        return inflow.call(requests);
+    }
+
+    void dispatch(LiveCall call) {
+        inflow.dispatch(call);
+    }
+
+    @Override
+    public CompletionStage<Void> notify(InboundMessage notification) {
+        return visit() ? inflow.notify(notification) : SessionLog.DONE;
+    }
+
+    @Override
+    public boolean answer(InboundMessage response) {
+        return visit() && inflow.answer(response);
+    }
+
+    @Override
+    public void cancel(RequestId request, InboundMessage notification) {
+        visit();
+        inflow.cancel(request, notification);
+    }
+
+    /** Answers a request with an error. */
+    void fail(LiveCall.Sink sink, String cause) {
+        locked(() -> outflow.fail(sink, cause));
+        log.drain();
+    }
+
+    /** Appends to the listening stream what a life of the backend sends outside of calls. */
+    CompletionStage<Void> send(int life, OutboundMessage message) {
+        return outflow.send(life, message);
+    }
+
+    /** Appends to the stream of a call. */
+    CompletionStage<Void> send(LiveCall.Sink sink, OutboundMessage message) {
+        return outflow.send(sink, message);
+    }
+
+    /** Whether this life of the backend is the present one and not lost; under the lock. */
+    boolean lives(int life) {
+        return backend.lives(life);
+    }
+
+    /** The backend's present life is over; under the lock. Then {@link #drain} without it. */
+    void backendLost(String cause) {
+        outflow.backendLost(cause);
+    }
+
+    /** Lets go what stands in the outbox; without the lock. */
+    void drain() {
+        log.drain();
+    }
+
+    void restored() {
+        engine.tell(listener -> listener.onSessionRestored(id));
+    }
+
+    @Override
+    public Resume listen() {
+        return attachments.listen();
+    }
+
+    @Override
+    public Resume resume(EventId after) {
+        return attachments.resume(after);
+    }
+
+    StreamTable streams() {
+        return streams;
+    }
+
+    Attachments attachments() {
+        return attachments;
+    }
+
+    @Override
+    public void terminate() {
+        close(EndReason.TERMINATED);
+    }
+
+    /** Looks whether time has ended something. */
+    void sweep(long now) {
+        if (alive(lifecycle.expire(now)) && streams.sweepable()) {
+            locked(() -> {
+                streams.sweep(now);
+                log.flush();
+            });
+            log.drain();
+        }
+    }
+
+    /**
+     * Answers what still runs with an error, then lets every connection end in order, so that its client comes back to the
+     * successor of this server.
+     */
+    void handOver() {
+        failRunning(EndReason.DRAINED).whenComplete((done, failure) -> {
+            List<LiveStream> all = new ArrayList<>();
+            locked(() -> streams.all().forEach(all::add));
+            all.forEach(stream -> attachments.end(stream, EndReason.DRAINED, Optional.empty()));
+        });
+    }
+
+    /** Whether a response waits for its client. */
+    boolean owesResponses() {
+        return locked(streams::owing);
+    }
+
+    /** Whether a connection reads. */
+    boolean attached() {
+        return lifecycle.state().readers() > 0;
+    }
+
+    /** Ends a connection to a backend; a drain waits for it. */
+    void closing(BackendConnection connection) {
+        try {
+            engine.closing(connection.close().whenComplete((gone, failure) -> {
+                if (failure != null) {
+                    logger.error("session {}: the backend did not close", shortId(), failure);
+                }
+            }));
+        } catch (RuntimeException e) {
+            logger.error("session {}: the backend failed on its close", shortId(), e);
+        }
+    }
+
+    /** Why it has ended, once it has. */
+    EndReason ended() {
+        return ended;
+    }
+
+    void close(EndReason reason) {
+        close(reason, lifecycle.close());
+    }
+
+    /** Ends what the step has closed: first every running call gets its answer, then everything goes. */
+    void close(EndReason reason, Move move) {
+        if (!move.closes()) {
+            return;
+        }
+        ended = reason;
+        engine.forget(this);
+        CompletionStage<Void> answered = failRunning(reason);
+        if (answered == SessionLog.DONE) {
+            bury(reason);
+        } else {
+            answered.whenComplete((done, failure) -> bury(reason));
+        }
+    }
+
+    /** Answers every running call with an error. Completes when what is on its way is committed. */
+    private CompletionStage<Void> failRunning(EndReason reason) {
+        locked(() -> calls.all().forEach(sink -> outflow.fail(sink, "the session has ended: " + reason.text())));
+        log.drain();
+        return log.settled();
+    }
+
+    private void bury(EndReason reason) {
+        Effects effects = new Effects();
+        locked(() -> {
+            log.close(effects);
+            for (LiveStream stream : streams.all()) {
+                stream.seal(reason);
+                stream.reader().ifPresent(effects::add);
+            }
+            calls.all().forEach(sink -> outflow.end(sink.call()));
+        });
+        effects.run();
+        backend.close();
+        deleteRecord();
+        logger.atLevel(reason.expected() ? Level.DEBUG : Level.INFO)
+                .log("session {}: ended, {}", shortId(), reason.text());
+        engine.tell(listener -> listener.onSessionClosed(id, reason));
+        engine.ended();
+    }
+
+    /** Lets the store forget the session. */
+    void deleteRecord() {
+        engine.store().delete(key()).whenComplete((done, failure) -> {
+            if (failure != null) {
+                logger.warn("session {}: the store did not delete it: {}", shortId(), failure.toString());
+            }
+        });
+    }
+
+    ReentrantLock monitor() {
+        return lock;
+    }
+
+    Lifecycle lifecycle() {
+        return lifecycle;
+    }
+
+    void lock() {
+        lock.lock();
+    }
+
+    void unlock() {
+        lock.unlock();
+    }
+
+    <T> T locked(Supplier<T> action) {
+        lock.lock();
+        try {
+            return action.get();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    void locked(Runnable action) {
+        lock.lock();
+        try {
+            action.run();
+        } finally {
+            lock.unlock();
+        }
+    }
+}

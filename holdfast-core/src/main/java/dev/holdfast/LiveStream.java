@@ -1,0 +1,284 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One stream of a session: its events in order, how far they are committed, and who reads them.
+ *
+ * <h2>Concurrency</h2>
+ *
+ * Every field is guarded by the session's lock, the only lock of the engine. It is a leaf: whoever holds it calls neither
+ * store, backend, listener nor reader's waker, and takes no other lock; what has to happen outside is collected in an {@link
+ * Effects} and runs after the release. The session's {@link Lifecycle} is changed by compare-and-set, inside the lock where
+ * the change belongs to a change of streams, and never waits.
+ *
+ * <p>A message goes through three positions, each of which only grows:
+ *
+ * <pre>
+ *   last       its offset is assigned; it stands in the outbox         (any thread that sends)
+ *   committed  the store has acknowledged it; readers may see it       (the one drainer, in order of offsets)
+ *   cursor     a reader has taken it, in its own time                  (the one holder of the connection's pump)
+ * </pre>
+ *
+ * A reader that finds nothing after its cursor goes to rest and is woken after the commit has been made visible; since the
+ * waker marks the pump before the pump can rest, no wake-up is lost. A stream has at most one reader. A newer one replaces it
+ * under the lock, and from then on the older one reads nothing, confirms nothing and its close changes nothing: every method
+ * of {@link LiveReader} first asks whether it is still the one.
+ *
+ * <p>Dropping is sparse. {@code dropped} is the highest offset that was ever dropped: a cursor below it has missed something,
+ * a cursor at or above it has not.
+ */
+final class LiveStream {
+    private final StreamId id;
+    private final List<RequestId> requests;
+
+    private @Nullable Node head;
+    private @Nullable Node tail;
+    private long last;
+    private long committed;
+    private long dropped;
+    private long confirmed;
+    private long bytes;
+    private int events;
+    private @Nullable LiveReader reader;
+    private @Nullable EndReason end;
+    private boolean finished;
+
+    /**
+     * @param requests the requests whose responses this stream carries; none for the listening stream
+     */
+    LiveStream(StreamId id, List<RequestId> requests) {
+        this(id, requests, 0);
+    }
+
+    /** A stream that begins after {@code last}. */
+    LiveStream(StreamId id, List<RequestId> requests, long last) {
+        this.id = id;
+        this.requests = requests;
+        this.last = last;
+        this.committed = last;
+        this.dropped = last;
+    }
+
+    StreamId id() {
+        return id;
+    }
+
+    List<RequestId> requests() {
+        return requests;
+    }
+
+    boolean listening() {
+        return id.equals(StreamId.LISTENING);
+    }
+
+    long bytes() {
+        return bytes;
+    }
+
+    int events() {
+        return events;
+    }
+
+    long last() {
+        return last;
+    }
+
+    long committed() {
+        return committed;
+    }
+
+    long dropped() {
+        return dropped;
+    }
+
+    long confirmed() {
+        return confirmed;
+    }
+
+    /** Gives a message the next offset. */
+    Node assign(OutboundMessage message, Epoch epoch) {
+        Node node = new Node(this, new Event(id, epoch, ++last, message.kind(), message.id(), message.bytes()));
+        node.previous = tail;
+        if (tail == null) {
+            head = node;
+        } else {
+            tail.next = node;
+        }
+        tail = node;
+        return node;
+    }
+
+    /** Makes an event visible to readers, and counts it. */
+    void commit(Node node) {
+        committed = node.event.offset();
+        if (node.kept) {
+            bytes += node.size();
+            events++;
+        }
+    }
+
+    /** Takes back the last assigned event, which the store does not have; its offset is free again. */
+    void rollback(Node node) {
+        if (node.kept) {
+            unlink(node);
+        }
+        last = node.event.offset() - 1;
+    }
+
+    /** Forgets an event. Somebody may miss it, unless it was a ping, which is not for those who come later. */
+    void drop(Node node) {
+        unlink(node);
+        if (node.event.offset() <= committed) {
+            bytes -= node.size();
+            events--;
+        }
+        if (node.event.kind() != EventKind.PING) {
+            dropped = Math.max(dropped, node.event.offset());
+        }
+    }
+
+    private void unlink(Node node) {
+        Node before = node.previous;
+        Node after = node.next;
+        if (before == null) {
+            head = after;
+        } else {
+            before.next = after;
+        }
+        if (after == null) {
+            tail = before;
+        } else {
+            after.previous = before;
+        }
+        node.previous = null;
+        node.next = null;
+        node.kept = false;
+    }
+
+    /** Leaves out the offsets before this one. */
+    void skipTo(long offset) {
+        last = offset - 1;
+    }
+
+    /** The committed responses, in order. */
+    List<Tombstones.Answer> answers() {
+        List<Tombstones.Answer> answers = new ArrayList<>(requests.size());
+        for (Node node = head; node != null && node.event.offset() <= committed; node = node.next) {
+            RequestId answered = node.event.id();
+            if (answered != null && EventKind.answers(node.event.kind())) {
+                answers.add(new Tombstones.Answer(answered, node.event.offset()));
+            }
+        }
+        return answers;
+    }
+
+    /** The oldest kept event. */
+    Optional<Node> oldest() {
+        return Optional.ofNullable(head);
+    }
+
+    /** The first committed event after an offset; {@code hint} is where the caller was last, to save the search. */
+    Optional<Node> after(long offset, @Nullable Node hint) {
+        Node node = hint != null && hint.kept ? hint.next : head;
+        while (node != null && node.event.offset() <= offset) {
+            node = node.next;
+        }
+        return node != null && node.event.offset() <= committed ? Optional.of(node) : Optional.empty();
+    }
+
+    /** The event this stream can spare best: of the lowest rank the oldest, but no response, and not its newest event. */
+    Optional<Node> spare() {
+        Node best = null;
+        for (Node node = head; node != null && node.event.offset() < committed; node = node.next) {
+            boolean spare = node.rank != Node.HELD && node.rank != Node.FINISHED;
+            if (spare && (best == null || node.rank < best.rank)) {
+                best = node;
+                if (best.rank == Node.CHATTER) {
+                    break;
+                }
+            }
+        }
+        return Optional.ofNullable(best);
+    }
+
+    /** Whether the client still owes an answer to something it was asked here. */
+    static boolean unanswered(Node node) {
+        return node.event.kind() == EventKind.SERVER_REQUEST && !node.settled;
+    }
+
+    /** Everything up to here has surely reached the client. */
+    void confirm(long offset) {
+        confirmed = Math.max(confirmed, Math.min(offset, committed));
+    }
+
+    Optional<LiveReader> reader() {
+        return Optional.ofNullable(reader);
+    }
+
+    /** Makes this reader the one that reads; returns the one it takes over from. */
+    Optional<LiveReader> take(LiveReader next) {
+        Optional<LiveReader> older = reader();
+        reader = next;
+        return older;
+    }
+
+    /** Ends the reading of this reader; false if it is not the one that reads. */
+    boolean release(LiveReader leaving) {
+        if (reader != leaving) {
+            return false;
+        }
+        reader = null;
+        return true;
+    }
+
+    /** No event will follow those assigned so far. */
+    void end(EndReason reason) {
+        if (end == null) {
+            end = reason;
+        }
+    }
+
+    Optional<EndReason> ended() {
+        return Optional.ofNullable(end);
+    }
+
+    /** Ends the stream with what is committed: what is still on its way to the store will not be read. */
+    void seal(EndReason reason) {
+        last = committed;
+        end(reason);
+    }
+
+    /** Whether everything this stream will ever carry is committed. */
+    boolean complete() {
+        return end != null && committed == last;
+    }
+
+    /** Whether a cursor stands behind everything this stream will ever carry. */
+    boolean endsAt(long cursor) {
+        return complete() && cursor >= last;
+    }
+
+    /** The client has surely got everything, or wants nothing more: the stream may be forgotten when room is needed. */
+    void finish() {
+        finished = true;
+    }
+
+    /** The client came back: it has not got everything. */
+    void reopen() {
+        finished = false;
+    }
+
+    boolean finished() {
+        return finished;
+    }
+}

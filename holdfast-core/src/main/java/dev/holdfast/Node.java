@@ -1,0 +1,64 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A kept event: its links in its stream, and among the session's events of the same rank in the order of dropping. All fields
+ * but the final ones are guarded by the session's lock. A dropped node keeps no links, so that a slow reader that still points
+ * at it holds nothing alive.
+ */
+final class Node {
+    /** Must not be dropped. */
+    static final int HELD = -1;
+    /** Progress and log notifications, and pings: the first to go. */
+    static final int CHATTER = 0;
+    /** Other notifications. */
+    static final int NOTICE = 1;
+    /** Server-to-client requests that were answered or cancelled. */
+    static final int SETTLED = 2;
+    /** Responses whose connection ended in order. */
+    static final int FINISHED = 3;
+
+    static final int RANKS = 4;
+
+    /** What an event costs beside its bytes: this node, the event, and their links. */
+    private static final int OVERHEAD = 128;
+
+    final LiveStream stream;
+    final Event event;
+    int rank = HELD;
+    boolean kept = true;
+    /** Whether a request to the client was answered, or nobody waits for its answer any more. */
+    boolean settled;
+    /** Whether the client has answered this request: then it has surely got it, and must not be bothered again. */
+    boolean answered;
+
+    @Nullable Node previous;
+
+    @Nullable Node next;
+
+    @Nullable Node older;
+
+    @Nullable Node newer;
+
+    Node(LiveStream stream, Event event) {
+        this.stream = stream;
+        this.event = event;
+    }
+
+    int size() {
+        return event.bytes().length + OVERHEAD;
+    }
+
+    /** The rank of an event of this kind when it is committed. */
+    int firstRank() {
+        return switch (event.kind()) {
+            case EventKind.RESPONSE, EventKind.ERROR -> HELD;
+            case EventKind.SERVER_REQUEST -> settled ? SETTLED : HELD;
+            case EventKind.PROGRESS, EventKind.LOG, EventKind.PING -> CHATTER;
+            default -> NOTICE;
+        };
+    }
+}

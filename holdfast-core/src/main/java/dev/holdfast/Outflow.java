@@ -1,0 +1,244 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/** What a session's backend sends: from its hands into the log, and what a commit, or the lack of one, then changes. */
+final class Outflow implements SessionLog.Owner {
+    private static final int INTERNAL_ERROR = -32603;
+
+    private final LiveSession session;
+    private final SessionEngine engine;
+    private final CallTable calls;
+    private final Journal journal;
+    private final SessionLog log;
+    private final StreamTable streams;
+    private final Recovery recovery;
+    /** What has to be said when the log goes on, because the store did not take it. */
+    private final Deque<Runnable> unsaid = new ArrayDeque<>(0);
+
+    Outflow(
+            LiveSession session,
+            SessionEngine engine,
+            CallTable calls,
+            Journal journal,
+            Epoch first,
+            Lifetime lifetime) {
+        this.session = session;
+        this.engine = engine;
+        this.calls = calls;
+        this.journal = journal;
+        this.log = new SessionLog(session.monitor(), engine.store(), first, this);
+        this.streams = new StreamTable(engine.limits(), lifetime, engine.messages(), log, calls::answered);
+        this.recovery = new Recovery(session, engine);
+    }
+
+    SessionLog log() {
+        return log;
+    }
+
+    StreamTable streams() {
+        return streams;
+    }
+
+    /** Appends to the listening stream what a life of the backend sends outside of calls. */
+    CompletionStage<Void> send(int life, OutboundMessage message) {
+        return send(streams.listening(), message, null, life);
+    }
+
+    /** Appends to the stream of a call. */
+    CompletionStage<Void> send(LiveCall.Sink sink, OutboundMessage message) {
+        return send(sink.call().stream(), message, sink, sink.life());
+    }
+
+    private CompletionStage<Void> send(
+            LiveStream stream, OutboundMessage message, LiveCall.@Nullable Sink sink, int life) {
+        Entry entry = null;
+        boolean overflows = false;
+        session.lock();
+        try {
+            boolean taken = sink == null ? session.lives(life) : sink.takes(message);
+            if (log.closed() || !taken || unheard(stream, message)) {
+                return SessionLog.DONE;
+            }
+            if (streams.overdue()) {
+                overflows = log.started();
+            } else if (log.open()) {
+                entry = enqueue(stream, message, sink, life);
+            } else if (sink != null && EventKind.answers(message.kind())) {
+                unsaid.add(() -> fail(sink, "the response could not be stored"));
+            }
+        } finally {
+            session.unlock();
+        }
+        if (overflows) {
+            session.close(EndReason.OVERFLOW);
+        }
+        if (entry == null) {
+            return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+        }
+        log.drain();
+        return log.stageOf(entry);
+    }
+
+    private Entry enqueue(LiveStream stream, OutboundMessage message, LiveCall.@Nullable Sink sink, int life) {
+        Node node = streams.assign(stream, message);
+        if (message.id() != null && EventKind.asks(message.kind())) {
+            calls.ask(message.id(), new CallTable.Question(node, life));
+        }
+        Entry entry;
+        if (sink != null && EventKind.answers(message.kind())) {
+            sink.answer();
+            entry = new Entry(node, changes(sink, message), sink, () -> fail(sink, "the response could not be stored"));
+        } else {
+            entry = new Entry(node, List.of(), null, () -> {});
+        }
+        log.enqueue(entry);
+        return entry;
+    }
+
+    /** A ping to nobody is not sent. */
+    private static boolean unheard(LiveStream stream, OutboundMessage message) {
+        return message.kind() == EventKind.PING && stream.reader().isEmpty();
+    }
+
+    private static List<RecordChange> changes(LiveCall.Sink sink, OutboundMessage answer) {
+        List<RecordChange> journaled =
+                answer.kind() == EventKind.RESPONSE ? Journal.changes(sink.request()) : List.of();
+        if (!sink.call().answered()) {
+            return journaled;
+        }
+        RecordChange ended = new RecordChange.CallEnded(sink.call().stream().id());
+        if (journaled.isEmpty()) {
+            return List.of(ended);
+        }
+        List<RecordChange> both = new ArrayList<>(journaled);
+        both.add(ended);
+        return both;
+    }
+
+    /** Answers a request with an error, now or when the log goes on; under the lock. Then drain. */
+    void fail(LiveCall.Sink sink, String cause) {
+        if (log.closed() || !sink.open()) {
+            return;
+        }
+        if (!log.open()) {
+            unsaid.add(() -> fail(sink, cause));
+            return;
+        }
+        OutboundMessage error = engine.messages().error(sink.id(), INTERNAL_ERROR, cause);
+        Node node = streams.assign(sink.call().stream(), error);
+        sink.answer();
+        log.enqueue(new Entry(node, changes(sink, error), sink, () -> fail(sink, cause)));
+    }
+
+    /** Tells the client that nobody waits for its answer, now or when the log goes on; under the lock. Then drain. */
+    private void withdraw(Node question, String cause) {
+        RequestId asked = question.event.id();
+        LiveStream stream = question.stream;
+        boolean heard = question.kept && question.event.kind() != EventKind.PING;
+        if (asked == null || !heard || log.closed() || stream.ended().isPresent()) {
+            return;
+        }
+        if (!log.open()) {
+            unsaid.add(() -> withdraw(question, cause));
+            return;
+        }
+        Node node = streams.assign(stream, engine.messages().cancelled(asked, cause));
+        log.enqueue(new Entry(node, List.of(), null, () -> withdraw(question, cause)));
+    }
+
+    /**
+     * The backend is gone: what it asked is withdrawn, what it had in its hands is answered with an error. Under the lock, so
+     * that nothing of its next life is hit. Then drain.
+     */
+    void backendLost(String cause) {
+        for (CallTable.Question question : calls.withdraw()) {
+            streams.settle(question.node());
+            withdraw(question.node(), cause);
+        }
+        for (LiveCall.Sink sink : calls.all()) {
+            if (sink.life() > 0) {
+                fail(sink, cause);
+            }
+        }
+    }
+
+    @Override
+    public void committed(Entry entry, Effects effects) {
+        recovery.committed();
+        Node node = entry.node;
+        if (node == null) {
+            return;
+        }
+        if (!streams.commit(node)) {
+            effects.add(() -> session.close(EndReason.OVERFLOW));
+        }
+        LiveCall.Sink sink = entry.answered;
+        if (sink != null) {
+            sink.close();
+            calls.end(sink);
+            if (node.event.kind() == EventKind.RESPONSE) {
+                journal.apply(sink.request());
+            }
+            if (sink.call().done()) {
+                end(sink.call());
+            }
+        }
+        node.stream.reader().ifPresent(effects::add);
+    }
+
+    /** A call is over; under the lock. Then wake its reader. */
+    void end(LiveCall call) {
+        if (!call.end()) {
+            return;
+        }
+        LiveStream stream = call.stream();
+        stream.end(call.reason());
+        session.lifecycle().callEnded(engine.now());
+        engine.callEnded();
+        if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED) {
+            streams.finish(stream, engine.now());
+        }
+    }
+
+    @Override
+    public void refused(Entry entry, Effects effects) {
+        unsaid.addFirst(entry.again);
+        Node node = entry.node;
+        if (node == null) {
+            return;
+        }
+        streams.rollback(node);
+        RequestId asked = node.event.id();
+        if (asked != null && EventKind.asks(node.event.kind())) {
+            calls.answered(asked);
+        }
+        if (entry.answered != null) {
+            entry.answered.unanswer();
+        }
+        node.stream.reader().ifPresent(effects::add);
+    }
+
+    @Override
+    public void doubtful(Throwable failure, Effects effects) {
+        effects.add(() -> recovery.begin(log, failure));
+    }
+
+    @Override
+    public void recovered() {
+        List<Runnable> now = List.copyOf(unsaid);
+        unsaid.clear();
+        now.forEach(Runnable::run);
+    }
+}

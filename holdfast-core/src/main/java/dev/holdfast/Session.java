@@ -1,0 +1,54 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * One client's conversation with one backend, as the edge uses it. Get one from {@link SessionEngine#find} for each request
+ * and do not keep it. Safe for use by any thread; nothing here blocks.
+ */
+public interface Session {
+    /** The session id, a credential: {@link #shortId} is for logs. */
+    String id();
+
+    /** The first eight characters of the id. */
+    String shortId();
+
+    /** The negotiated protocol revision. */
+    String revision();
+
+    /** Where the session is in its life. */
+    SessionState state();
+
+    /**
+     * Opens the request stream of one POST, with a reader attached.
+     *
+     * @param requests one request, or those of a batch
+     * @return completes when the call is in the log, or is refused; fails if the store failed
+     */
+    CompletionStage<Call.Outcome> call(List<InboundMessage> requests);
+
+    /**
+     * Hands a notification to the backend; {@code notifications/cancelled} goes to {@link #cancel} instead.
+     *
+     * @return completes when it is in the journal, if it belongs there
+     */
+    CompletionStage<Void> notify(InboundMessage notification);
+
+    /** Hands the client's answer to the backend that asked; false, and dropped, if nobody asked or it was answered already. */
+    boolean answer(InboundMessage response);
+
+    /** Cancels the call of a request; its stream ends without a response. Without such a call nothing happens. */
+    void cancel(RequestId request, InboundMessage notification);
+
+    /** Attaches to the listening stream at the first event that is not confirmed. */
+    Resume listen();
+
+    /** Attaches to a stream after an event that the client has. */
+    Resume resume(EventId after);
+
+    /** Ends the session for good. */
+    void terminate();
+}

@@ -1,0 +1,291 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.MessageFactory;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The front door: opens sessions, finds them, and ends them all. One engine serves one backend. Built by {@link #builder},
+ * started by {@link #start}; safe for use by any thread; nothing but {@link #close} blocks.
+ */
+public final class SessionEngine implements AutoCloseable {
+    private static final Logger logger = LoggerFactory.getLogger(SessionEngine.class);
+    private static final int ID_BYTES = 18;
+
+    private final Map<SessionKey, LiveSession> sessions = new ConcurrentHashMap<>();
+    private final Backend backend;
+    private final MessageFactory messages;
+    private final SessionStore store;
+    private final SessionLimits limits;
+    private final SessionLifecycleListener listener;
+    private final LongSupplier clock;
+    private final RandomGenerator random;
+    private final ScheduledExecutorService scheduler;
+    private final Duration sweepInterval;
+    private final Runnable releaseOwned;
+    private final Drain drain = new Drain(this);
+    private volatile Future<?> sweeping = CompletableFuture.completedFuture(null);
+
+    SessionEngine(SessionEngineBuilder builder) {
+        this.backend = builder.backend;
+        this.messages = builder.messages;
+        this.store = builder.store;
+        this.limits = builder.limits;
+        this.listener = builder.listener;
+        this.clock = builder.clock;
+        this.random = builder.random;
+        this.sweepInterval = builder.sweepInterval;
+        SessionEngineBuilder.Scheduling scheduling = builder.scheduling();
+        this.scheduler = scheduling.scheduler();
+        this.releaseOwned = scheduling.release();
+    }
+
+    /**
+     * A builder with every default.
+     *
+     * @param backend what answers
+     * @param messages how the engine's own few messages are written
+     */
+    public static SessionEngineBuilder builder(Backend backend, MessageFactory messages) {
+        return new SessionEngineBuilder(backend, messages);
+    }
+
+    /** Starts to watch the time. Call it once. */
+    public SessionEngine start() {
+        SessionStore.Promise promise = store.promise();
+        logger.debug("sessions survive: {}; shared between nodes: {}", promise.durability(), promise.shared());
+        long nanos = sweepInterval.toNanos();
+        sweeping = scheduler.scheduleWithFixedDelay(this::sweep, nanos, nanos, TimeUnit.NANOSECONDS);
+        return this;
+    }
+
+    /**
+     * Opens a session and its backend.
+     *
+     * @param initialize the {@code initialize} request
+     * @param principal who asks, empty for nobody; only the same principal finds the session again
+     * @param lifetime how long it lives without a connection
+     * @return completes when the backend has answered and the store has the session; fails on a fault of either
+     */
+    public CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
+        drain.sessionBegun();
+        if (draining()) {
+            ended();
+            return CompletableFuture.completedFuture(new Unavailable(EndReason.DRAINED));
+        }
+        LiveSession session = new LiveSession(this, initialize, principal, lifetime);
+        return session.openBackend()
+                .thenCompose(outcome -> outcome instanceof Backend.Opened opened
+                        ? accept(session, opened)
+                        : refuse(session, (Backend.Refused) outcome))
+                .whenComplete((opening, failure) -> {
+                    if (failure != null) {
+                        session.abandon();
+                    }
+                });
+    }
+
+    private CompletionStage<Opening> accept(LiveSession session, Backend.Opened opened) {
+        String id = opened.sessionId().orElseGet(this::newId);
+        return session.create(id, opened)
+                .whenComplete((done, failure) -> {
+                    if (failure != null && !sessions.containsKey(session.key())) {
+                        session.deleteRecord();
+                    }
+                })
+                .thenApply(done -> {
+                    if (sessions.putIfAbsent(session.key(), session) != null) {
+                        throw new IllegalStateException("the backend proposed a session id that is taken");
+                    }
+                    logger.debug("session {}: created", session.shortId());
+                    tell(l -> l.onSessionCreated(id));
+                    session.start();
+                    if (draining()) {
+                        session.close(EndReason.DRAINED);
+                        return new Unavailable(EndReason.DRAINED);
+                    }
+                    return new Opened(session, opened.response());
+                });
+    }
+
+    private static CompletionStage<Opening> refuse(LiveSession session, Backend.Refused refused) {
+        session.abandon();
+        return CompletableFuture.completedFuture(new Refused(refused.response()));
+    }
+
+    private String newId() {
+        byte[] bytes = new byte[ID_BYTES];
+        random.nextBytes(bytes);
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+
+    /**
+     * Finds a session for a request, which counts as a sign of life. A session of another principal is not found, and neither
+     * is one whose deadline has passed.
+     */
+    public Optional<Session> find(String id, String principal) {
+        LiveSession session = sessions.get(SessionKey.of(id, principal));
+        return session != null && session.touch() ? Optional.of(session) : Optional.empty();
+    }
+
+    /** How many sessions there are. */
+    public int size() {
+        return sessions.size();
+    }
+
+    /**
+     * Hands over: takes no new sessions and calls, lets running calls end, ends every connection in order, then every
+     * session.
+     *
+     * @param timeout how long running calls may take, zero or more
+     * @return completes when nothing is left; never fails
+     */
+    public CompletionStage<Void> drain(Duration timeout) {
+        return drain.begin(timeout);
+    }
+
+    /** Whether {@link #drain} has begun. */
+    public boolean draining() {
+        return drain.begun();
+    }
+
+    /** Drains without patience for running calls, and waits until nothing is left. */
+    @Override
+    public void close() {
+        drain.begin(Duration.ZERO).toCompletableFuture().join();
+        sweeping.cancel(false);
+        releaseOwned.run();
+    }
+
+    /** The clock that all deadlines follow, in nanoseconds; only differences mean something. */
+    public LongSupplier clock() {
+        return clock;
+    }
+
+    /** Where timed work runs. */
+    public ScheduledExecutorService scheduler() {
+        return scheduler;
+    }
+
+    private void sweep() {
+        long now = now();
+        for (LiveSession session : sessions.values()) {
+            try {
+                session.sweep(now);
+            } catch (RuntimeException e) {
+                logger.error("session {}: could not be swept", session.shortId(), e);
+            }
+        }
+    }
+
+    /** Does something later, on the scheduler. */
+    void later(Runnable task, long millis) {
+        Future<?> unused = scheduler.schedule(task, millis, TimeUnit.MILLISECONDS);
+    }
+
+    long now() {
+        return clock.getAsLong();
+    }
+
+    Iterable<LiveSession> all() {
+        return sessions.values();
+    }
+
+    void forget(LiveSession session) {
+        sessions.remove(session.key(), session);
+    }
+
+    void callStarted() {
+        drain.callStarted();
+    }
+
+    void callEnded() {
+        drain.callEnded();
+    }
+
+    /** Nothing is left of a session. */
+    void ended() {
+        drain.sessionEnded();
+    }
+
+    /** How many calls run. */
+    int running() {
+        return drain.running();
+    }
+
+    /** A backend is on its way out; a drain waits for it. */
+    void closing(CompletionStage<Void> backend) {
+        drain.closing(backend);
+    }
+
+    void tell(Consumer<SessionLifecycleListener> news) {
+        try {
+            news.accept(listener);
+        } catch (RuntimeException e) {
+            logger.error("a session lifecycle listener failed", e);
+        }
+    }
+
+    Backend backend() {
+        return backend;
+    }
+
+    MessageFactory messages() {
+        return messages;
+    }
+
+    SessionStore store() {
+        return store;
+    }
+
+    SessionLimits limits() {
+        return limits;
+    }
+
+    RandomGenerator random() {
+        return random;
+    }
+
+    /** How opening a session ended. */
+    public sealed interface Opening {}
+
+    /**
+     * The session is there.
+     *
+     * @param session the session
+     * @param response the {@code initialize} response for the client
+     */
+    public record Opened(Session session, OutboundMessage response) implements Opening {}
+
+    /**
+     * The backend refused; nothing is left of it.
+     *
+     * @param response the error response for the client
+     */
+    public record Refused(OutboundMessage response) implements Opening {}
+
+    /**
+     * No session is opened now.
+     *
+     * @param reason why
+     */
+    public record Unavailable(EndReason reason) implements Opening {}
+}

@@ -1,0 +1,100 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.MessageFactory;
+import dev.holdfast.spi.SessionStore;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/** Every knob of a {@link SessionEngine}. */
+public final class SessionEngineBuilder {
+    final Backend backend;
+    final MessageFactory messages;
+    SessionStore store = new MemoryStore();
+    SessionLimits limits = SessionLimits.DEFAULT;
+    SessionLifecycleListener listener = SessionLifecycleListener.NONE;
+    LongSupplier clock = System::nanoTime;
+    RandomGenerator random = new SecureRandom();
+    Duration sweepInterval = Duration.ofMillis(500);
+    private @Nullable ScheduledExecutorService scheduler;
+
+    SessionEngineBuilder(Backend backend, MessageFactory messages) {
+        this.backend = Objects.requireNonNull(backend, "backend");
+        this.messages = Objects.requireNonNull(messages, "messages");
+    }
+
+    /** Where sessions are kept. Default: a {@link MemoryStore}. The engine does not close it. */
+    public SessionEngineBuilder store(SessionStore value) {
+        store = Objects.requireNonNull(value, "store");
+        return this;
+    }
+
+    /** How much a session may hold. Default: {@link SessionLimits#DEFAULT}. */
+    public SessionEngineBuilder limits(SessionLimits value) {
+        limits = Objects.requireNonNull(value, "limits");
+        return this;
+    }
+
+    /** Who hears of sessions. Default: nobody. */
+    public SessionEngineBuilder listener(SessionLifecycleListener value) {
+        listener = Objects.requireNonNull(value, "listener");
+        return this;
+    }
+
+    /** A monotonic clock in nanoseconds. Default: {@link System#nanoTime}. */
+    public SessionEngineBuilder clock(LongSupplier value) {
+        clock = Objects.requireNonNull(value, "clock");
+        return this;
+    }
+
+    /** Where session ids and nonces come from; must be unpredictable outside of tests. Default: a {@link SecureRandom}. */
+    public SessionEngineBuilder random(RandomGenerator value) {
+        random = Objects.requireNonNull(value, "random");
+        return this;
+    }
+
+    /** Where timed work runs; the engine does not shut it down. Default: one daemon thread of the engine's own. */
+    public SessionEngineBuilder scheduler(ScheduledExecutorService value) {
+        scheduler = Objects.requireNonNull(value, "scheduler");
+        return this;
+    }
+
+    /**
+     * How often ended sessions are cleaned away, 1 ms to 1 hour. A session whose deadline has passed is not found whether it
+     * was cleaned away or not. Default 500 ms.
+     */
+    public SessionEngineBuilder sweepInterval(Duration value) {
+        if (value.toMillis() < 1 || value.toHours() > 1) {
+            throw new IllegalArgumentException("sweepInterval must be 1 ms to 1 hour, got " + value);
+        }
+        sweepInterval = value;
+        return this;
+    }
+
+    /** Builds the engine; {@link SessionEngine#start} makes it watch the time. */
+    public SessionEngine build() {
+        return new SessionEngine(this);
+    }
+
+    /** A scheduler, and how to let go of it. */
+    record Scheduling(ScheduledExecutorService scheduler, Runnable release) {}
+
+    Scheduling scheduling() {
+        if (scheduler != null) {
+            return new Scheduling(scheduler, () -> {});
+        }
+        ScheduledThreadPoolExecutor own = new ScheduledThreadPoolExecutor(1, task -> {
+            Thread thread = new Thread(task, "holdfast-clock");
+            thread.setDaemon(true);
+            return thread;
+        });
+        own.setRemoveOnCancelPolicy(true);
+        return new Scheduling(own, own::shutdownNow);
+    }
+}

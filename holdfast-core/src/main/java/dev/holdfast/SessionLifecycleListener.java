@@ -1,0 +1,38 @@
+package dev.holdfast;
+
+import java.time.Duration;
+
+/**
+ * Hears of what happens to sessions. Called without a lock on whichever thread caused the event, in the order of one session's
+ * events as far as its threads have an order; it must not block. What it throws is logged and changes nothing.
+ */
+public interface SessionLifecycleListener {
+    /** Hears nothing. */
+    SessionLifecycleListener NONE = new SessionLifecycleListener() {};
+
+    /** A session has been opened and its client is about to learn its id. */
+    default void onSessionCreated(String sessionId) {}
+
+    /**
+     * The last connection of a session broke.
+     *
+     * @param grace how long the session waits for the client from now on, if no call of it runs
+     */
+    default void onSessionDetached(String sessionId, Duration grace) {}
+
+    /** The client of a detached session is back. */
+    default void onSessionReconnected(String sessionId) {}
+
+    /** A session got a fresh backend, brought to the state of the one before. */
+    default void onSessionRestored(String sessionId) {}
+
+    /** A session has ended. Called exactly once for each session that was created. */
+    default void onSessionClosed(String sessionId, EndReason reason) {}
+
+    /**
+     * A client missed messages that were dropped before it could read them.
+     *
+     * @param stream the stream, as in its event ids
+     */
+    default void onGap(String sessionId, String stream) {}
+}

@@ -1,0 +1,40 @@
+package dev.holdfast;
+
+/**
+ * How much a session may hold. What is dropped when a limit is reached, in order: progress and log notifications, other
+ * notifications, settled server-to-client requests, responses whose connection ended in order. Never dropped: a response whose
+ * connection did not, an unanswered server-to-client request. If those alone exceed the session's limit, the session ends with
+ * {@link EndReason#OVERFLOW}.
+ *
+ * @param streamBytes bytes of kept messages per stream, 1 KiB to 1 GiB. Default 4 MiB
+ * @param streamEvents kept messages per stream, 16 to 1,000,000. Default 4,096
+ * @param sessionBytes bytes of kept messages per session, 1 KiB to 4 GiB. Default 16 MiB
+ * @param sessionEvents kept messages per session, 16 to 1,000,000. Default 8,192
+ * @param finishedStreams streams kept whole after they ended in order, 0 to 1,024. Default 256
+ * @param runningCalls calls in flight, 1 to 100,000. Default 64
+ */
+public record SessionLimits(
+        long streamBytes,
+        int streamEvents,
+        long sessionBytes,
+        int sessionEvents,
+        int finishedStreams,
+        int runningCalls) {
+    /** The defaults named above. */
+    public static final SessionLimits DEFAULT = new SessionLimits(4L << 20, 4096, 16L << 20, 8192, 256, 64);
+
+    public SessionLimits {
+        requireRange("streamBytes", streamBytes, 1L << 10, 1L << 30);
+        requireRange("streamEvents", streamEvents, 16, 1_000_000);
+        requireRange("sessionBytes", sessionBytes, 1L << 10, 4L << 30);
+        requireRange("sessionEvents", sessionEvents, 16, 1_000_000);
+        requireRange("finishedStreams", finishedStreams, 0, 1024);
+        requireRange("runningCalls", runningCalls, 1, 100_000);
+    }
+
+    private static void requireRange(String name, long value, long least, long most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException(name + " must be " + least + " to " + most + ", got " + value);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.MessageFactory;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** The streams of a session and what is kept of them. Guarded by the session's lock. */
+final class StreamTable {
+    private static final int GONE = -32603;
+
+    private final SessionLimits limits;
+    private final long retentionNanos;
+    private final MessageFactory messages;
+    private final SessionLog log;
+    private final Consumer<RequestId> questionDropped;
+    private final History history;
+    private final Map<StreamId, LiveStream> streams = new HashMap<>();
+    private final Deque<Finished> finished = new ArrayDeque<>(1);
+    private final Tombstones tombstones = new Tombstones();
+    private final LiveStream listening = new LiveStream(StreamId.LISTENING, List.of());
+    private long lastNumber;
+    private long uncommittedBytes;
+    private int uncommittedEvents;
+
+    private record Finished(LiveStream stream, long at) {}
+
+    /**
+     * @param questionDropped learns of server-to-client requests that are no longer kept
+     */
+    StreamTable(
+            SessionLimits limits,
+            Lifetime lifetime,
+            MessageFactory messages,
+            SessionLog log,
+            Consumer<RequestId> questionDropped) {
+        this.limits = limits;
+        this.retentionNanos = lifetime.retentionNanos();
+        this.messages = messages;
+        this.log = log;
+        this.questionDropped = questionDropped;
+        this.history = new History(limits);
+        streams.put(StreamId.LISTENING, listening);
+    }
+
+    LiveStream listening() {
+        return listening;
+    }
+
+    /** A new request stream; nobody sees it before it is {@link #open opened}. */
+    LiveStream create(List<RequestId> requests) {
+        return new LiveStream(new StreamId(log.epoch().counter(), ++lastNumber), requests);
+    }
+
+    void open(LiveStream stream) {
+        streams.put(stream.id(), stream);
+    }
+
+    /** A stream whose opening the store refused. */
+    void discard(LiveStream stream) {
+        streams.remove(stream.id());
+    }
+
+    Node assign(LiveStream stream, OutboundMessage message) {
+        Node node = stream.assign(message, log.epoch());
+        uncommittedBytes += node.size();
+        uncommittedEvents++;
+        return node;
+    }
+
+    /** Whether as much is on its way to the store as a session may hold. */
+    boolean overdue() {
+        return uncommittedBytes >= limits.sessionBytes() || uncommittedEvents >= limits.sessionEvents();
+    }
+
+    void rollback(Node node) {
+        decided(node);
+        node.stream.rollback(node);
+    }
+
+    private void decided(Node node) {
+        uncommittedBytes -= node.size();
+        uncommittedEvents--;
+    }
+
+    /**
+     * Makes an event readable, and drops what the limits then ask for.
+     *
+     * @return false if what must not be dropped exceeds the session's limit
+     */
+    boolean commit(Node node) {
+        LiveStream stream = node.stream;
+        decided(node);
+        stream.commit(node);
+        if (!node.kept) {
+            log.trim(node);
+            return true;
+        }
+        history.add(node);
+        history.rank(node, node.firstRank());
+        shorten(stream);
+        while (history.exceeded()) {
+            Optional<Node> victim = history.next();
+            if (victim.isEmpty()) {
+                return false;
+            }
+            drop(victim.get());
+        }
+        return true;
+    }
+
+    private void shorten(LiveStream stream) {
+        while (history.exceeded(stream)) {
+            Optional<Node> victim = stream.spare();
+            if (victim.isEmpty()) {
+                return;
+            }
+            drop(victim.get());
+        }
+    }
+
+    private void drop(Node node) {
+        if (node.rank == Node.FINISHED) {
+            forget(node.stream);
+            return;
+        }
+        remove(node);
+    }
+
+    private void remove(Node node) {
+        if (committed(node)) {
+            history.remove(node);
+            log.trim(node);
+        }
+        node.stream.drop(node);
+        RequestId id = node.event.id();
+        if (id != null && EventKind.asks(node.event.kind())) {
+            questionDropped.accept(id);
+        }
+    }
+
+    /** The client has answered, or nobody waits for the answer any more. */
+    void settle(Node node) {
+        settled(node);
+        shorten(node.stream);
+    }
+
+    private void settled(Node node) {
+        node.settled = true;
+        if (committed(node)) {
+            history.rank(node, node.firstRank());
+        }
+    }
+
+    private static boolean committed(Node node) {
+        return node.event.offset() <= node.stream.committed();
+    }
+
+    /** Everything on this stream has been delivered as well as we can know: from here on it may be dropped. */
+    void finish(LiveStream stream, long now) {
+        if (stream.listening() || stream.finished() || streams.get(stream.id()) != stream) {
+            return;
+        }
+        stream.finish();
+        for (Optional<Node> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
+            Node node = at.get();
+            if (EventKind.answers(node.event.kind())) {
+                history.rank(node, Node.FINISHED);
+            } else if (LiveStream.unanswered(node)) {
+                settled(node);
+            }
+        }
+        shorten(stream);
+        finished.add(new Finished(stream, now));
+        while (finished.size() > limits.finishedStreams()) {
+            forget(finished.peekFirst().stream);
+        }
+    }
+
+    /** The client has come back to a stream that seemed delivered: its responses must not be dropped before they are. */
+    void reopen(LiveStream stream) {
+        if (!stream.finished()) {
+            return;
+        }
+        stream.reopen();
+        finished.removeIf(entry -> entry.stream == stream);
+        for (Optional<Node> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
+            if (EventKind.answers(at.get().event.kind())) {
+                history.rank(at.get(), Node.HELD);
+            }
+        }
+    }
+
+    /** Forgets what ended in order longer ago than the retention. */
+    void sweep(long now) {
+        while (!finished.isEmpty() && now - finished.peekFirst().at >= retentionNanos) {
+            forget(finished.peekFirst().stream);
+        }
+    }
+
+    /** Whether {@link #sweep} may find something. */
+    boolean sweepable() {
+        return !finished.isEmpty();
+    }
+
+    /** The client has everything up to here: what nobody can ask for again is released. */
+    void release(LiveStream stream, long through) {
+        stream.confirm(through);
+        if (!stream.listening() && stream.endsAt(through)) {
+            forget(stream);
+            return;
+        }
+        Optional<Node> at = stream.oldest();
+        while (at.isPresent() && at.get().event.offset() <= Math.min(through, stream.committed())) {
+            Node node = at.get();
+            at = Optional.ofNullable(node.next);
+            if (!LiveStream.unanswered(node) && !EventKind.answers(node.event.kind())) {
+                drop(node);
+            }
+        }
+    }
+
+    private void forget(LiveStream stream) {
+        if (!finished.isEmpty() && finished.peekFirst().stream == stream) {
+            finished.removeFirst();
+        } else {
+            finished.removeIf(entry -> entry.stream == stream);
+        }
+        streams.remove(stream.id());
+        tombstones.add(stream);
+        for (Optional<Node> at = stream.oldest(); at.isPresent(); at = stream.oldest()) {
+            remove(at.get());
+        }
+    }
+
+    /** Whether a response waits for a client that has not got it, as far as we know. */
+    boolean owing() {
+        return streams.values().stream().anyMatch(stream -> stream.ended().isPresent() && !stream.finished());
+    }
+
+    Optional<LiveStream> find(StreamId id) {
+        return Optional.ofNullable(streams.get(id));
+    }
+
+    Iterable<LiveStream> all() {
+        return streams.values();
+    }
+
+    /**
+     * What answers a client that asks for a forgotten stream: an error in the place of each response after its cursor. Empty
+     * if there never was such a stream, or too long ago.
+     */
+    Optional<LiveStream> afterlife(StreamId id, long cursor) {
+        return tombstones.after(id, cursor).map(missing -> errors(id, cursor, missing));
+    }
+
+    private LiveStream errors(StreamId id, long cursor, List<Tombstones.Answer> missing) {
+        LiveStream stream = new LiveStream(id, List.of(), cursor);
+        for (Tombstones.Answer answer : missing) {
+            String text = "the response to this request is no longer kept: it was dropped before the client came back";
+            stream.skipTo(answer.offset());
+            stream.commit(stream.assign(messages.error(answer.request(), GONE, text), log.epoch()));
+        }
+        stream.end(EndReason.COMPLETED);
+        return stream;
+    }
+
+    long bytes() {
+        return history.bytes();
+    }
+
+    int events() {
+        return history.events();
+    }
+}

@@ -1,0 +1,51 @@
+package dev.holdfast.spi;
+
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * What answers: an SDK server in this JVM, a stdio process, an HTTP upstream. A backend opens one connection per session, and
+ * a fresh one whenever a session is restored.
+ */
+public interface Backend {
+    /**
+     * Opens a connection and carries the {@code initialize} request to it.
+     *
+     * <p>The stage never stays open: a backend that cannot start, or stays mute, answers with {@link Refused} in a time of
+     * its own. A stage that fails is a fault of the backend and is reported to the client as an internal error.
+     *
+     * @param request the {@code initialize} request and for whom it is
+     * @param sink where the connection sends what belongs to no call; it may be used before the stage completes
+     */
+    CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink);
+
+    /**
+     * The values of a connection.
+     *
+     * @param initialize the {@code initialize} request
+     * @param principal who opened the session, empty for nobody
+     * @param incarnation names this life of the session's backend; no two lives of one session share it
+     */
+    record OpenRequest(InboundMessage initialize, String principal, String incarnation) {}
+
+    /** How opening ended. */
+    sealed interface Outcome {}
+
+    /**
+     * The backend accepted the session.
+     *
+     * @param connection the way to it
+     * @param response the {@code initialize} response for the client
+     * @param revision the protocol revision in that response
+     * @param sessionId the session id the backend proposes, if it made one
+     */
+    record Opened(BackendConnection connection, OutboundMessage response, String revision, Optional<String> sessionId)
+            implements Outcome {}
+
+    /**
+     * The backend refused it, and leaves nothing behind.
+     *
+     * @param response the JSON-RPC error response for the client
+     */
+    record Refused(OutboundMessage response) implements Outcome {}
+}

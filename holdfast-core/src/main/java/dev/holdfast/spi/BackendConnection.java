@@ -1,0 +1,30 @@
+package dev.holdfast.spi;
+
+import java.util.concurrent.CompletionStage;
+
+/**
+ * The way from one session to its backend. A connection is not a session: every call brings its own sink, and what is known of
+ * a call travels with it. The engine calls these methods from any thread, without a lock, in the order the messages came.
+ */
+public interface BackendConnection {
+    /**
+     * Starts a call. May run it to its end on the calling thread; what it sends goes to the sink.
+     *
+     * @param request a request; its id is not in flight in this session
+     * @param sink takes the call's messages, its response last
+     */
+    void call(InboundMessage request, CallSink sink);
+
+    /** Hands over a notification of the client, in order. {@code notifications/cancelled} never comes this way. */
+    void notify(InboundMessage notification);
+
+    /** Hands over the client's answer to a request this connection sent; asked for exactly once. */
+    void answer(InboundMessage response);
+
+    /**
+     * Ends the connection and everything it holds; calling it again changes nothing.
+     *
+     * @return completes when nothing of the connection is left
+     */
+    CompletionStage<Void> close();
+}

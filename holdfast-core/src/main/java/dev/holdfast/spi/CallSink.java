@@ -1,0 +1,45 @@
+package dev.holdfast.spi;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Takes what a backend sends for one request. Safe for use by any thread. It outlives connections: a client that is away gets
+ * everything when it is back.
+ */
+public interface CallSink {
+    /**
+     * Appends a message to the call's stream. The response, or the error, is the last one; what comes later, or after the call
+     * was cancelled, is dropped.
+     *
+     * @return completes at the commit: wait for it before sending much more. Fails where the store failed; never because a
+     *     connection broke
+     */
+    CompletionStage<Void> send(OutboundMessage message);
+
+    /**
+     * Sets what to do when the call is cancelled; runs at once if it already was. The later of two hooks counts.
+     *
+     * @param hook gets the client's {@code notifications/cancelled}, where that was the cause
+     */
+    void onCancel(CancelHook hook);
+
+    /**
+     * Asks the client to come back for the rest: ends the connection that carries this call in order, after a {@code retry}
+     * of the given time. The call goes on. Without a connection nothing happens.
+     *
+     * @param retry when the client shall be back, 0 to 1 hour
+     */
+    void disconnect(Duration retry);
+
+    /** The session id that the client holds. */
+    String sessionId();
+
+    /** What a backend does when its call is cancelled. */
+    @FunctionalInterface
+    interface CancelHook {
+        /** Stops the work; the call's stream has ended already. */
+        void cancelled(Optional<InboundMessage> notification);
+    }
+}

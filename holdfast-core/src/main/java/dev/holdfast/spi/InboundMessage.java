@@ -1,0 +1,47 @@
+package dev.holdfast.spi;
+
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One JSON-RPC message from the client: its bytes as they came, and the few facts the engine acts on.
+ *
+ * @param kind request, notification or response
+ * @param id the request's id, or the id a response answers; absent for a notification
+ * @param method the method, empty for a response
+ * @param bytes the message as UTF-8 JSON; shared, never changed
+ * @param journal what the message changes in the session's journal when it succeeds
+ * @param context what the edge attaches for the backend (the transport context of the request, for example);
+ *     {@link #NO_CONTEXT} where there is none, as for a message replayed from the journal
+ */
+public record InboundMessage(
+        Kind kind, @Nullable RequestId id, String method, byte[] bytes, JournalChange journal, Object context) {
+
+    /** The context of a message that no connection carries. */
+    public static final Object NO_CONTEXT = new Object();
+
+    /** The three shapes of a JSON-RPC message. */
+    public enum Kind {
+        REQUEST,
+        NOTIFICATION,
+        RESPONSE
+    }
+
+    public InboundMessage {
+        Objects.requireNonNull(bytes, "bytes");
+        if ((kind == Kind.NOTIFICATION) != (id == null)) {
+            throw new IllegalArgumentException("a " + kind + " with id " + id);
+        }
+    }
+
+    /** The id of a request or response. */
+    public RequestId requiredId() {
+        return Optional.ofNullable(id).orElseThrow(() -> new IllegalStateException("a notification has no id"));
+    }
+
+    /** The same message without the context of the connection that carried it, as the journal keeps it. */
+    public InboundMessage withoutContext() {
+        return new InboundMessage(kind, id, method, bytes, journal, NO_CONTEXT);
+    }
+}

@@ -1,0 +1,18 @@
+package dev.holdfast.spi;
+
+import java.util.List;
+
+/** One change to a session's record. A store applies the changes of an append together with its events. */
+public sealed interface RecordChange {
+    /** A call starts: its stream exists from here on. */
+    record CallStarted(StreamId stream, List<RequestId> requests) implements RecordChange {}
+
+    /** A call has ended. */
+    record CallEnded(StreamId stream) implements RecordChange {}
+
+    /** The journal gets this message, in the place of an earlier one under the same key. */
+    record JournalPut(String key, byte[] message) implements RecordChange {}
+
+    /** The journal loses the message under this key. */
+    record JournalRemoved(String key) implements RecordChange {}
+}

@@ -1,0 +1,184 @@
+package dev.holdfast;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Calls: their ids, their answers, their cancellation, and batches of them. */
+class CallTest {
+    private final TestBed bed = new TestBed();
+    private final Session session = bed.open();
+
+    @AfterEach
+    void close() {
+        bed.close();
+        assertThat(bed.engine.running()).isZero();
+    }
+
+    private TestBackend.Asked call(int id) {
+        return bed.backend.life().call(id);
+    }
+
+    private void cancel(int id) {
+        session.cancel(Wire.id(id), Wire.cancelled(id));
+    }
+
+    @Test
+    void anIdInFlightIsRefusedAndFreeAgainAfterTheAnswer() {
+        Connection first = bed.post(session, 1);
+        assertThat(TestBed.now(session.call(TestBed.requests(1)))).isEqualTo(new Call.Duplicate(Wire.id(1)));
+        assertThat(bed.backend.life().calls).hasSize(1);
+        call(1).respond();
+        Connection second = bed.post(session, 1);
+        call(1).respond();
+        assertThat(first.read()).containsExactly("result 1");
+        assertThat(second.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void aNumberIsNotItsString() {
+        bed.post(session, 1);
+        InboundMessage string = Wire.request(new RequestId("\"1\""), "tools/call", JournalChange.NONE);
+        TestBed.accepted(session.call(List.of(string)));
+    }
+
+    @Test
+    void anIdTwiceInABatchIsRefused() {
+        assertThat(TestBed.now(session.call(TestBed.requests(1, 2, 1)))).isEqualTo(new Call.Duplicate(Wire.id(1)));
+        assertThat(bed.engine.running()).isZero();
+        bed.post(session, 1);
+    }
+
+    @Test
+    void theSameIdMayRunInAnotherSession() {
+        bed.post(session, 1);
+        bed.post(bed.open(), 1);
+        assertThat(bed.engine.running()).isEqualTo(2);
+    }
+
+    @Test
+    void theResponseEndsTheStreamAndNothingComesAfterIt() {
+        Connection post = bed.post(session, 1);
+        call(1).respond();
+        call(1).sink().send(Wire.progress("late"));
+        call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+        assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+        assertThat(bed.engine.running()).isZero();
+    }
+
+    @Test
+    void aResponseToAnotherRequestIsDropped() {
+        Connection post = bed.post(session, 1);
+        call(1).sink().send(Wire.response(2));
+        call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void aBatchEndsWithItsLastResponse() {
+        Connection post = bed.post(session, 1, 2);
+        call(2).respond();
+        assertThat(post.read()).containsExactly("result 2");
+        assertThat(post.end).isEmpty();
+        call(1).sink().send(Wire.progress("p1"));
+        call(1).respond();
+        assertThat(post.read()).containsExactly("result 2", "p1", "result 1");
+        assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+    }
+
+    @Test
+    void aCancelledCallEndsWithoutAResponseAndWhatComesLaterIsDropped() {
+        Connection post = bed.post(session, 1);
+        List<Optional<InboundMessage>> heard = new ArrayList<>();
+        call(1).sink().onCancel(heard::add);
+        InboundMessage notification = Wire.cancelled(1);
+        session.cancel(Wire.id(1), notification);
+        call(1).respond();
+        assertThat(post.read()).isEmpty();
+        assertThat(post.reason()).isEqualTo(EndReason.CANCELLED);
+        assertThat(heard).containsExactly(Optional.of(notification));
+        assertThat(bed.engine.running()).isZero();
+        bed.post(session, 1);
+    }
+
+    @Test
+    void aHookThatIsSetTooLateRunsAtOnce() {
+        bed.post(session, 1);
+        cancel(1);
+        List<Optional<InboundMessage>> heard = new ArrayList<>();
+        call(1).sink().onCancel(heard::add);
+        assertThat(heard).hasSize(1);
+    }
+
+    @Test
+    void aHookThatFailsHurtsNobody() {
+        Connection post = bed.post(session, 1);
+        call(1).sink().onCancel(notification -> {
+            throw new IllegalStateException("this hook is expected to fail");
+        });
+        cancel(1);
+        assertThat(post.woken).isOne();
+        assertThat(post.reason()).isEqualTo(EndReason.CANCELLED);
+    }
+
+    @Test
+    void cancellingTooLateOrTwiceOrNothingChangesNothing() {
+        Connection post = bed.post(session, 1);
+        call(1).respond();
+        cancel(1);
+        cancel(1);
+        cancel(7);
+        assertThat(post.read()).containsExactly("result 1");
+        assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+    }
+
+    @Test
+    void aCancelledRequestOfABatchLeavesTheOthersRunning() {
+        Connection post = bed.post(session, 1, 2);
+        cancel(1);
+        assertThat(post.end).isEmpty();
+        call(1).sink().send(Wire.progress("late"));
+        call(2).respond();
+        assertThat(post.read()).containsExactly("result 2");
+        assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+        assertThat(bed.engine.running()).isZero();
+    }
+
+    @Test
+    void aCallThatIsCancelledBeforeItIsDispatchedNeverReachesTheBackend() {
+        Call call = TestBed.accepted(session.call(TestBed.requests(1)));
+        Connection post = new Connection(call.reader());
+        cancel(1);
+        call.dispatch();
+        assertThat(bed.backend.life().calls).isEmpty();
+        assertThat(post.reason()).isEqualTo(EndReason.CANCELLED);
+    }
+
+    @Test
+    void aBackendThatThrowsAnswersWithAnInternalError() {
+        TestBackend.Life life = bed.backend.life();
+        life.throwing = true;
+        Connection post = bed.post(session, 1);
+        session.notify(Wire.notification("notifications/roots/list_changed"));
+        assertThat(post.read()).containsExactly("error 1 -32603: internal error");
+        assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+    }
+
+    @Test
+    void aCallMayEndBeforeItsConnectionReads() {
+        Call call = TestBed.accepted(session.call(TestBed.requests(1)));
+        call.dispatch();
+        call(1).respond();
+        Connection post = new Connection(call.reader());
+        assertThat(post.read()).containsExactly("result 1");
+        assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+    }
+}

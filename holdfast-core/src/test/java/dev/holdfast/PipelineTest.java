@@ -1,0 +1,195 @@
+package dev.holdfast;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.TestStore.Fate;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The way of messages into a slow store: nothing is visible before its commit, and order is kept. */
+class PipelineTest {
+    private final TestBed bed = new TestBed();
+    private final Session session = bed.open();
+
+    @AfterEach
+    void close() {
+        bed.close();
+        assertThat(bed.engine.running()).isZero();
+        assertThat(bed.engine.size()).isZero();
+    }
+
+    private CompletableFuture<Void> send(OutboundMessage message) {
+        return bed.backend.life().sink.send(message).toCompletableFuture();
+    }
+
+    @Test
+    void nothingIsVisibleBeforeItsCommitAndItsStageCompletesThen() {
+        Connection listening = TestBed.listen(session);
+        bed.store.hold();
+        CompletableFuture<Void> sent = send(Wire.notice("a"));
+        assertThat(sent).isNotDone();
+        assertThat(listening.woken).isZero();
+        assertThat(listening.read()).isEmpty();
+        bed.store.next().become(Fate.DONE);
+        assertThat(sent).isCompleted();
+        assertThat(listening.woken).isOne();
+        assertThat(listening.read()).containsExactly("a");
+    }
+
+    @Test
+    void whatComesMeanwhileGoesInOneBatch() {
+        Connection listening = TestBed.listen(session);
+        bed.store.hold();
+        List<CompletableFuture<Void>> stages =
+                List.of(send(Wire.notice("a")), send(Wire.notice("b")), send(Wire.notice("c")));
+        assertThat(bed.store.waiting()).isOne();
+        bed.store.next().become(Fate.DONE);
+        assertThat(stages.get(0)).isCompleted();
+        assertThat(stages.get(1)).isNotDone();
+        assertThat(listening.read()).containsExactly("a");
+        assertThat(bed.store.waiting()).isOne();
+        bed.store.next().become(Fate.DONE);
+        assertThat(stages).allMatch(CompletableFuture::isDone);
+        assertThat(listening.read()).containsExactly("a", "b", "c");
+        assertThat(bed.store.waiting()).isZero();
+    }
+
+    @Test
+    void readersAreWokenBeforeProducersGoOn() {
+        Connection listening = TestBed.listen(session);
+        bed.store.hold();
+        int[] wokenThen = new int[1];
+        CompletionStage<Void> sent = send(Wire.notice("a"));
+        sent.thenRun(() -> wokenThen[0] = listening.woken);
+        bed.store.next().become(Fate.DONE);
+        assertThat(wokenThen[0]).isOne();
+    }
+
+    @Test
+    void aProducerThatWaitsForEachCommitSendsOneByOne() {
+        Connection listening = TestBed.listen(session);
+        bed.store.hold();
+        send(Wire.notice("a")).thenCompose(done -> send(Wire.notice("b"))).thenCompose(done -> send(Wire.notice("c")));
+        for (String next : List.of("a", "b", "c")) {
+            bed.store.next().become(Fate.DONE);
+            assertThat(listening.read()).endsWith(next);
+        }
+    }
+
+    @Test
+    void aCallIsOpenedByACommitBeforeAnybodyHearsOfIt() {
+        bed.store.hold();
+        CompletionStage<Call.Outcome> opening = session.call(TestBed.requests(1));
+        assertThat(opening.toCompletableFuture()).isNotDone();
+        assertThat(session.state()).isEqualTo(SessionState.IDLE);
+        bed.store.next().become(Fate.DONE);
+        Call call = TestBed.accepted(opening);
+        assertThat(session.state()).isEqualTo(SessionState.ATTACHED);
+        assertThat(bed.backend.life().calls).isEmpty();
+        call.dispatch();
+        assertThat(bed.backend.life().calls).hasSize(1);
+    }
+
+    @Test
+    void anIdIsTakenWhileItsCallIsBeingOpened() {
+        bed.store.hold();
+        session.call(TestBed.requests(1));
+        assertThat(TestBed.now(session.call(TestBed.requests(1)))).isEqualTo(new Call.Duplicate(Wire.id(1)));
+    }
+
+    @Test
+    void aCallThatTheStoreRefusesLeavesNothingBehind() {
+        bed.store.decree(Fate.LOST);
+        assertThat(session.call(TestBed.requests(1)).toCompletableFuture()).isCompletedExceptionally();
+        assertThat(bed.engine.running()).isZero();
+        Connection post = bed.post(session, 1);
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void aCallThatIsCancelledWhileItIsBeingOpenedEndsOnceWhateverTheStoreDoes() {
+        bed.store.hold();
+        CompletionStage<Call.Outcome> opening = session.call(TestBed.requests(1));
+        session.cancel(Wire.id(1), Wire.cancelled(1));
+        bed.store.next().become(Fate.LOST);
+        bed.store.release();
+        assertThat(opening.toCompletableFuture()).isCompletedExceptionally();
+        assertThat(bed.engine.running()).isZero();
+
+        bed.store.hold();
+        CompletionStage<Call.Outcome> second = session.call(TestBed.requests(2));
+        session.cancel(Wire.id(2), Wire.cancelled(2));
+        bed.store.release();
+        Connection post = new Connection(TestBed.accepted(second).reader());
+        assertThat(post.reason()).isEqualTo(EndReason.CANCELLED);
+        assertThat(bed.engine.running()).isZero();
+    }
+
+    @Test
+    void aSessionThatEndsWhileACallIsBeingOpenedRefusesIt() {
+        bed.store.hold();
+        CompletionStage<Call.Outcome> opening = session.call(TestBed.requests(1));
+        session.terminate();
+        bed.store.release();
+        assertThat(TestBed.now(opening)).isInstanceOf(Call.Closed.class);
+        assertThat(bed.engine.running()).isZero();
+        assertThat(bed.news.heard).containsExactly("created", "closed: TERMINATED");
+    }
+
+    @Test
+    void aResponseOnItsWayIsDeliveredBeforeTheSessionEnds() {
+        Connection post = bed.post(session, 1);
+        bed.store.hold();
+        bed.backend.life().call(1).respond();
+        session.terminate();
+        assertThat(bed.news.heard).containsExactly("created");
+        bed.store.release();
+        assertThat(post.read()).containsExactly("result 1");
+        assertThat(bed.news.heard).containsExactly("created", "closed: TERMINATED");
+    }
+
+    @Test
+    void aResponseIsAnAnswerOnlyOnceItIsCommitted() {
+        Connection post = bed.post(session, 1);
+        bed.store.hold();
+        bed.backend.life().call(1).respond();
+        assertThat(bed.engine.running()).isOne();
+        assertThat(post.read()).isEmpty();
+        assertThat(post.end).isEmpty();
+        assertThat(TestBed.now(session.call(TestBed.requests(1)))).isEqualTo(new Call.Duplicate(Wire.id(1)));
+        bed.store.release();
+        assertThat(bed.engine.running()).isZero();
+        assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+    }
+
+    @Test
+    void aQuestionThatIsSettledOnItsWayIsNotHeldForEver() {
+        bed.store.hold();
+        send(Wire.question("q"));
+        session.answer(Wire.answer(new RequestId("q")));
+        bed.store.release();
+        Connection listening = TestBed.listen(session);
+        listening.read();
+        listening.handover();
+        assertThat(TestBed.listen(session).read()).isEmpty();
+    }
+
+    @Test
+    void aNotificationOfTheJournalIsCommittedAndHandedOver() {
+        bed.store.hold();
+        CompletableFuture<Void> stage = session.notify(
+                        Wire.notification("notifications/initialized", new JournalChange.Put("initialized")))
+                .toCompletableFuture();
+        assertThat(stage).isNotDone();
+        bed.store.release();
+        assertThat(stage).isCompleted();
+        assertThat(bed.backend.life().heard).containsExactly("notifications/initialized");
+    }
+}

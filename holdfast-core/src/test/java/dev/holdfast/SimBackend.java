@@ -1,0 +1,235 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** Backends that open, answer, ask, chatter, and die when the simulation likes. */
+final class SimBackend implements Backend {
+    private final Simulation world;
+
+    SimBackend(Simulation world) {
+        this.world = world;
+    }
+
+    @Override
+    public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+        SimSession session = world.sessions.get(
+                SimSession.number(Wire.text(request.initialize().bytes())));
+        for (Life older : session.lives) {
+            world.check(older.lost || older.closed, "a second backend was opened beside a living one");
+        }
+        Life life = new Life(session, sink);
+        session.lives.add(life);
+        world.trace(() -> life + " is being opened");
+        if (world.random.nextBoolean()) {
+            life.accept();
+        }
+        return life.outcome;
+    }
+
+    /** A request in the hands of a backend. */
+    record Work(InboundMessage request, CallSink sink, boolean replayed) {}
+
+    /** One incarnation of a session's backend. */
+    final class Life implements BackendConnection {
+        final SimSession session;
+        final ListeningSink listening;
+        final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+        final List<Work> running = new ArrayList<>();
+        final List<Work> done = new ArrayList<>();
+        boolean lost;
+        boolean refused;
+        private boolean foreign;
+        boolean closed;
+        private final int number;
+        private final Set<RequestId> answered = new HashSet<>();
+        private Deque<String> expected = new ArrayDeque<>();
+
+        private Life(SimSession session, ListeningSink listening) {
+            this.session = session;
+            this.listening = listening;
+            this.number = session.lives.size();
+        }
+
+        @Override
+        public String toString() {
+            return "backend " + session.number + "." + number;
+        }
+
+        void accept() {
+            world.trace(() -> this + " accepts");
+            if (number > 0) {
+                expected = new ArrayDeque<>(session.journal());
+            }
+            String revision = number > 0 && world.oneIn(20) ? "another" : "revision";
+            outcome.complete(new Opened(this, Wire.response(0), revision, Optional.of("id #" + session.number)));
+            foreign = !revision.equals("revision");
+        }
+
+        /** The whole journal is replayed at once. */
+        void checkReplayed() {
+            boolean due = !lost && !closed && !foreign && session.usable();
+            world.check(!due || expected.isEmpty(), () -> this + " misses " + expected);
+        }
+
+        void refuse() {
+            world.trace(() -> this + " refuses");
+            lost = true;
+            refused = true;
+            outcome.complete(new Refused(Wire.refusal(Wire.id(0))));
+        }
+
+        void die() {
+            world.trace(() -> this + " dies");
+            lost = true;
+            listening.lost("it died");
+        }
+
+        @Override
+        public void call(InboundMessage request, CallSink sink) {
+            String text = Wire.text(request.bytes());
+            boolean replayed = replayed(text);
+            Work work = new Work(request, sink, replayed);
+            world.trace(() -> this + " gets " + text + (replayed ? " once more" : ""));
+            if (!replayed) {
+                SimCall call = world.call(request.requiredId());
+                world.check(!lost && !closed, () -> text + " was handed to a dead backend");
+                world.check(call.handed.add(request.requiredId()), () -> text + " was handed over twice");
+                world.check(!call.cancelled.contains(request.requiredId()), () -> text + " was cancelled before");
+                world.check(!session.log.answered(request.requiredId()), () -> text + " was answered before");
+            }
+            running.add(work);
+            if (world.random.nextInt(3) == 0) {
+                respond(work);
+            }
+        }
+
+        private boolean replayed(String text) {
+            if (expected.isEmpty()) {
+                return false;
+            }
+            String next = expected.poll();
+            world.check(text.equals(next), () -> this + " got " + text + " in the place of " + next);
+            return true;
+        }
+
+        @Override
+        public void notify(InboundMessage notification) {
+            String text = Wire.text(notification.bytes());
+            if (!replayed(text)) {
+                world.check(!lost && !closed, () -> text + " was handed to a dead backend");
+                session.journal(notification);
+            }
+            world.trace(() -> this + " gets " + text);
+        }
+
+        @Override
+        public void answer(InboundMessage response) {
+            RequestId id = response.requiredId();
+            world.check(!lost && !closed, () -> "the answer to " + id + " reached a dead backend");
+            world.check(world.question(id).asker() == this, () -> "the answer to " + id + " reached " + this);
+            world.check(answered.add(id), () -> "the answer to " + id + " came twice");
+        }
+
+        @Override
+        public CompletionStage<Void> close() {
+            world.trace(() -> this + " is closed");
+            closed = true;
+            return CompletableFuture.completedFuture(null);
+        }
+
+        /** Does one thing. */
+        void step() {
+            if (!outcome.isDone()) {
+                if (lost || world.random.nextInt(8) > 0) {
+                    accept();
+                } else if (world.random.nextBoolean()) {
+                    refuse();
+                } else {
+                    die();
+                }
+                return;
+            }
+            int choice = world.random.nextInt(20);
+            if (choice == 0 && !lost && !closed) {
+                die();
+            } else if (choice < 3 && !done.isEmpty()) {
+                chatter(world.pick(done));
+            } else if (choice < 7 || running.isEmpty()) {
+                outside();
+            } else if (choice < 12) {
+                respond(world.pick(running));
+            } else {
+                chatter(world.pick(running));
+            }
+        }
+
+        /** Answers, with a result or an error, in time or much too late. */
+        void respond(Work work) {
+            RequestId id = work.request.requiredId();
+            running.remove(work);
+            done.add(work);
+            boolean fails = world.oneIn(work.replayed ? 15 : 6);
+            OutboundMessage answer =
+                    fails ? Wire.refusal(id) : Wire.out(EventKind.RESPONSE, id, "result " + id + pad());
+            world.trace(() -> this + " answers " + id);
+            world.sent(session, answer, work.sink.send(answer));
+        }
+
+        private void chatter(Work work) {
+            if (world.oneIn(10)) {
+                work.sink.disconnect(Duration.ofSeconds(1));
+            } else if (!work.replayed) {
+                SimCall call = world.call(work.request.requiredId());
+                OutboundMessage message = any("#" + session.number + " c" + call.index + " ", Optional.of(call));
+                world.sent(session, message, work.sink.send(message));
+            }
+        }
+
+        private void outside() {
+            OutboundMessage message = any("#" + session.number + " ", Optional.empty());
+            world.sent(session, message, listening.send(message));
+        }
+
+        private OutboundMessage any(String home, Optional<SimCall> call) {
+            String text = home + world.next() + pad();
+            switch (world.random.nextInt(8)) {
+                case 0, 1 -> {
+                    return Wire.out(EventKind.SERVER_REQUEST, world.ask(this, call), "question " + text);
+                }
+                case 2 -> {
+                    return Wire.out(EventKind.PING, world.ask(this, call), "ping " + text);
+                }
+                case 3, 4 -> {
+                    return Wire.notice("notice " + text);
+                }
+                case 5 -> {
+                    return Wire.log("log " + text);
+                }
+                default -> {
+                    return Wire.progress("progress " + text);
+                }
+            }
+        }
+
+        private String pad() {
+            return " ".repeat(world.random.nextInt(4) == 0 ? world.random.nextInt(400) : world.random.nextInt(20));
+        }
+    }
+}

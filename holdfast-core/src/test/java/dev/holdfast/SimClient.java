@@ -1,0 +1,207 @@
+package dev.holdfast;
+
+import dev.holdfast.SimLog.Fact;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** The client of one session: posts, listens, comes back, answers, cancels; and checks what it gets. */
+final class SimClient {
+    private final SimSession session;
+    private final Simulation world;
+    private final SimReturn back;
+    private final List<SimCall> undispatched = new ArrayList<>();
+    private final List<RequestId> questions = new ArrayList<>();
+    private final Map<StreamId, Long> last = new HashMap<>();
+
+    SimClient(SimSession session, boolean namesCursor) {
+        this.session = session;
+        this.world = session.world;
+        this.back = new SimReturn(session, namesCursor);
+    }
+
+    /** A message has arrived. */
+    void received(SimConnection connection, Event event, String id, boolean replacement) {
+        Optional<EventId> cursor = EventId.parse(id);
+        world.check(cursor.isPresent(), () -> "no event id: " + id);
+        connection.call.ifPresentOrElse(call -> call.cursor = cursor, () -> back.listening = cursor);
+        RequestId answered = event.id();
+        if (answered != null && EventKind.answers(event.kind())) {
+            boolean first = connection.call.orElseThrow().answers.add(answered);
+            world.check(first || !back.namesCursor, () -> "the client has two answers to " + answered);
+        } else if (answered != null && event.kind() == EventKind.SERVER_REQUEST && !questions.contains(answered)) {
+            questions.add(answered);
+        }
+        if (replacement) {
+            return;
+        }
+        session.log.fact(event).received = true;
+        if (back.namesCursor) {
+            long before = last.getOrDefault(connection.stream, 0L);
+            world.check(event.offset() > before, () -> "the client got twice " + SimLog.name(event));
+            for (Fact missing : session.log.between(connection.stream, before, event.offset())) {
+                world.check(missing.dropped || missing.ping(), () -> "the client lost " + SimLog.name(missing));
+            }
+            last.put(connection.stream, event.offset());
+        }
+    }
+
+    /** Does one thing. */
+    void step() {
+        int choice = world.random.nextInt(20);
+        if (choice < 5) {
+            post();
+        } else if (choice < 7 && !undispatched.isEmpty()) {
+            dispatch(world.pick(undispatched));
+        } else if (choice < 10) {
+            back.listen();
+        } else if (choice < 14 && !session.calls.isEmpty()) {
+            back.resume(world.pick(session.calls));
+        } else if (choice < 16 && !questions.isEmpty()) {
+            answer(world.pick(questions));
+        } else if (choice < 17 && !session.calls.isEmpty()) {
+            cancel(world.pick(session.calls));
+        } else if (choice < 18) {
+            sendNotification();
+        } else if (choice < 19) {
+            misbehave();
+        } else if (world.oneIn(10)) {
+            world.trace(() -> "client " + session.number + " terminates");
+            session.live().terminate();
+        }
+    }
+
+    private void post() {
+        List<InboundMessage> requests = new ArrayList<>();
+        int size = world.oneIn(5) ? 1 + world.random.nextInt(3) : 1;
+        for (int i = 0; i < size; i++) {
+            requests.add(request());
+        }
+        post(requests);
+    }
+
+    private InboundMessage request() {
+        int id = world.next();
+        return switch (world.random.nextInt(10)) {
+            case 0 -> session.request(id, "logging/setLevel", new JournalChange.Put("level"));
+            case 1 -> session.request(id, "resources/subscribe", new JournalChange.Put("r" + world.random.nextInt(3)));
+            case 2 ->
+                session.request(id, "resources/unsubscribe", new JournalChange.Remove("r" + world.random.nextInt(3)));
+            default -> session.request(id, "tools/call", JournalChange.NONE);
+        };
+    }
+
+    private void post(List<InboundMessage> requests) {
+        SimCall call = new SimCall(session, requests);
+        session.calls.add(call);
+        world.posted(call);
+        world.trace(() -> "client " + session.number + " posts "
+                + requests.stream().map(InboundMessage::requiredId).toList());
+        session.live().call(requests).whenComplete((outcome, failure) -> {
+            if (failure == null) {
+                call.outcome.complete(outcome);
+            } else {
+                call.outcome.completeExceptionally(failure);
+            }
+        });
+        look();
+    }
+
+    SimReturn back() {
+        return back;
+    }
+
+    /** Looks what became of the calls that were being opened. */
+    void look() {
+        for (SimCall call : session.calls) {
+            if (call.call.isPresent() || !call.outcome.isDone() || call.outcome.isCompletedExceptionally()) {
+                continue;
+            }
+            if (call.outcome.join() instanceof Call.Accepted accepted) {
+                call.call = Optional.of(accepted.call());
+                call.cursor = EventId.parse(accepted.call().reader().position());
+                call.stream = call.cursor.map(EventId::stream);
+                new SimConnection(session, accepted.call().reader(), Optional.of(call), 0, 0, false);
+                undispatched.add(call);
+                if (world.random.nextInt(3) > 0) {
+                    dispatch(call);
+                }
+            }
+        }
+    }
+
+    void dispatchAll() {
+        List.copyOf(undispatched).forEach(this::dispatch);
+    }
+
+    private void dispatch(SimCall call) {
+        undispatched.remove(call);
+        call.call.orElseThrow().dispatch();
+    }
+
+    private void answer(RequestId question) {
+        world.trace(() -> "client " + session.number + " answers " + question);
+        if (world.random.nextInt(4) > 0) {
+            questions.remove(question);
+        }
+        boolean taken = session.live().answer(Wire.answer(question));
+        session.settled.add(question);
+        world.check(
+                !taken || !world.question(question).asker().lost,
+                () -> "an answer for a dead backend was taken: " + question);
+    }
+
+    private void cancel(SimCall call) {
+        RequestId id = world.pick(call.requests).requiredId();
+        boolean sure = !world.store.busy(session) && call.call.isPresent();
+        boolean before = session.log.answered(id);
+        world.trace(() -> "client " + session.number + " cancels " + id);
+        session.live().cancel(id, session.notification("notifications/cancelled", JournalChange.NONE));
+        if (!before) {
+            (sure ? call.cancelled : call.perhapsCancelled).add(id);
+        }
+        if (call.cancelled() && call.stream.flatMap(session::reading).isEmpty()) {
+            call.stream.ifPresent(session::delivered);
+        }
+    }
+
+    private void sendNotification() {
+        JournalChange change = world.oneIn(3) ? new JournalChange.Put("initialized") : JournalChange.NONE;
+        InboundMessage notification = session.notification("notifications/some", change);
+        world.trace(() -> "client " + session.number + " sends " + Wire.text(notification.bytes()));
+        session.live().notify(notification);
+    }
+
+    private void misbehave() {
+        if (session.live().state() == SessionState.CLOSED) {
+            return;
+        }
+        Optional<SimCall> running = session.calls.stream()
+                .filter(call -> call.call.isPresent() && !call.over() && call.perhapsCancelled.isEmpty())
+                .findFirst();
+        if (running.isPresent()) {
+            InboundMessage again = running.get().requests.stream()
+                    .filter(request -> !session.log.answered(request.requiredId()))
+                    .filter(request -> !running.get().cancelled.contains(request.requiredId()))
+                    .findFirst()
+                    .orElseThrow();
+            Call.Outcome outcome =
+                    session.live().call(List.of(again)).toCompletableFuture().join();
+            world.check(
+                    outcome instanceof Call.Duplicate || outcome instanceof Call.Closed,
+                    () -> "a request id in flight was taken again: " + again.id());
+        }
+        EventId nowhere = new EventId(new StreamId(1, 1_000_000), session.live().epoch(), 1);
+        world.check(session.live().resume(nowhere) instanceof Resume.Unknown, "a stream that never was is known");
+        EventId beyond = new EventId(StreamId.LISTENING, session.live().epoch(), 1_000_000);
+        world.check(session.live().resume(beyond) instanceof Resume.Unknown, "a cursor beyond the log is known");
+    }
+}

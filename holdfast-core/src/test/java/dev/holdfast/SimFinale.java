@@ -1,0 +1,129 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.InboundMessage;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** The end of a simulation: everything heals, everybody gets what is due, and nothing is left behind. */
+final class SimFinale {
+    private static final int ROUNDS = 40;
+
+    private final Simulation world;
+
+    SimFinale(Simulation world) {
+        this.world = world;
+    }
+
+    void run() {
+        boolean delivers = world.random.nextInt(4) > 0;
+        if (delivers) {
+            heal();
+            deliver();
+        }
+        drain();
+    }
+
+    private void heal() {
+        world.trace(() -> "everything heals");
+        world.store.heal();
+        world.pass(Duration.ofSeconds(30));
+        world.store.heal();
+        world.settle();
+    }
+
+    /** Backends answer everything, and clients come back until they have it. */
+    private void deliver() {
+        for (int i = 0; i < ROUNDS; i++) {
+            for (SimSession session : world.sessions) {
+                if (session.usable()) {
+                    world.client(session).dispatchAll();
+                    world.settle();
+                    List.copyOf(session.lives).forEach(this::answerAll);
+                    world.settle();
+                    world.client(session).back().comeBack();
+                    world.settle();
+                    List.copyOf(session.connections).forEach(SimConnection::pumpHonestly);
+                }
+                world.settle();
+            }
+        }
+        for (SimSession session : world.sessions) {
+            if (session.usable()) {
+                for (SimCall call : session.calls) {
+                    complete(call);
+                }
+            }
+        }
+        world.settle();
+    }
+
+    private void answerAll(SimBackend.Life life) {
+        if (!life.outcome.isDone()) {
+            life.accept();
+        }
+        List.copyOf(life.running).forEach(life::respond);
+    }
+
+    /** Every request of a call that was opened has its answer, here and in the hands of a client that came back for it. */
+    private void complete(SimCall call) {
+        if (call.call.isEmpty()) {
+            return;
+        }
+        for (InboundMessage request : call.requests) {
+            boolean cancelled = call.cancelled.contains(request.requiredId())
+                    || call.perhapsCancelled.contains(request.requiredId());
+            boolean answered = call.session.log.answered(request.requiredId());
+            world.check(answered || cancelled, () -> "request " + request.id() + " never got an answer");
+            boolean received = call.answers.contains(request.requiredId());
+            boolean due = answered && world.client(call.session).back().namesCursor;
+            world.check(received || !due, () -> "the answer to " + request.id() + " never reached its client");
+        }
+    }
+
+    private void drain() {
+        world.trace(() -> "the engine drains");
+        Optional<Boolean> slow = Optional.of(world.random.nextBoolean());
+        var drained = world.engine
+                .drain(Duration.ofSeconds(slow.orElse(true) ? 1 : 0))
+                .toCompletableFuture();
+        for (int i = 0; i < ROUNDS; i++) {
+            world.store.step();
+            world.settle();
+            world.pass(Duration.ofMillis(50));
+            world.settle();
+            for (SimSession session : world.sessions) {
+                List.copyOf(session.connections).forEach(SimConnection::pump);
+            }
+            world.settle();
+        }
+        heal();
+        for (SimSession session : world.sessions) {
+            session.lives.forEach(life -> {
+                if (!life.outcome.isDone()) {
+                    life.accept();
+                }
+            });
+        }
+        heal();
+        for (SimSession session : world.sessions) {
+            List.copyOf(session.connections).forEach(SimConnection::breakOff);
+        }
+        world.check(drained.isDone(), () -> "the drain does not end");
+        world.check(world.engine.size() == 0, () -> "sessions are left");
+        world.check(world.engine.running() == 0, () -> world.engine.running() + " calls are left");
+        for (SimSession session : world.sessions) {
+            world.check(session.closed.isPresent(), () -> "session " + session.number + " was never closed");
+            for (SimBackend.Life life : session.lives) {
+                boolean gone = life.closed || life.refused || life.outcome.isCompletedExceptionally();
+                world.check(gone, () -> life + " was never closed");
+            }
+            world.check(!world.store.has(session), () -> "the store still has session " + session.number);
+            for (SimCall call : session.calls) {
+                world.check(call.outcome.isDone(), () -> "a call was never decided");
+            }
+        }
+        world.settle();
+        world.allDecided();
+    }
+}

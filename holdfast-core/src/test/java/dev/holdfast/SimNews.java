@@ -1,0 +1,60 @@
+package dev.holdfast;
+
+import java.time.Duration;
+import java.util.Optional;
+
+/** Hears what the engine tells of its sessions, and knows in which order it may. */
+final class SimNews implements SessionLifecycleListener {
+    private final Simulation world;
+
+    SimNews(Simulation world) {
+        this.world = world;
+    }
+
+    private SimSession session(String id) {
+        return world.sessions.get(SimSession.number(id));
+    }
+
+    private SimSession living(String id, String news) {
+        SimSession session = session(id);
+        world.trace(() -> "session " + session.number + " " + news);
+        world.check(session.created, () -> news + " before the session was created");
+        world.check(session.closed.isEmpty(), () -> news + " after the session was closed");
+        return session;
+    }
+
+    @Override
+    public void onSessionCreated(String sessionId) {
+        SimSession session = session(sessionId);
+        world.check(!session.created, () -> "a session was created twice");
+        session.created = true;
+    }
+
+    @Override
+    public void onSessionDetached(String sessionId, Duration grace) {
+        living(sessionId, "is detached");
+    }
+
+    @Override
+    public void onSessionReconnected(String sessionId) {
+        living(sessionId, "is reconnected");
+    }
+
+    @Override
+    public void onSessionRestored(String sessionId) {
+        living(sessionId, "is restored");
+    }
+
+    @Override
+    public void onSessionClosed(String sessionId, EndReason reason) {
+        SimSession session = living(sessionId, "is closed: " + reason);
+        session.closed = Optional.of(reason);
+    }
+
+    @Override
+    public void onGap(String sessionId, String stream) {
+        SimSession session = session(sessionId);
+        world.trace(() -> "gap on " + session.number + ":" + stream);
+        session.gaps.merge(stream, 1, Integer::sum);
+    }
+}

@@ -1,0 +1,183 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** One session as the simulation knows it, without asking the engine. */
+final class SimSession {
+    final Simulation world;
+    final int number;
+    final SimLog log;
+    final List<SimBackend.Life> lives = new ArrayList<>();
+    final List<SimCall> calls = new ArrayList<>();
+    /** Connections that have not ended, those that were taken over too. */
+    final List<SimConnection> connections = new ArrayList<>();
+    /** Streams whose responses the client has, or could have: they may be dropped. */
+    final Set<StreamId> delivered = new HashSet<>();
+    /** How far the client has named its cursor: what lies before it may be dropped. */
+    final Map<StreamId, Long> released = new HashMap<>();
+    /** Questions that the client has answered. */
+    final Set<RequestId> settled = new HashSet<>();
+    /** Streams that were delivered once: nobody waits for the answers to what was asked there. */
+    final Set<StreamId> finished = new HashSet<>();
+    /** How often a gap was reported, by stream as in its event ids. */
+    final Map<String, Integer> gaps = new HashMap<>();
+
+    private final Map<RequestId, InboundMessage> journaling = new HashMap<>();
+    private final Map<String, InboundMessage> journal = new LinkedHashMap<>();
+
+    Optional<Session> session = Optional.empty();
+    Optional<EndReason> closed = Optional.empty();
+    boolean created;
+    /** Appends and claims on their way. */
+    int operations;
+    /** An append or a claim has failed since the last claim. */
+    boolean doubtful;
+
+    long lastSign;
+
+    SimSession(Simulation world, int number) {
+        this.world = world;
+        this.number = number;
+        this.log = new SimLog(world::tick, this::acked);
+    }
+
+    /** The number in any message that belongs to a session. */
+    static int number(String text) {
+        int begin = text.indexOf('#') + 1;
+        int end = begin;
+        while (end < text.length() && Character.isDigit(text.charAt(end))) {
+            end++;
+        }
+        return Integer.parseInt(text.substring(begin, end));
+    }
+
+    InboundMessage initialize() {
+        return message(InboundMessage.Kind.REQUEST, Wire.id(0), "initialize", JournalChange.NONE);
+    }
+
+    InboundMessage request(int id, String method, JournalChange change) {
+        InboundMessage request = message(InboundMessage.Kind.REQUEST, Wire.id(id), method, change);
+        if (!(change instanceof JournalChange.None)) {
+            journaling.put(request.requiredId(), request);
+        }
+        return request;
+    }
+
+    InboundMessage notification(String method, JournalChange change) {
+        return new InboundMessage(
+                InboundMessage.Kind.NOTIFICATION,
+                null,
+                method,
+                Wire.bytes(method + " #" + number + " " + world.next()),
+                change,
+                InboundMessage.NO_CONTEXT);
+    }
+
+    private InboundMessage message(InboundMessage.Kind kind, RequestId id, String method, JournalChange change) {
+        return new InboundMessage(
+                kind, id, method, Wire.bytes(method + " #" + number + " " + id), change, InboundMessage.NO_CONTEXT);
+    }
+
+    LiveSession live() {
+        return (LiveSession) session.orElseThrow();
+    }
+
+    /** Whether a client can do something with it. */
+    boolean usable() {
+        return session.isPresent() && closed.isEmpty();
+    }
+
+    /** The connection that reads a stream now. */
+    Optional<SimConnection> reading(StreamId stream) {
+        return connections.stream()
+                .filter(connection -> !connection.replaced && connection.stream.equals(stream))
+                .findFirst();
+    }
+
+    Optional<SimCall> call(StreamId stream) {
+        return calls.stream()
+                .filter(call -> call.stream.equals(Optional.of(stream)))
+                .findFirst();
+    }
+
+    int gaps(StreamId stream) {
+        return gaps.getOrDefault(stream.epoch() + "." + stream.number(), 0);
+    }
+
+    /** Whether the client owes an answer to this. */
+    boolean open(SimLog.Fact fact) {
+        RequestId id = fact.event.id();
+        return fact.event.kind() == EventKind.SERVER_REQUEST
+                && id != null
+                && !settled.contains(id)
+                && !world.question(id).asker().lost
+                && !finished.contains(fact.event.stream());
+    }
+
+    /** The client has everything of a stream, or wants nothing more of it. */
+    void delivered(StreamId stream) {
+        if (!stream.equals(StreamId.LISTENING)) {
+            delivered.add(stream);
+            finished.add(stream);
+        }
+    }
+
+    private void acked(SimLog.Fact fact) {
+        RequestId id = fact.event.id();
+        if (id != null && fact.answer()) {
+            boolean cancelled = world.call(id).cancelled.contains(id);
+            delivered.remove(fact.event.stream());
+            world.check(!cancelled, () -> "an answer came after the cancellation: " + SimLog.name(fact));
+        }
+        InboundMessage request = id == null ? null : journaling.get(id);
+        if (request != null && fact.event.kind() == EventKind.RESPONSE) {
+            journal(request);
+        }
+    }
+
+    /** A message has changed the journal. */
+    void journal(InboundMessage message) {
+        if (message.journal() instanceof JournalChange.Put put) {
+            journal.put(put.key(), message);
+        } else if (message.journal() instanceof JournalChange.Remove remove) {
+            journal.remove(remove.key());
+        }
+    }
+
+    /** What has to be replayed into a fresh backend now, in order. */
+    List<String> journal() {
+        return journal.values().stream()
+                .map(message -> Wire.text(message.bytes()))
+                .toList();
+    }
+
+    /** Where an event belongs: to the stream of a call, or to none. */
+    Optional<SimCall> home(SimLog.Fact fact) {
+        String text = Wire.text(fact.event);
+        RequestId id = fact.event.id();
+        if (id != null && fact.answer()) {
+            return Optional.of(world.call(id));
+        }
+        if (text.startsWith("cancelled ")) {
+            return world.question(new RequestId(text.substring("cancelled ".length(), text.indexOf(':'))))
+                    .call();
+        }
+        if (number(text) != number) {
+            throw new AssertionError(SimLog.name(fact) + " belongs to another session than " + number);
+        }
+        int mark = text.indexOf(" c");
+        return mark < 0 ? Optional.empty() : Optional.of(calls.get(number("#" + text.substring(mark + 2))));
+    }
+}

@@ -1,0 +1,202 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+/**
+ * A store whose operations take as long as the simulation likes, fail before or after they have happened, or happen after they
+ * have failed.
+ */
+final class SimStore implements SessionStore {
+    final MemoryStore kept = new MemoryStore();
+    private final Map<SessionKey, SimSession> owners = new HashMap<>();
+    private final List<Operation<?>> pending = new ArrayList<>();
+    private final List<Operation<?>> late = new ArrayList<>();
+    private final Random random;
+    private final List<SimSession> sessions;
+    private int promptPercent;
+    private int failingPercent;
+
+    /**
+     * @param promptPercent how many operations are done at once
+     * @param failingPercent how many fail
+     */
+    SimStore(Random random, List<SimSession> sessions, int promptPercent, int failingPercent) {
+        this.random = random;
+        this.sessions = sessions;
+        this.promptPercent = promptPercent;
+        this.failingPercent = failingPercent;
+    }
+
+    private final class Operation<T> {
+        private final boolean mayFail;
+        private final Supplier<CompletionStage<T>> effect;
+        private final Runnable acked;
+        private final CompletableFuture<T> stage = new CompletableFuture<>();
+
+        Operation(boolean mayFail, Supplier<CompletionStage<T>> effect, Runnable acked) {
+            this.mayFail = mayFail;
+            this.effect = effect;
+            this.acked = acked;
+        }
+
+        void decide() {
+            if (mayFail && random.nextInt(100) < failingPercent) {
+                fail();
+                return;
+            }
+            CompletableFuture<T> happened = happen();
+            if (happened.isCompletedExceptionally()) {
+                stage.completeExceptionally(new IllegalStateException("the store refuses"));
+            } else {
+                acked.run();
+                stage.complete(happened.join());
+            }
+        }
+
+        CompletableFuture<T> happen() {
+            return effect.get().toCompletableFuture();
+        }
+
+        private void fail() {
+            switch (random.nextInt(3)) {
+                case 0 -> late.add(this);
+                case 1 -> happen();
+                default -> {}
+            }
+            stage.completeExceptionally(new IllegalStateException("the store is away"));
+        }
+    }
+
+    private <T> CompletionStage<T> submit(boolean mayFail, Supplier<CompletionStage<T>> effect, Runnable acked) {
+        Operation<T> operation = new Operation<>(mayFail, effect, acked);
+        if (random.nextInt(100) < promptPercent) {
+            operation.decide();
+        } else {
+            pending.add(operation);
+        }
+        return operation.stage;
+    }
+
+    /** Decides something that waits, or lets something happen that has failed long ago. False if there is nothing. */
+    boolean step() {
+        if (!late.isEmpty() && random.nextInt(3) == 0) {
+            late.remove(random.nextInt(late.size())).happen();
+            return true;
+        }
+        if (pending.isEmpty()) {
+            return false;
+        }
+        pending.remove(random.nextInt(pending.size())).decide();
+        return true;
+    }
+
+    /** From here on everything is done at once and well. */
+    void heal() {
+        failingPercent = 0;
+        promptPercent = 100;
+        while (!pending.isEmpty()) {
+            pending.remove(0).decide();
+        }
+        late.forEach(Operation::happen);
+        late.clear();
+    }
+
+    /** Whether an append or a claim of this session is on its way, or has to come. */
+    boolean busy(SimSession session) {
+        return session.operations > 0 || session.doubtful;
+    }
+
+    /** Whether anything of a session is still there. */
+    boolean has(SimSession session) {
+        return owners.entrySet().stream()
+                .filter(owner -> owner.getValue() == session)
+                .anyMatch(owner -> kept.claim(owner.getKey(), new Epoch(Integer.MAX_VALUE, 0))
+                        .toCompletableFuture()
+                        .join()
+                        .isPresent());
+    }
+
+    @Override
+    public Promise promise() {
+        return kept.promise();
+    }
+
+    @Override
+    public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record) {
+        String initialize = Wire.text(record.journal().getOrDefault("initialize", new byte[0]));
+        owners.put(key, sessions.get(SimSession.number(initialize)));
+        return submit(false, () -> kept.create(key, epoch, record), () -> {});
+    }
+
+    @Override
+    public CompletionStage<Optional<Claim>> claim(SessionKey key, Epoch next) {
+        SimSession owner = owner(key);
+        return counted(
+                owner,
+                () -> submit(true, () -> kept.claim(key, next), () -> {
+                    owner.log.acked();
+                    owner.doubtful = false;
+                }));
+    }
+
+    private static <T> CompletionStage<T> counted(SimSession owner, Supplier<CompletionStage<T>> operation) {
+        owner.operations++;
+        CompletionStage<T> stage = operation.get();
+        stage.whenComplete((done, failure) -> {
+            owner.operations--;
+            owner.doubtful |= failure != null;
+        });
+        return stage;
+    }
+
+    @Override
+    public CompletionStage<Void> append(SessionKey key, Epoch epoch, Append append) {
+        SimSession owner = owner(key);
+        Supplier<CompletionStage<Void>> effect = () -> {
+            CompletionStage<Void> done = kept.append(key, epoch, append);
+            if (!done.toCompletableFuture().isCompletedExceptionally()) {
+                owner.log.applied(append);
+            }
+            return done;
+        };
+        return counted(owner, () -> submit(true, effect, owner.log::acked));
+    }
+
+    private SimSession owner(SessionKey key) {
+        SimSession owner = owners.get(key);
+        if (owner == null) {
+            throw new AssertionError("a session that was never created");
+        }
+        return owner;
+    }
+
+    @Override
+    public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
+        return kept.read(key, stream, after, maxBytes);
+    }
+
+    @Override
+    public CompletionStage<Void> delete(SessionKey key) {
+        return submit(false, () -> kept.delete(key), () -> {});
+    }
+
+    @Override
+    public void close() {
+        kept.close();
+    }
+}

@@ -1,0 +1,261 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+/**
+ * One seeded life of an engine: clients, backends and a store do what chance says, on one thread, and after every step it is
+ * checked that nothing went wrong. The same seed gives the same life.
+ */
+final class Simulation {
+    static final Duration SWEEP = Duration.ofMillis(500);
+    private static final int STEPS = 150;
+
+    final VirtualTime time = new VirtualTime();
+    final List<SimSession> sessions = new ArrayList<>();
+    final Map<SimSession, SimClient> clients = new LinkedHashMap<>();
+    final Random random;
+    final SimStore store;
+    final SessionEngine engine;
+    private final List<String> trace;
+    private final boolean tracing;
+    private final SimChecks checks;
+    private final Lifetime lifetime;
+    private final Map<RequestId, SimCall> calls = new HashMap<>();
+    private final Map<RequestId, Question> questions = new HashMap<>();
+    private final List<Sent> sends = new ArrayList<>();
+    private final Set<byte[]> failed = Collections.newSetFromMap(new IdentityHashMap<>());
+    private Optional<String> failure = Optional.empty();
+    private int counter;
+    private long ticks;
+
+    /** What a backend asked, and in which call. */
+    record Question(SimBackend.Life asker, Optional<SimCall> call) {}
+
+    private record Sent(SimSession session, OutboundMessage message, CompletableFuture<Void> stage) {}
+
+    /**
+     * @param trace where the steps are written, if they are
+     */
+    Simulation(long seed, Optional<List<String>> trace) {
+        this.random = new Random(seed);
+        this.trace = trace.orElse(List.of());
+        this.tracing = trace.isPresent();
+        this.store = new SimStore(random, sessions, oneOf(0, 50, 90, 100), oneOf(0, 0, 3, 15));
+        SessionLimits limits = new SessionLimits(
+                oneIn(2) ? 1 << 20 : 1024 + random.nextInt(2000),
+                oneIn(2) ? 1000 : 16,
+                oneIn(3) ? 1 << 20 : 2000 + random.nextInt(3000),
+                oneIn(2) ? 1000 : 16 + random.nextInt(16),
+                oneIn(2) ? 256 : random.nextInt(3),
+                oneIn(2) ? 64 : 2 + random.nextInt(3));
+        this.checks = new SimChecks(this, limits);
+        this.lifetime = new Lifetime(
+                oneIn(6) ? Duration.ZERO : Duration.ofSeconds(1 + random.nextInt(20)),
+                Duration.ofSeconds(1 + random.nextInt(20)),
+                Duration.ofSeconds(random.nextInt(10)));
+        this.engine = SessionEngine.builder(new SimBackend(this), Wire.MESSAGES)
+                .store(store)
+                .limits(limits)
+                .listener(new SimNews(this))
+                .clock(time)
+                .scheduler(time)
+                .sweepInterval(SWEEP)
+                .random(new Random(seed))
+                .build()
+                .start();
+        trace(() -> "seed " + seed + ", " + limits + ", " + lifetime);
+    }
+
+    void run() {
+        for (int i = 0; i < STEPS; i++) {
+            step();
+            settle();
+        }
+        new SimFinale(this).run();
+    }
+
+    private void step() {
+        int choice = random.nextInt(100);
+        List<SimSession> open =
+                sessions.stream().filter(session -> session.closed.isEmpty()).toList();
+        if (choice < 12 && store.step()) {
+            return;
+        }
+        if (open.isEmpty() || (choice < 14 && sessions.size() < 4)) {
+            open();
+            return;
+        }
+        SimSession session = pick(open);
+        if (choice < 22) {
+            pass(Duration.ofMillis(oneIn(8) ? random.nextInt(5000) : random.nextInt(150)));
+        } else if (choice < 50 && !session.connections.isEmpty()) {
+            connection(pick(session.connections));
+        } else if (choice < 75) {
+            (oneIn(15) ? pick(session.lives) : session.lives.get(session.lives.size() - 1)).step();
+        } else if (session.usable()) {
+            client(session).step();
+        }
+    }
+
+    private void connection(SimConnection connection) {
+        switch (random.nextInt(12)) {
+            case 0, 1 -> connection.breakOff();
+            case 2 -> connection.rotate();
+            default -> connection.pump();
+        }
+    }
+
+    void pass(Duration duration) {
+        trace(() -> duration + " pass");
+        time.advance(duration);
+    }
+
+    private void open() {
+        SimSession session = new SimSession(this, sessions.size());
+        sessions.add(session);
+        trace(() -> "session " + session.number + " is opened");
+        engine.open(session.initialize(), "", lifetime).whenComplete((opening, broken) -> {
+            if (opening instanceof SessionEngine.Opened opened) {
+                session.session = Optional.of(opened.session());
+                clients.put(session, new SimClient(session, !oneIn(4)));
+            } else if (!session.created) {
+                session.closed = session.closed.or(() -> Optional.of(EndReason.DRAINED));
+            }
+        });
+    }
+
+    /** Looks at everything after a step, and throws if something went wrong. */
+    void settle() {
+        clients.values().forEach(SimClient::look);
+        checks.check();
+        sends.removeIf(this::decided);
+        for (SimSession session : sessions) {
+            List.copyOf(session.connections).forEach(SimConnection::checkRest);
+            session.lives.forEach(SimBackend.Life::checkReplayed);
+        }
+        if (failure.isPresent()) {
+            throw new AssertionError(failure.get());
+        }
+    }
+
+    /** A backend has sent something. */
+    void sent(SimSession session, OutboundMessage message, CompletionStage<Void> stage) {
+        trace(() -> "backend " + session.number + " sends "
+                + Wire.text(message.bytes()).strip());
+        sends.add(new Sent(session, message, stage.toCompletableFuture()));
+    }
+
+    /** A stage completes with the commit, and fails if there is none. */
+    private boolean decided(Sent sent) {
+        byte[] bytes = sent.message.bytes();
+        boolean acked = sent.session.log.acked(bytes);
+        if (!sent.stage.isDone()) {
+            check(!acked || sent.session.closed.isPresent(), () -> "no commit was told of " + Wire.text(bytes));
+            return false;
+        }
+        if (sent.stage.isCompletedExceptionally()) {
+            failed.add(bytes);
+            check(!acked, () -> "the commit was told as a failure of " + Wire.text(bytes));
+        }
+        return true;
+    }
+
+    /** Nothing that was sent is without an answer. */
+    void allDecided() {
+        check(
+                sends.isEmpty(),
+                () -> "never told what became of "
+                        + Wire.text(sends.get(0).message.bytes()));
+        settle();
+    }
+
+    /** Whether the backend was told that this could not be sent. */
+    boolean failed(Event event) {
+        return failed.contains(event.bytes());
+    }
+
+    RequestId ask(SimBackend.Life asker, Optional<SimCall> call) {
+        RequestId id = new RequestId("\"q" + next() + "\"");
+        questions.put(id, new Question(asker, call));
+        return id;
+    }
+
+    Question question(RequestId id) {
+        return Objects.requireNonNull(questions.get(id));
+    }
+
+    void posted(SimCall call) {
+        call.requests.forEach(request -> calls.put(request.requiredId(), call));
+    }
+
+    SimCall call(RequestId id) {
+        return Objects.requireNonNull(calls.get(id));
+    }
+
+    SimClient client(SimSession session) {
+        return Objects.requireNonNull(clients.get(session));
+    }
+
+    /** A number that nobody else gets. */
+    int next() {
+        return ++counter;
+    }
+
+    /** The order of everything that is committed in any session. */
+    long tick() {
+        return ++ticks;
+    }
+
+    boolean oneIn(int n) {
+        return random.nextInt(n) == 0;
+    }
+
+    private int oneOf(int... values) {
+        return values[random.nextInt(values.length)];
+    }
+
+    <T> T pick(List<T> list) {
+        return list.get(random.nextInt(list.size()));
+    }
+
+    void trace(Supplier<String> step) {
+        if (tracing) {
+            trace.add(step.get());
+        }
+    }
+
+    /** Notes the first thing that is wrong; the step is finished before it is reported. */
+    void check(boolean right, Supplier<String> wrong) {
+        if (!right) {
+            fail(wrong.get());
+        }
+    }
+
+    void check(boolean right, String wrong) {
+        if (!right) {
+            fail(wrong);
+        }
+    }
+
+    void fail(String wrong) {
+        trace(() -> "WRONG: " + wrong);
+        failure = failure.or(() -> Optional.of(wrong));
+    }
+}

@@ -1,0 +1,127 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.RequestId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** A backend that does what the test says. Opens at once, unless {@link #slow}. */
+final class TestBackend implements Backend {
+    static final String REVISION = "2025-11-25";
+
+    final List<Life> lives = new ArrayList<>();
+    boolean slow;
+    boolean answersReplayed = true;
+    String revision = REVISION;
+    private String proposed = "";
+
+    /** The session id that the next connection proposes. */
+    void propose(String id) {
+        proposed = id;
+    }
+
+    @Override
+    public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+        Life life = new Life(request, sink);
+        lives.add(life);
+        if (!slow) {
+            life.accept();
+        }
+        return life.outcome;
+    }
+
+    /** The latest incarnation. */
+    Life life() {
+        return lives.get(lives.size() - 1);
+    }
+
+    /** A request in the hands of the backend. */
+    record Asked(InboundMessage request, CallSink sink) {
+        /** Sends the result. */
+        CompletionStage<Void> respond() {
+            return sink.send(Wire.response(request.requiredId()));
+        }
+    }
+
+    /** One incarnation of a session's backend. */
+    final class Life implements BackendConnection {
+        final OpenRequest request;
+        final ListeningSink sink;
+        final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+        final List<Asked> calls = new ArrayList<>();
+        /** Everything that came, in order. */
+        final List<String> heard = new ArrayList<>();
+
+        boolean throwing;
+        String dyingFrom = "";
+        int closed;
+        private boolean replayed;
+
+        private Life(OpenRequest request, ListeningSink sink) {
+            this.request = request;
+            this.sink = sink;
+            this.replayed = lives.isEmpty();
+        }
+
+        void accept() {
+            Optional<String> id = proposed.isEmpty() || lives.size() > 1 ? Optional.empty() : Optional.of(proposed);
+            outcome.complete(new Opened(this, Wire.response(0), revision, id));
+        }
+
+        void refuse() {
+            outcome.complete(new Refused(Wire.refusal(Wire.id(0))));
+        }
+
+        /** The call of this request. */
+        Asked call(int id) {
+            RequestId wanted = Wire.id(id);
+            return calls.stream()
+                    .filter(asked -> asked.request.requiredId().equals(wanted))
+                    .reduce((first, second) -> second)
+                    .orElseThrow();
+        }
+
+        @Override
+        public void call(InboundMessage request, CallSink callSink) {
+            failIfTold();
+            heard.add(Wire.text(request.bytes()));
+            calls.add(new Asked(request, callSink));
+            if (answersReplayed && !replayed && !request.method().equals("tools/call")) {
+                callSink.send(Wire.response(request.requiredId()));
+            }
+            if (dyingFrom.equals(Wire.text(request.bytes()))) {
+                sink.lost("it died of " + dyingFrom);
+            }
+        }
+
+        @Override
+        public void notify(InboundMessage notification) {
+            failIfTold();
+            heard.add(Wire.text(notification.bytes()));
+        }
+
+        @Override
+        public void answer(InboundMessage response) {
+            heard.add(Wire.text(response.bytes()));
+        }
+
+        private void failIfTold() {
+            if (throwing) {
+                throw new IllegalStateException("this backend is expected to fail");
+            }
+        }
+
+        @Override
+        public CompletionStage<Void> close() {
+            closed++;
+            return CompletableFuture.completedFuture(null);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.InboundMessage;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletionStage;
+
+/** An engine whose surroundings belong to the test. */
+final class TestBed implements AutoCloseable {
+    static final Duration GRACE = Duration.ofSeconds(30);
+    static final Duration IDLE = Duration.ofSeconds(90);
+    static final Lifetime LIFETIME = new Lifetime(GRACE, IDLE, Duration.ofSeconds(60));
+
+    final VirtualTime time = new VirtualTime();
+    final TestStore store = new TestStore();
+    final TestBackend backend = new TestBackend();
+    final News news = new News();
+    final SessionEngine engine;
+
+    TestBed() {
+        this(SessionLimits.DEFAULT);
+    }
+
+    TestBed(SessionLimits limits) {
+        engine = SessionEngine.builder(backend, Wire.MESSAGES)
+                .store(store)
+                .limits(limits)
+                .listener(news)
+                .clock(time)
+                .scheduler(time)
+                .random(new Random(1))
+                .build()
+                .start();
+    }
+
+    /** Everything that a listener heard, in order. */
+    static final class News implements SessionLifecycleListener {
+        final List<String> heard = new ArrayList<>();
+
+        @Override
+        public void onSessionCreated(String sessionId) {
+            heard.add("created");
+        }
+
+        @Override
+        public void onSessionDetached(String sessionId, Duration grace) {
+            heard.add("detached, waiting " + grace.toSeconds() + " s");
+        }
+
+        @Override
+        public void onSessionReconnected(String sessionId) {
+            heard.add("reconnected");
+        }
+
+        @Override
+        public void onSessionRestored(String sessionId) {
+            heard.add("restored");
+        }
+
+        @Override
+        public void onSessionClosed(String sessionId, EndReason reason) {
+            heard.add("closed: " + reason);
+        }
+
+        @Override
+        public void onGap(String sessionId, String stream) {
+            heard.add("gap on " + stream);
+        }
+    }
+
+    Session open() {
+        return open(LIFETIME);
+    }
+
+    Session open(Lifetime lifetime) {
+        return ((SessionEngine.Opened) now(engine.open(Wire.initialize(), "", lifetime))).session();
+    }
+
+    /** The value of a stage that is complete. */
+    static <T> T now(CompletionStage<T> stage) {
+        if (!stage.toCompletableFuture().isDone()) {
+            throw new AssertionError("not complete yet");
+        }
+        return stage.toCompletableFuture().join();
+    }
+
+    static List<InboundMessage> requests(int... ids) {
+        return Arrays.stream(ids).mapToObj(Wire::request).toList();
+    }
+
+    /** Posts requests, and returns the connection of their stream. */
+    Connection post(Session session, int... ids) {
+        Call call = accepted(session.call(requests(ids)));
+        Connection connection = new Connection(call.reader());
+        call.dispatch();
+        return connection;
+    }
+
+    static Call accepted(CompletionStage<Call.Outcome> outcome) {
+        return ((Call.Accepted) now(outcome)).call();
+    }
+
+    static Connection listen(Session session) {
+        return Connection.resumed(session.listen());
+    }
+
+    static Connection resume(Session session, Connection from) {
+        return Connection.resumed(session.resume(from.cursor()));
+    }
+
+    void pass(Duration duration) {
+        time.advance(duration);
+    }
+
+    @Override
+    public void close() {
+        store.release();
+        CompletionStage<Void> drained = engine.drain(Duration.ZERO);
+        time.advance(Duration.ofMinutes(1));
+        now(drained);
+    }
+}

@@ -1,0 +1,155 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+/** A store in memory that is as slow and as unreliable as a test wants it. Appends and claims wait while it holds. */
+final class TestStore implements SessionStore {
+    /** What becomes of an append or a claim. */
+    enum Fate {
+        DONE,
+        /** It fails and has not happened. */
+        LOST,
+        /** It fails, though it has happened. */
+        KEPT
+    }
+
+    /** An append or a claim on its way. */
+    final class Pending<T> {
+        final String what;
+        private final Supplier<CompletionStage<T>> effect;
+        private final CompletableFuture<T> stage = new CompletableFuture<>();
+
+        private Pending(String what, Supplier<CompletionStage<T>> effect) {
+            this.what = what;
+            this.effect = effect;
+        }
+
+        void become(Fate fate) {
+            CompletableFuture<T> happened = fate == Fate.LOST ? stage : happen();
+            if (fate != Fate.DONE) {
+                fail();
+                return;
+            }
+            waiting.remove(this);
+            happened.whenComplete((value, failure) -> {
+                if (failure == null) {
+                    stage.complete(value);
+                } else {
+                    stage.completeExceptionally(failure);
+                }
+            });
+        }
+
+        /** Happens, unless the store refuses it; whoever waits does not learn of it. */
+        CompletableFuture<T> happen() {
+            return effect.get().toCompletableFuture();
+        }
+
+        /** Fails, as far as whoever waits can tell. */
+        void fail() {
+            waiting.remove(this);
+            stage.completeExceptionally(new IllegalStateException("the store is away"));
+        }
+    }
+
+    final MemoryStore kept = new MemoryStore();
+    final List<Append> appended = new ArrayList<>();
+    final List<SessionKey> deleted = new ArrayList<>();
+    private final Deque<Pending<?>> waiting = new ArrayDeque<>();
+    private final Deque<Fate> fates = new ArrayDeque<>();
+    boolean refuseAppends;
+    private boolean holding;
+
+    /** Lets appends and claims wait from here on. */
+    void hold() {
+        holding = true;
+    }
+
+    /** Lets all go that wait, and waits no more. */
+    void release() {
+        holding = false;
+        while (!waiting.isEmpty()) {
+            next().become(Fate.DONE);
+        }
+    }
+
+    /** What becomes of the next appends and claims that do not wait, in order; then all is well again. */
+    void decree(Fate... next) {
+        fates.addAll(List.of(next));
+    }
+
+    int waiting() {
+        return waiting.size();
+    }
+
+    /** The oldest operation that waits. */
+    Pending<?> next() {
+        return waiting.getFirst();
+    }
+
+    private <T> CompletionStage<T> later(String what, Supplier<CompletionStage<T>> effect) {
+        Pending<T> pending = new Pending<>(what, effect);
+        waiting.add(pending);
+        if (!holding) {
+            Fate fate = fates.poll();
+            pending.become(fate == null ? Fate.DONE : fate);
+        }
+        return pending.stage;
+    }
+
+    @Override
+    public Promise promise() {
+        return kept.promise();
+    }
+
+    @Override
+    public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record) {
+        return kept.create(key, epoch, record);
+    }
+
+    @Override
+    public CompletionStage<Optional<Claim>> claim(SessionKey key, Epoch next) {
+        return later("claim", () -> kept.claim(key, next));
+    }
+
+    @Override
+    public CompletionStage<Void> append(SessionKey key, Epoch epoch, Append append) {
+        return later("append", () -> {
+            if (refuseAppends) {
+                return CompletableFuture.failedFuture(new IllegalStateException("no room"));
+            }
+            appended.add(append);
+            return kept.append(key, epoch, append);
+        });
+    }
+
+    @Override
+    public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
+        return kept.read(key, stream, after, maxBytes);
+    }
+
+    @Override
+    public CompletionStage<Void> delete(SessionKey key) {
+        deleted.add(key);
+        return kept.delete(key);
+    }
+
+    @Override
+    public void close() {
+        kept.close();
+    }
+}

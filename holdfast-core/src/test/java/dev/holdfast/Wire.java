@@ -1,0 +1,116 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.MessageFactory;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/** Messages in both directions. The engine knows no JSON, so that their text can be what a test wants to read. */
+final class Wire implements MessageFactory {
+    static final Wire MESSAGES = new Wire();
+
+    private Wire() {}
+
+    static RequestId id(int number) {
+        return new RequestId(Integer.toString(number));
+    }
+
+    static InboundMessage request(int id) {
+        return request(id(id), "tools/call", JournalChange.NONE);
+    }
+
+    static InboundMessage request(RequestId id, String method, JournalChange journal) {
+        return new InboundMessage(
+                InboundMessage.Kind.REQUEST, id, method, bytes(method + " " + id), journal, InboundMessage.NO_CONTEXT);
+    }
+
+    static InboundMessage initialize() {
+        return request(id(0), "initialize", JournalChange.NONE);
+    }
+
+    static InboundMessage notification(String method) {
+        return notification(method, JournalChange.NONE);
+    }
+
+    static InboundMessage notification(String method, JournalChange journal) {
+        return new InboundMessage(
+                InboundMessage.Kind.NOTIFICATION, null, method, bytes(method), journal, InboundMessage.NO_CONTEXT);
+    }
+
+    static InboundMessage cancelled(int id) {
+        return notification("notifications/cancelled " + id);
+    }
+
+    static InboundMessage answer(RequestId id) {
+        return new InboundMessage(
+                InboundMessage.Kind.RESPONSE,
+                id,
+                "",
+                bytes("answer " + id),
+                JournalChange.NONE,
+                InboundMessage.NO_CONTEXT);
+    }
+
+    static OutboundMessage response(RequestId id) {
+        return out(EventKind.RESPONSE, id, "result " + id);
+    }
+
+    static OutboundMessage response(int id) {
+        return response(id(id));
+    }
+
+    static OutboundMessage refusal(RequestId id) {
+        return out(EventKind.ERROR, id, "refused " + id);
+    }
+
+    static OutboundMessage question(String id) {
+        return out(EventKind.SERVER_REQUEST, new RequestId(id), "question " + id);
+    }
+
+    static OutboundMessage ping(String id) {
+        return out(EventKind.PING, new RequestId(id), "ping " + id);
+    }
+
+    static OutboundMessage notice(String text) {
+        return out(EventKind.NOTIFICATION, null, text);
+    }
+
+    static OutboundMessage progress(String text) {
+        return out(EventKind.PROGRESS, null, text);
+    }
+
+    static OutboundMessage log(String text) {
+        return out(EventKind.LOG, null, text);
+    }
+
+    static OutboundMessage out(byte kind, @Nullable RequestId id, String text) {
+        return new OutboundMessage(kind, id, bytes(text));
+    }
+
+    @Override
+    public OutboundMessage error(RequestId id, int code, String message) {
+        return out(EventKind.ERROR, id, "error " + id + " " + code + ": " + message);
+    }
+
+    @Override
+    public OutboundMessage cancelled(RequestId id, String reason) {
+        return notice("cancelled " + id + ": " + reason);
+    }
+
+    static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+
+    static String text(Event event) {
+        return text(event.bytes());
+    }
+}
