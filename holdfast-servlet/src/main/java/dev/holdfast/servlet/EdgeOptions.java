@@ -1,0 +1,255 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.Lifetime;
+import dev.holdfast.spi.InboundMessage;
+import jakarta.servlet.http.HttpServletRequest;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Function;
+
+/**
+ * Every knob of the edge. Immutable: each {@code with} method returns a changed copy.
+ *
+ * @param heartbeatInterval how long a connection may be silent before a comment is written on it, 100 ms to 1 hour. Shorter
+ *     than the idle timeout of every hop to the client. Default 15 s
+ * @param retryInterval what every stream tells the client to wait before it reconnects, 0 to 1 hour. A TypeScript client tries
+ *     twice, this far apart: it survives an outage of about twice this. Default 2 s
+ * @param maxConnectionAge after this a stream's connection is ended in order, so that the client comes back before a proxy cuts
+ *     it, with up to 10 % of jitter; zero for never, else at least 1 s. Default zero
+ * @param stallDeadline how long a peer may refuse to take bytes before its connection is ended, 100 ms to 1 hour. Default 30 s
+ * @param maxRequestSize bytes of a request body, at least 1. Default 16 MiB
+ * @param allowedHosts the host names a client may use beside the loopback names, as {@code name} or {@code name:port}; {@code *}
+ *     for any. Default none
+ * @param allowedOrigins the origins browsers may come from beside the server's own, as {@code scheme://name:port}, with
+ *     {@code :*} for any port; {@code *} for any. Default none
+ * @param allowDelete whether a client may end its session. Default yes
+ * @param lifetime how long sessions live without a connection. Default {@link Lifetime#DEFAULT}
+ * @param connectionReset how to reset the connection of a peer that is stuck. Default {@link ConnectionReset#NONE}
+ * @param context what to attach to the messages of a request for the backend, taken on the request's thread. Default nothing
+ */
+public record EdgeOptions(
+        Duration heartbeatInterval,
+        Duration retryInterval,
+        Duration maxConnectionAge,
+        Duration stallDeadline,
+        int maxRequestSize,
+        List<String> allowedHosts,
+        List<String> allowedOrigins,
+        boolean allowDelete,
+        Lifetime lifetime,
+        ConnectionReset connectionReset,
+        Function<HttpServletRequest, Object> context) {
+
+    private static final Duration HOUR = Duration.ofHours(1);
+
+    /** The defaults named above. */
+    public static final EdgeOptions DEFAULT = new EdgeOptions(
+            Duration.ofSeconds(15),
+            Duration.ofSeconds(2),
+            Duration.ZERO,
+            Duration.ofSeconds(30),
+            16 << 20,
+            List.of(),
+            List.of(),
+            true,
+            Lifetime.DEFAULT,
+            ConnectionReset.NONE,
+            request -> InboundMessage.NO_CONTEXT);
+
+    public EdgeOptions {
+        requireRange("heartbeatInterval", heartbeatInterval, Duration.ofMillis(100));
+        requireRange("retryInterval", retryInterval, Duration.ZERO);
+        if (!maxConnectionAge.isZero() && maxConnectionAge.compareTo(Duration.ofSeconds(1)) < 0) {
+            throw new IllegalArgumentException(
+                    "maxConnectionAge must be zero (never) or at least 1 s, got " + maxConnectionAge);
+        }
+        requireRange("stallDeadline", stallDeadline, Duration.ofMillis(100));
+        if (maxRequestSize < 1) {
+            throw new IllegalArgumentException("maxRequestSize must be at least 1, got " + maxRequestSize);
+        }
+        allowedHosts = List.copyOf(allowedHosts);
+        allowedOrigins = List.copyOf(allowedOrigins);
+    }
+
+    private static void requireRange(String name, Duration value, Duration least) {
+        if (value.compareTo(least) < 0 || value.compareTo(HOUR) > 0) {
+            throw new IllegalArgumentException(name + " must be " + least + " to " + HOUR + ", got " + value);
+        }
+    }
+
+    /** The same with another {@link #heartbeatInterval}. */
+    public EdgeOptions withHeartbeatInterval(Duration value) {
+        return new EdgeOptions(
+                value,
+                retryInterval,
+                maxConnectionAge,
+                stallDeadline,
+                maxRequestSize,
+                allowedHosts,
+                allowedOrigins,
+                allowDelete,
+                lifetime,
+                connectionReset,
+                context);
+    }
+
+    /** The same with another {@link #retryInterval}. */
+    public EdgeOptions withRetryInterval(Duration value) {
+        return new EdgeOptions(
+                heartbeatInterval,
+                value,
+                maxConnectionAge,
+                stallDeadline,
+                maxRequestSize,
+                allowedHosts,
+                allowedOrigins,
+                allowDelete,
+                lifetime,
+                connectionReset,
+                context);
+    }
+
+    /** The same with another {@link #maxConnectionAge}. */
+    public EdgeOptions withMaxConnectionAge(Duration value) {
+        return new EdgeOptions(
+                heartbeatInterval,
+                retryInterval,
+                value,
+                stallDeadline,
+                maxRequestSize,
+                allowedHosts,
+                allowedOrigins,
+                allowDelete,
+                lifetime,
+                connectionReset,
+                context);
+    }
+
+    /** The same with another {@link #stallDeadline}. */
+    public EdgeOptions withStallDeadline(Duration value) {
+        return new EdgeOptions(
+                heartbeatInterval,
+                retryInterval,
+                maxConnectionAge,
+                value,
+                maxRequestSize,
+                allowedHosts,
+                allowedOrigins,
+                allowDelete,
+                lifetime,
+                connectionReset,
+                context);
+    }
+
+    /** The same with another {@link #maxRequestSize}. */
+    public EdgeOptions withMaxRequestSize(int value) {
+        return new EdgeOptions(
+                heartbeatInterval,
+                retryInterval,
+                maxConnectionAge,
+                stallDeadline,
+                value,
+                allowedHosts,
+                allowedOrigins,
+                allowDelete,
+                lifetime,
+                connectionReset,
+                context);
+    }
+
+    /** The same with another {@link #allowedHosts}. */
+    public EdgeOptions withAllowedHosts(List<String> value) {
+        return new EdgeOptions(
+                heartbeatInterval,
+                retryInterval,
+                maxConnectionAge,
+                stallDeadline,
+                maxRequestSize,
+                value,
+                allowedOrigins,
+                allowDelete,
+                lifetime,
+                connectionReset,
+                context);
+    }
+
+    /** The same with another {@link #allowedOrigins}. */
+    public EdgeOptions withAllowedOrigins(List<String> value) {
+        return new EdgeOptions(
+                heartbeatInterval,
+                retryInterval,
+                maxConnectionAge,
+                stallDeadline,
+                maxRequestSize,
+                allowedHosts,
+                value,
+                allowDelete,
+                lifetime,
+                connectionReset,
+                context);
+    }
+
+    /** The same with another {@link #allowDelete}. */
+    public EdgeOptions withAllowDelete(boolean value) {
+        return new EdgeOptions(
+                heartbeatInterval,
+                retryInterval,
+                maxConnectionAge,
+                stallDeadline,
+                maxRequestSize,
+                allowedHosts,
+                allowedOrigins,
+                value,
+                lifetime,
+                connectionReset,
+                context);
+    }
+
+    /** The same with another {@link #lifetime}. */
+    public EdgeOptions withLifetime(Lifetime value) {
+        return new EdgeOptions(
+                heartbeatInterval,
+                retryInterval,
+                maxConnectionAge,
+                stallDeadline,
+                maxRequestSize,
+                allowedHosts,
+                allowedOrigins,
+                allowDelete,
+                value,
+                connectionReset,
+                context);
+    }
+
+    /** The same with another {@link #connectionReset}. */
+    public EdgeOptions withConnectionReset(ConnectionReset value) {
+        return new EdgeOptions(
+                heartbeatInterval,
+                retryInterval,
+                maxConnectionAge,
+                stallDeadline,
+                maxRequestSize,
+                allowedHosts,
+                allowedOrigins,
+                allowDelete,
+                lifetime,
+                value,
+                context);
+    }
+
+    /** The same with another {@link #context}. */
+    public EdgeOptions withContext(Function<HttpServletRequest, Object> value) {
+        return new EdgeOptions(
+                heartbeatInterval,
+                retryInterval,
+                maxConnectionAge,
+                stallDeadline,
+                maxRequestSize,
+                allowedHosts,
+                allowedOrigins,
+                allowDelete,
+                lifetime,
+                connectionReset,
+                value);
+    }
+}

@@ -1,0 +1,214 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.spi.RequestId;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.StreamReadConstraints;
+import tools.jackson.core.TokenStreamFactory;
+import tools.jackson.core.exc.StreamConstraintsException;
+import tools.jackson.core.exc.UnexpectedEndOfInputException;
+import tools.jackson.core.json.JsonFactory;
+
+/**
+ * Reads the envelope of JSON-RPC messages from bytes, in one pass and without a tree. The whole body is checked to be UTF-8 and
+ * JSON, also where its content is of no interest here. How long a body may be is the caller's to bound. Safe for use by many
+ * threads.
+ *
+ * <p>Stricter than JSON-RPC where MCP is: an id must be a string or an integer, {@code params} must be an object. Stricter than
+ * JSON where two readers of the same bytes could disagree: a member that counts here may occur only once. More lenient in two
+ * points: a byte order mark is skipped, and {@code params}, {@code result} and {@code error} may be null for absent. An escaped
+ * lone surrogate passes in a string, but not in a member's name.
+ */
+public final class EnvelopeReader {
+    /** How deep a body may be nested unless told otherwise, a batch's array included: 200. */
+    public static final int DEFAULT_MAX_DEPTH = 200;
+
+    /** How many messages a batch may have unless told otherwise: 100. */
+    public static final int DEFAULT_MAX_BATCH = 100;
+
+    private static final int MAX_SHARED_NAMES = 256;
+
+    private final int maxDepth;
+    private final int maxBatch;
+    private volatile Parsers parsers;
+
+    /** What a body turned out to be. */
+    public sealed interface Parsed permits Single, Batch, Malformed {}
+
+    /** The body is one message. */
+    public record Single(Envelope message) implements Parsed {}
+
+    /** The body is an array of messages, at least one; no two requests among them have the same id. */
+    public record Batch(List<Envelope> messages) implements Parsed {
+        public Batch {
+            messages = List.copyOf(messages);
+        }
+    }
+
+    /**
+     * The body is no JSON, or no JSON-RPC. Nothing of it may be acted on, be one message of a batch ever so good.
+     *
+     * @param code {@link JsonRpc#PARSE_ERROR} or {@link JsonRpc#INVALID_REQUEST}
+     * @param message what is wrong and where, in words for the sender
+     * @param id the id of the request that is wrong, where it could be read
+     */
+    public record Malformed(int code, String message, Optional<RequestId> id) implements Parsed {}
+
+    /** A reader with the default limits. */
+    public EnvelopeReader() {
+        this(DEFAULT_MAX_DEPTH, DEFAULT_MAX_BATCH);
+    }
+
+    /**
+     * A reader with other limits.
+     *
+     * @param maxDepth how deep a body may be nested, at least 1
+     * @param maxBatch how many messages a batch may have, at least 1
+     */
+    public EnvelopeReader(int maxDepth, int maxBatch) {
+        if (maxDepth < 1 || maxBatch < 1) {
+            throw new IllegalArgumentException("limits below 1: depth " + maxDepth + ", batch " + maxBatch);
+        }
+        this.maxDepth = maxDepth;
+        this.maxBatch = maxBatch;
+        this.parsers = new Parsers(maxDepth);
+    }
+
+    /** Returns the message or messages that the body consists of, or what is wrong with it. The body must not change afterwards. */
+    public Parsed read(byte[] body) {
+        int start = startsWithByteOrderMark(body) ? 3 : 0;
+        int valid = Utf8.validEnd(body, start);
+        if (valid < body.length) {
+            return notJson("the body is not UTF-8 at byte " + valid);
+        }
+        Parsers source = parsers;
+        JsonParser parser = source.createParser(ObjectReadContext.empty(), body, start, body.length - start);
+        JsonCursor cursor = new JsonCursor(parser, start);
+        try {
+            Parsed parsed = read(cursor, body);
+            // Long names are not shared: a few large bodies would fill the memory. Reading bytes needs no closing.
+            if (!cursor.longNames()) {
+                parser.close();
+                if (source.sharedNames() > MAX_SHARED_NAMES) {
+                    parsers = new Parsers(maxDepth);
+                }
+            }
+            return parsed;
+        } catch (JacksonException e) {
+            return notJson(complaint(e, parser, cursor.faultAt(e), body.length));
+        }
+    }
+
+    private Parsed read(JsonCursor cursor, byte[] body) {
+        if (!cursor.next()) {
+            return notJson("the body is empty");
+        }
+        Parsed parsed = cursor.at(JsonToken.START_ARRAY) ? batch(cursor, body) : single(cursor, body);
+        // not left to the parser, which closes itself when it meets the end
+        int end = cursor.position();
+        while (end < body.length && isWhiteSpace(body[end])) {
+            end++;
+        }
+        return end < body.length ? notJson("the body goes on after its JSON at byte " + end) : parsed;
+    }
+
+    private static Parsed single(JsonCursor cursor, byte[] body) {
+        EnvelopeScan scan = new EnvelopeScan(cursor);
+        scan.message();
+        String fault = scan.fault();
+        if (!fault.isEmpty()) {
+            return new Malformed(JsonRpc.INVALID_REQUEST, fault, scan.faultId());
+        }
+        boolean whole = scan.from == 0 && scan.to == body.length;
+        return new Single(new Envelope(scan, whole ? body : Arrays.copyOfRange(body, scan.from, scan.to)));
+    }
+
+    /** Reads the array to its end even after a fault: whether the body is JSON at all comes first. */
+    private Parsed batch(JsonCursor cursor, byte[] body) {
+        List<Envelope> messages = new ArrayList<>();
+        Set<RequestId> requests = new HashSet<>();
+        String fault = "";
+        while (cursor.next() && !cursor.at(JsonToken.END_ARRAY)) {
+            if (fault.isEmpty() && messages.size() == maxBatch) {
+                fault = "a batch must not have more than " + maxBatch + " messages";
+            }
+            if (!fault.isEmpty()) {
+                cursor.skip();
+                continue;
+            }
+            EnvelopeScan scan = new EnvelopeScan(cursor);
+            scan.message();
+            String place = "message " + (messages.size() + 1) + " of the batch: ";
+            if (!scan.fault().isEmpty()) {
+                fault = place + scan.fault();
+                continue;
+            }
+            Envelope message = new Envelope(scan, Arrays.copyOfRange(body, scan.from, scan.to));
+            if (message.kind() == Envelope.Kind.REQUEST
+                    && !message.id().map(requests::add).orElse(true)) {
+                fault = place + "its id is that of an earlier request in the batch";
+            }
+            messages.add(message);
+        }
+        if (messages.isEmpty() && fault.isEmpty()) {
+            fault = "a batch must have at least one message";
+        }
+        return fault.isEmpty() ? new Batch(messages) : new Malformed(JsonRpc.INVALID_REQUEST, fault, Optional.empty());
+    }
+
+    private String complaint(JacksonException fault, JsonParser parser, int at, int length) {
+        if (fault instanceof UnexpectedEndOfInputException || at >= length) {
+            return "the body ends in the middle of its JSON, after " + length + " bytes";
+        }
+        if (!(fault instanceof StreamConstraintsException)) {
+            return "the body is not JSON near byte " + at;
+        }
+        boolean tooDeep = parser.streamReadContext().getNestingDepth() > maxDepth;
+        return (tooDeep
+                        ? "the body is nested deeper than " + maxDepth + " levels"
+                        : "the body has too many names alike")
+                + " at byte " + at;
+    }
+
+    private static Malformed notJson(String message) {
+        return new Malformed(JsonRpc.PARSE_ERROR, message, Optional.empty());
+    }
+
+    private static boolean isWhiteSpace(byte b) {
+        return b == ' ' || b == '\t' || b == '\n' || b == '\r';
+    }
+
+    private static boolean startsWithByteOrderMark(byte[] body) {
+        return body.length >= 3 && body[0] == (byte) 0xEF && body[1] == (byte) 0xBB && body[2] == (byte) 0xBF;
+    }
+
+    /**
+     * Makes parsers of UTF-8 without limits of their own, but for depth. A parser that is closed shares the member names it has
+     * met with those that come after it. One that meets a new name copies them all, so it pays to start afresh when they
+     * have become many.
+     */
+    private static final class Parsers extends JsonFactory {
+        Parsers(int maxDepth) {
+            super(JsonFactory.builder()
+                    .disable(TokenStreamFactory.Feature.CHARSET_DETECTION)
+                    .streamReadConstraints(StreamReadConstraints.builder()
+                            .maxNestingDepth(maxDepth)
+                            .maxStringLength(Integer.MAX_VALUE)
+                            .maxNumberLength(Integer.MAX_VALUE)
+                            .maxNameLength(Integer.MAX_VALUE)
+                            .build()));
+        }
+
+        int sharedNames() {
+            return _byteSymbolCanonicalizer.size();
+        }
+    }
+}

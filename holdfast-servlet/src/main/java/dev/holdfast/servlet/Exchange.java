@@ -1,0 +1,131 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.Session;
+import dev.holdfast.StreamReader;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.security.Principal;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One HTTP request and its answer, which is given once: a status, a JSON body, or a stream. */
+final class Exchange {
+    private static final Logger log = LoggerFactory.getLogger(Exchange.class);
+
+    private final HttpServletRequest request;
+    private final HttpServletResponse response;
+    private final RequestHeaders headers;
+    private final String principal;
+    private final EdgeOptions options;
+    private Object context = InboundMessage.NO_CONTEXT;
+
+    Exchange(HttpServletRequest request, HttpServletResponse response, EdgeOptions options) {
+        this.request = request;
+        this.response = response;
+        this.options = options;
+        this.headers = new ServletRequestHeaders(request);
+        Principal user = request.getUserPrincipal();
+        this.principal = user == null ? "" : user.getName();
+    }
+
+    HttpServletRequest request() {
+        return request;
+    }
+
+    HttpServletResponse response() {
+        return response;
+    }
+
+    RequestHeaders headers() {
+        return headers;
+    }
+
+    /** Who asks; empty for nobody. */
+    String principal() {
+        return principal;
+    }
+
+    /** Takes what the backend gets to see of this request; on the request's own thread, before the body is read on any other. */
+    void takeContext() {
+        context = options.context().apply(request);
+    }
+
+    /** What the backend gets to see of this request. */
+    Object context() {
+        return context;
+    }
+
+    Optional<String> sessionId() {
+        return headers.header("Mcp-Session-Id").map(String::trim).filter(id -> !id.isEmpty());
+    }
+
+    /** Keeps the request open beyond its thread's visit. */
+    void defer() {
+        if (!request.isAsyncStarted()) {
+            AsyncContext async = request.startAsync(request, response);
+            async.setTimeout(0);
+        }
+    }
+
+    void reply(Rejection rejection) {
+        rejection.headers().forEach(response::setHeader);
+        json(rejection.status(), rejection.body());
+    }
+
+    /** Maps the end of a session to the answer for its client. */
+    void reply(EndReason reason, Optional<RequestId> id) {
+        Rejection rejection = reason == EndReason.DRAINED ? Rejection.shuttingDown() : Rejection.sessionNotFound();
+        reply(rejection.to(id));
+    }
+
+    /** Something that must not happen has happened: the log gets all of it, the client nothing. */
+    void fail(Optional<RequestId> id, Throwable failure) {
+        log.error("a request failed", failure);
+        reply(Rejection.of(500, JsonRpc.INTERNAL_ERROR, "internal error").to(id));
+    }
+
+    void json(int status, byte[] body) {
+        try {
+            response.setStatus(status);
+            response.setHeader("Content-Type", "application/json");
+            response.setContentLength(body.length);
+            response.getOutputStream().write(body);
+        } catch (IOException | RuntimeException e) {
+            log.debug("an answer could not be written: {}", e.toString());
+        }
+        end();
+    }
+
+    void status(int status) {
+        response.setStatus(status);
+        response.setContentLength(0);
+        end();
+    }
+
+    private void end() {
+        if (request.isAsyncStarted()) {
+            request.getAsyncContext().complete();
+        }
+    }
+
+    /** Turns the answer into a stream, not yet started; without one if the client is gone already, and the reader is closed. */
+    Optional<SseConnection> stream(StreamReader reader, Session session, ConnectionClock clock) {
+        try {
+            ServletSseChannel channel = ServletSseChannel.open(request, response, options.connectionReset());
+            SseConnection connection = new SseConnection(channel, reader, new Era(session.revision()), clock);
+            channel.listen(connection);
+            connection.open();
+            return Optional.of(connection);
+        } catch (IOException | RuntimeException e) {
+            log.debug("session {}: a connection broke before its response began: {}", session.shortId(), e.toString());
+            reader.close(StreamReader.Close.BROKEN);
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,119 @@
+package dev.holdfast.servlet;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.MessageFactory;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.Optional;
+
+/**
+ * Writes the few JSON-RPC messages that Holdfast says itself, and names the error codes it uses. What it writes is valid UTF-8 on
+ * one line whatever the text: a lone surrogate becomes an escape.
+ */
+public final class JsonRpc implements MessageFactory {
+    /** The body is not JSON. */
+    public static final int PARSE_ERROR = -32700;
+    /** The body is JSON, but not a JSON-RPC message, or not one that may be sent now. */
+    public static final int INVALID_REQUEST = -32600;
+    /** There is no such method. */
+    public static final int METHOD_NOT_FOUND = -32601;
+    /** The method's parameters are wrong. */
+    public static final int INVALID_PARAMS = -32602;
+    /** The server failed. */
+    public static final int INTERNAL_ERROR = -32603;
+    /** Any other failure at the server that the client should know of: draining, a cap, a backend that ended. */
+    public static final int SERVER_ERROR = -32000;
+    /** The session is unknown, expired or terminated. */
+    public static final int SESSION_NOT_FOUND = -32001;
+    /** The protocol revision is not one that this server speaks; {@code data} says which are. */
+    public static final int UNSUPPORTED_PROTOCOL_VERSION = -32022;
+
+    /** The one instance; it has no state. */
+    public static final JsonRpc MESSAGES = new JsonRpc();
+
+    private static final String HEX = "0123456789abcdef";
+
+    private JsonRpc() {}
+
+    @Override
+    public OutboundMessage error(RequestId id, int code, String message) {
+        return new OutboundMessage(EventKind.ERROR, id, errorBody(Optional.of(id), code, message));
+    }
+
+    @Override
+    public OutboundMessage cancelled(RequestId id, String reason) {
+        String body = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
+                + id.token() + ",\"reason\":" + quoted(reason) + "}}";
+        return new OutboundMessage(EventKind.NOTIFICATION, null, body.getBytes(UTF_8));
+    }
+
+    /**
+     * Returns an error response.
+     *
+     * @param id the request's id; {@code null} is written where it is absent
+     */
+    public static byte[] errorBody(Optional<RequestId> id, int code, String message) {
+        return error(id, code, message, "");
+    }
+
+    /**
+     * Returns an error response with data.
+     *
+     * @param id the request's id; {@code null} is written where it is absent
+     * @param dataJson the error's {@code data} as JSON on one line; written as it is
+     */
+    public static byte[] errorBody(Optional<RequestId> id, int code, String message, String dataJson) {
+        return error(id, code, message, ",\"data\":" + dataJson);
+    }
+
+    /** Returns the id that is this string; {@code "1"} as a string is another id than the number. */
+    public static RequestId stringId(String value) {
+        return new RequestId(quoted(value));
+    }
+
+    /** The text as a JSON string, with no more escapes than JSON demands and UTF-8 can carry. */
+    static String quoted(String text) {
+        StringBuilder out = new StringBuilder(text.length() + 16).append('"');
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == '"' || c == '\\') {
+                out.append('\\').append(c);
+            } else if (c < ' ') {
+                control(out, c);
+            } else if (!Character.isSurrogate(c)) {
+                out.append(c);
+            } else if (i + 1 < text.length() && Character.isSurrogatePair(c, text.charAt(i + 1))) {
+                out.append(c).append(text.charAt(++i));
+            } else {
+                escaped(out, c);
+            }
+        }
+        return out.append('"').toString();
+    }
+
+    private static byte[] error(Optional<RequestId> id, int code, String message, String dataMember) {
+        String body = "{\"jsonrpc\":\"2.0\",\"id\":" + id.map(RequestId::token).orElse("null") + ",\"error\":{\"code\":"
+                + code + ",\"message\":" + quoted(message) + dataMember + "}}";
+        return body.getBytes(UTF_8);
+    }
+
+    private static void control(StringBuilder out, char c) {
+        switch (c) {
+            case '\b' -> out.append("\\b");
+            case '\t' -> out.append("\\t");
+            case '\n' -> out.append("\\n");
+            case '\f' -> out.append("\\f");
+            case '\r' -> out.append("\\r");
+            default -> escaped(out, c);
+        }
+    }
+
+    private static void escaped(StringBuilder out, char c) {
+        out.append("\\u");
+        for (int shift = 12; shift >= 0; shift -= 4) {
+            out.append(HEX.charAt((c >> shift) & 0xF));
+        }
+    }
+}

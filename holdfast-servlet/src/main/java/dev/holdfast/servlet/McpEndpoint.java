@@ -1,0 +1,131 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.EventId;
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.SessionEngine;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * Serves a {@link SessionEngine} over Streamable HTTP: POST, GET and DELETE on one path. It serves the legacy revisions, those
+ * with an {@code initialize} handshake; a client of a later one is told so in a way that makes it fall back.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP transports,
+ *     Streamable HTTP</a>
+ */
+public final class McpEndpoint {
+    private final SessionEngine engine;
+    private final EdgeOptions options;
+    private final RequestGuard guard;
+    private final BodyReader bodies;
+    private final ConnectionClock clock;
+    private final PostHandler posts;
+
+    /** An endpoint for an engine that the caller starts and closes. */
+    public McpEndpoint(SessionEngine engine, EdgeOptions options) {
+        this.engine = Objects.requireNonNull(engine, "engine");
+        this.options = Objects.requireNonNull(options, "options");
+        this.guard = new RequestGuard(options);
+        this.bodies = new BodyReader(options.maxRequestSize());
+        this.clock = new ConnectionClock(options, engine.clock(), engine.scheduler());
+        this.posts = new PostHandler(engine, options, guard, clock);
+    }
+
+    /** Starts the heartbeats. Call it once, before the first request. */
+    public void start() {
+        clock.start();
+    }
+
+    /** Stops the heartbeats; open connections are ended by the engine's drain before. */
+    public void stop() {
+        clock.stop();
+    }
+
+    /** How many streams are open. */
+    public int openConnections() {
+        return clock.size();
+    }
+
+    /** Handles one request; on a servlet that supports asynchronous processing. */
+    public void handle(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        Exchange exchange = new Exchange(request, response, options);
+        try {
+            serve(exchange, request, response);
+        } catch (RuntimeException e) {
+            exchange.fail(Optional.empty(), e);
+        }
+    }
+
+    private void serve(Exchange exchange, HttpServletRequest request, HttpServletResponse response) throws IOException {
+        Optional<Rejection> rejection = guard.checkHeaders(exchange.headers());
+        if (rejection.isPresent()) {
+            exchange.reply(rejection.get());
+            return;
+        }
+        switch (request.getMethod()) {
+            case "POST" -> {
+                exchange.takeContext();
+                bodies.read(request, response, body -> posts.handle(exchange, body), exchange::reply);
+            }
+            case "GET" -> get(exchange);
+            default -> delete(exchange);
+        }
+    }
+
+    private void get(Exchange exchange) {
+        Optional<Session> found = session(exchange);
+        if (found.isEmpty()) {
+            return;
+        }
+        Session session = found.get();
+        Optional<String> lastEventId = exchange.headers().header("Last-Event-ID");
+        Resume resume;
+        if (lastEventId.isEmpty()) {
+            resume = session.listen();
+        } else {
+            Optional<EventId> after = EventId.parse(lastEventId.get().trim());
+            resume = after.isEmpty() ? new Resume.Unknown() : session.resume(after.get());
+        }
+        if (resume instanceof Resume.Resumed resumed) {
+            exchange.stream(resumed.reader(), session, clock).ifPresent(SseConnection::startNow);
+        } else if (resume instanceof Resume.Gap gap) {
+            exchange.stream(gap.reader(), session, clock).ifPresent(SseConnection::startNow);
+        } else if (resume instanceof Resume.Ended) {
+            exchange.status(HttpServletResponse.SC_NO_CONTENT);
+        } else if (resume instanceof Resume.Closed closed) {
+            exchange.reply(closed.reason(), Optional.empty());
+        } else {
+            exchange.reply(Rejection.badRequest("the Last-Event-ID names no event of this session"));
+        }
+    }
+
+    private void delete(Exchange exchange) {
+        session(exchange).ifPresent(session -> {
+            session.terminate();
+            exchange.status(HttpServletResponse.SC_OK);
+        });
+    }
+
+    /** The session of a request without a body; if there is none, the request is answered. */
+    private Optional<Session> session(Exchange exchange) {
+        Optional<Rejection> unsupported = guard.checkRevision(exchange.headers());
+        if (unsupported.isPresent()) {
+            exchange.reply(unsupported.get());
+            return Optional.empty();
+        }
+        Optional<String> id = exchange.sessionId();
+        if (id.isEmpty()) {
+            exchange.reply(Rejection.badRequest("the Mcp-Session-Id header is missing"));
+            return Optional.empty();
+        }
+        Optional<Session> session = engine.find(id.get(), exchange.principal());
+        if (session.isEmpty()) {
+            exchange.reply(engine.draining() ? Rejection.shuttingDown() : Rejection.sessionNotFound());
+        }
+        return session;
+    }
+}

@@ -1,0 +1,40 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.SessionEngine;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+
+/**
+ * An {@link McpEndpoint} as a servlet, on whatever path it is mapped to. Register it with asynchronous support; the engine stays
+ * the caller's to start and to close.
+ */
+public final class McpServlet extends HttpServlet {
+    private final transient McpEndpoint endpoint;
+
+    /** A servlet for an engine. */
+    public McpServlet(SessionEngine engine, EdgeOptions options) {
+        this.endpoint = new McpEndpoint(engine, options);
+    }
+
+    @Override
+    public void init() {
+        endpoint.start();
+    }
+
+    @Override
+    public void destroy() {
+        endpoint.stop();
+    }
+
+    @Override
+    protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        endpoint.handle(request, response);
+    }
+
+    /** How many streams are open. */
+    public int openConnections() {
+        return endpoint.openConnections();
+    }
+}

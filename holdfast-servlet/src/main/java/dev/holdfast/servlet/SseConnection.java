@@ -1,0 +1,351 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.StreamReader;
+import dev.holdfast.StreamReader.Close;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection: a cursor on its way to a socket. There is one pump, and only its holder touches the response; everybody else
+ * says what is to be done and tries to take it.
+ *
+ * <pre>
+ *   IDLE     --taken by whoever has news-->          RUNNING
+ *   RUNNING  --nothing left to write-->              IDLE
+ *   RUNNING  --news while it runs-->                 AGAIN  --the holder looks again--> RUNNING
+ *   RUNNING  --the container cannot take more-->     AWAIT_WRITABLE --onWritable--> RUNNING
+ *   AWAIT_WRITABLE --stalled, superseded, broken-->  CLOSED
+ *   RUNNING, IDLE  --end, broken-->                  CLOSED
+ * </pre>
+ *
+ * <p>The first write carries head, priming and what there is; it may block, since it goes into an empty socket, and it is
+ * small. From then on, once the request's thread is done, nothing blocks.
+ */
+final class SseConnection implements SseChannel.Events, StreamReader.Waker {
+    private static final Logger log = LoggerFactory.getLogger(SseConnection.class);
+    private static final int BATCH_BYTES = 32 << 10;
+    /** What may be written while writes may block: what fits into the buffers of a socket that nothing was written to. */
+    private static final int BLOCKING_BYTES = 2 * BATCH_BYTES;
+
+    private static final int SLICE_BYTES = 128 << 10;
+
+    private static final long ROTATION_RETRY_MILLIS = 100;
+
+    private enum Pump {
+        IDLE,
+        RUNNING,
+        AGAIN,
+        AWAIT_WRITABLE,
+        CLOSED
+    }
+
+    private final AtomicReference<Pump> pump = new AtomicReference<>(Pump.IDLE);
+    private final SseChannel channel;
+    private final StreamReader reader;
+    private final Era era;
+    private final ConnectionClock clock;
+    private final long openedAt;
+    private final long maxAgeNanos;
+    private final Heartbeat heartbeat;
+
+    private volatile boolean started;
+    private volatile boolean headDue;
+    private volatile boolean opened;
+    private volatile boolean broken;
+    private volatile boolean rotate;
+    private volatile long wroteAt;
+    private volatile long stuckSince;
+
+    // for the holder of the pump alone
+    private boolean async;
+    private boolean flush;
+    private boolean unconfirmed;
+    private long began;
+    private int blocking;
+    private final SseFrames frames = new SseFrames();
+    private @Nullable ByteBuffer rest;
+    private @Nullable Close closing;
+
+    SseConnection(SseChannel channel, StreamReader reader, Era era, ConnectionClock clock) {
+        this.channel = channel;
+        this.reader = reader;
+        this.era = era;
+        this.clock = clock;
+        this.openedAt = clock.now();
+        this.wroteAt = openedAt;
+        this.maxAgeNanos = clock.jitteredMaxAge();
+        this.heartbeat = new Heartbeat(clock.heartbeatNanos());
+    }
+
+    /** Lets news come, and has the head written with the first of them, or a few milliseconds later without. */
+    void open() {
+        clock.add(this);
+        reader.wakeWith(this);
+        clock.openSoon(this);
+    }
+
+    /** From here on nothing blocks; called once, by the request's thread when it is done. */
+    void start() {
+        started = true;
+        wake();
+    }
+
+    /** Writes the head now; called once, by the request's thread when it is done. */
+    void startNow() {
+        headDue = true;
+        start();
+    }
+
+    /** The head has waited long enough for news. */
+    void headDue() {
+        if (!opened && state() != Pump.CLOSED) {
+            headDue = true;
+            channel.execute(this::wake);
+        }
+    }
+
+    @Override
+    public void wake() {
+        while (true) {
+            switch (state()) {
+                case IDLE -> {
+                    if (pump.compareAndSet(Pump.IDLE, Pump.RUNNING)) {
+                        run();
+                        return;
+                    }
+                }
+                case RUNNING -> {
+                    if (pump.compareAndSet(Pump.RUNNING, Pump.AGAIN)) {
+                        return;
+                    }
+                }
+                case AGAIN, AWAIT_WRITABLE, CLOSED -> {
+                    return;
+                }
+            }
+        }
+    }
+
+    @Override
+    public void onWritable() {
+        if (pump.compareAndSet(Pump.AWAIT_WRITABLE, Pump.RUNNING)) {
+            run();
+        } else {
+            wake();
+        }
+    }
+
+    @Override
+    public void onBroken() {
+        broken = true;
+        abort();
+    }
+
+    @Override
+    public void abort() {
+        broken = true;
+        if (pump.compareAndSet(Pump.AWAIT_WRITABLE, Pump.CLOSED)) {
+            channel.reset();
+            end(Close.BROKEN);
+        } else {
+            wake();
+        }
+    }
+
+    /** Looks at the time: called every few milliseconds by the clock. */
+    void tick(long now) {
+        Pump state = state();
+        if (state == Pump.AWAIT_WRITABLE) {
+            if (now - stuckSince >= clock.stallNanos()) {
+                log.debug("a connection made no progress for {} and is ended", clock.stallDeadline());
+                abort();
+            }
+            return;
+        }
+        if (maxAgeNanos > 0 && now - openedAt >= maxAgeNanos) {
+            rotate = true;
+            wake();
+        } else if (heartbeat.due(now, wroteAt)) {
+            wake();
+        }
+    }
+
+    private Pump state() {
+        return Objects.requireNonNull(pump.get());
+    }
+
+    /** Holds the pump until there is nothing to do, the container is full, or all is over. */
+    private void run() {
+        while (true) {
+            Pump next;
+            try {
+                next = turn();
+            } catch (IOException | RuntimeException e) {
+                log.debug("a connection broke: {}", e.toString());
+                closing = Close.BROKEN;
+                next = Pump.CLOSED;
+            }
+            if (next == Pump.CLOSED) {
+                pump.set(Pump.CLOSED);
+                end(closing == null ? Close.BROKEN : closing);
+                return;
+            }
+            if (next == Pump.AWAIT_WRITABLE) {
+                stuckSince = clock.now();
+            }
+            if (pump.compareAndSet(Pump.RUNNING, next)) {
+                return;
+            }
+            pump.set(Pump.RUNNING);
+        }
+    }
+
+    /** Writes as much as can be written, and says what state that leads to. */
+    private Pump turn() throws IOException {
+        while (true) {
+            if (broken) {
+                closing = Close.BROKEN;
+                return Pump.CLOSED;
+            }
+            if (async && !channel.ready()) {
+                return Pump.AWAIT_WRITABLE;
+            }
+            if (flush) {
+                flush = false;
+                channel.flush();
+                continue;
+            }
+            confirm();
+            if (rest == null && closing == null) {
+                gather();
+            }
+            if (rest != null) {
+                if (mayWrite(rest)) {
+                    write(rest);
+                } else if (started) {
+                    goAsync();
+                } else {
+                    return Pump.IDLE;
+                }
+            } else if (closing != null) {
+                return Pump.CLOSED;
+            } else if (started && opened && !async) {
+                goAsync();
+            } else {
+                return Pump.IDLE;
+            }
+        }
+    }
+
+    private boolean mayWrite(ByteBuffer bytes) {
+        return async || blocking + bytes.remaining() <= BLOCKING_BYTES;
+    }
+
+    private void goAsync() throws IOException {
+        channel.startAsync();
+        async = true;
+    }
+
+    /** The last write is completed. */
+    private void confirm() {
+        if (unconfirmed) {
+            unconfirmed = false;
+            wroteAt = clock.now();
+            reader.wrote(began, wroteAt);
+        }
+    }
+
+    /** Writes a slice at a time, so that a slow peer is seen to make progress. */
+    private void write(ByteBuffer bytes) throws IOException {
+        began = clock.now();
+        if (!async) {
+            blocking += bytes.remaining();
+        }
+        int size = Math.min(bytes.remaining(), SLICE_BYTES);
+        ByteBuffer slice = bytes.slice(bytes.position(), size);
+        bytes.position(bytes.position() + size);
+        if (!bytes.hasRemaining()) {
+            rest = null;
+            unconfirmed = true;
+        }
+        if (!async && closing != null) {
+            channel.writeLast(slice);
+        } else {
+            channel.write(slice);
+            flush = true;
+        }
+    }
+
+    /** Gathers what is to be written next, up to a batch. */
+    private void gather() {
+        String position = opened ? "" : reader.position();
+        StreamReader.Next next = reader.read(BATCH_BYTES);
+        if (!opened) {
+            if (next == StreamReader.Rest.REST && !headDue) {
+                return;
+            }
+            opened = true;
+            frames.add(era.opening(clock.retryMillis(), position));
+        }
+        while (add(next) && frames.size() < BATCH_BYTES) {
+            next = reader.read(BATCH_BYTES);
+        }
+        if (closing == null && rotate) {
+            heartbeat.finish(frames);
+            handOver(ROTATION_RETRY_MILLIS);
+        }
+        if (closing == null) {
+            heartbeat.beat(frames);
+        }
+        if (!frames.isEmpty()) {
+            rest = frames.take();
+        }
+    }
+
+    /** Adds what was read; false if nothing can follow it now. */
+    private boolean add(StreamReader.Next next) {
+        if (next instanceof StreamReader.Events events) {
+            heartbeat.finish(frames);
+            events.events().forEach(event -> frames.add(event, reader.position(event)));
+            return true;
+        }
+        if (next instanceof StreamReader.End end) {
+            heartbeat.finish(frames);
+            close(end);
+        }
+        return false;
+    }
+
+    private void close(StreamReader.End end) {
+        Duration retry = clock.retry();
+        switch (end.reason()) {
+            case POLLING -> handOver(end.retry().orElse(retry).toMillis());
+            case DRAINED ->
+                handOver(retry.toMillis() + ThreadLocalRandom.current().nextLong(retry.toMillis() + 1));
+            default -> closing = end.reason() == EndReason.SUPERSEDED ? Close.BROKEN : Close.IN_ORDER;
+        }
+    }
+
+    private void handOver(long retryMillis) {
+        frames.add(Era.closing(retryMillis));
+        closing = Close.HANDOVER;
+    }
+
+    private void end(Close how) {
+        clock.remove(this);
+        try {
+            channel.complete();
+        } catch (RuntimeException e) {
+            log.debug("a response was completed already: {}", e.toString());
+        }
+        reader.close(how);
+    }
+}

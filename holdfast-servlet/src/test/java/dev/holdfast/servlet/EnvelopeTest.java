@@ -1,0 +1,242 @@
+package dev.holdfast.servlet;
+
+import static dev.holdfast.servlet.MessageText.at;
+import static dev.holdfast.servlet.MessageText.having;
+import static dev.holdfast.servlet.MessageText.json;
+import static dev.holdfast.servlet.MessageText.message;
+import static dev.holdfast.servlet.MessageText.text;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.holdfast.servlet.Envelope.Kind;
+import dev.holdfast.spi.RequestId;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class EnvelopeTest {
+    private static final RequestId SEVEN = new RequestId("7");
+
+    @Test
+    void aMethodWithAnIdIsARequest() {
+        Envelope message = having("'id':7,'method':'tools/call','params':{'name':'echo'}");
+
+        assertThat(message.kind()).isEqualTo(Kind.REQUEST);
+        assertThat(message.id()).contains(SEVEN);
+        assertThat(message.method()).isEqualTo("tools/call");
+        assertThat(at(message, message.idSpan())).isEqualTo("7");
+        assertThat(at(message, message.params())).isEqualTo("{'name':'echo'}");
+        assertThat(message.meta()).isEqualTo(Span.NONE);
+        assertThat(message.progressToken()).isEmpty();
+        assertThat(message).hasToString("REQUEST tools/call 7");
+    }
+
+    @Test
+    void aMethodWithoutAnIdIsANotification() {
+        Envelope message = having("'method':'notifications/initialized'");
+
+        assertThat(message.kind()).isEqualTo(Kind.NOTIFICATION);
+        assertThat(message.id()).isEmpty();
+        assertThat(message.idSpan()).isEqualTo(Span.NONE);
+        assertThat(message.params()).isEqualTo(Span.NONE);
+    }
+
+    @Test
+    void aResultOrAnErrorIsAResponse() {
+        assertThat(having("'id':7,'result':{}").kind()).isEqualTo(Kind.RESPONSE);
+        assertThat(having("'result':null,'id':7").kind()).isEqualTo(Kind.RESPONSE);
+        assertThat(having("'id':7,'error':{'code':1,'message':'no'}").kind()).isEqualTo(Kind.ERROR);
+        assertThat(having("'id':7,'error':{}").method()).isEmpty();
+    }
+
+    @Test
+    void nullStandsForAnAbsentMemberButNotForAnAbsentId() {
+        assertThat(having("'id':7,'error':null,'result':{}").kind()).isEqualTo(Kind.RESPONSE);
+        assertThat(having("'id':7,'error':{},'result':null").kind()).isEqualTo(Kind.ERROR);
+        assertThat(having("'id':7,'method':'ping','params':null,'result':null,'error':null")
+                        .kind())
+                .isEqualTo(Kind.REQUEST);
+        assertThat(having("'id':7,'method':'ping','params':null").params()).isEqualTo(Span.NONE);
+    }
+
+    @Test
+    void anErrorMayAnswerARequestThatCouldNotBeRead() {
+        Envelope nullId = having("'id':null,'error':{}");
+
+        assertThat(nullId.kind()).isEqualTo(Kind.ERROR);
+        assertThat(nullId.id()).isEmpty();
+        assertThat(at(nullId, nullId.idSpan())).isEqualTo("null");
+        assertThat(having("'error':{}").idSpan()).isEqualTo(Span.NONE);
+    }
+
+    @ParameterizedTest
+    @CsvSource(quoteCharacter = '`', delimiter = '|', textBlock = """
+            0                | 0
+            -0               | 0
+            -12              | -12
+            9007199254740993 | 9007199254740993
+            ''               | ''
+            '1'              | '1'
+            '\\u0061'        | 'a'
+            '\\/'            | '/'
+            'a\\u000ab'      | 'a\\nb'
+            '\\ud83d\\ude00' | '😀'
+            '\\ud83d'        | '\\ud83d'
+            '\\\\u0061'      | '\\\\u0061'
+            """)
+    void anIdIsSpelledOneWay(String written, String canonical) {
+        assertThat(having("'id':" + written + ",'method':'ping'").id())
+                .contains(new RequestId(text(json(canonical)).replace('\'', '"')));
+    }
+
+    @Test
+    void aNumberIsNotTheStringOfItsDigits() {
+        assertThat(having("'id':1,'method':'ping'").id())
+                .isNotEqualTo(having("'id':'1','method':'ping'").id());
+    }
+
+    @Test
+    void anIdMayHave512CharactersOr64Digits() {
+        assertThat(having("'id':'" + "é".repeat(512) + "','method':'ping'").id())
+                .isPresent();
+        assertThat(having("'id':" + "9".repeat(64) + ",'method':'ping'").id()).isPresent();
+    }
+
+    @Test
+    void spansAreExactBehindCharactersOfManyBytes() {
+        Envelope message = message(
+                "\uFEFF \n{'é日😀':'日本','id' : '日' ,'params': {'😀':'é','_meta' : {'é':1,'progressToken' :\t'tök'} }"
+                        + " ,'jsonrpc':'2.0','method':'tools/call','日':[{'id':1}]} \r\n");
+
+        assertThat(at(message, message.idSpan())).isEqualTo("'日'");
+        assertThat(at(message, message.params())).isEqualTo("{'😀':'é','_meta' : {'é':1,'progressToken' :\t'tök'} }");
+        assertThat(at(message, message.meta())).isEqualTo("{'é':1,'progressToken' :\t'tök'}");
+        assertThat(at(message, message.progressTokenSpan())).isEqualTo("'tök'");
+        assertThat(text(message.bytes())).startsWith("{'é日😀'").endsWith("}]}");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"3", "'t'", "-3"})
+    void aRequestNamesItsProgressTokenInMeta(String token) {
+        Envelope message =
+                having("'id':1,'method':'x','params':{'progressToken':9,'_meta':{'progressToken':" + token + "}}");
+
+        assertThat(message.progressToken()).contains(new RequestId(token.replace('\'', '"')));
+        assertThat(at(message, message.progressTokenSpan())).isEqualTo(token);
+    }
+
+    @Test
+    void aProgressNotificationNamesItsTokenInParams() {
+        Envelope message =
+                having("'params':{'_meta':{'progressToken':9},'progressToken':'t'},'method':'notifications/progress'");
+
+        assertThat(message.progressToken()).contains(new RequestId("\"t\""));
+        assertThat(at(message, message.progressTokenSpan())).isEqualTo("'t'");
+    }
+
+    @Test
+    void noOtherMessageHasAProgressToken() {
+        Envelope message =
+                having("'params':{'_meta':{'progressToken':9},'progressToken':9},'method':'notifications/x'");
+
+        assertThat(message.progressToken()).isEmpty();
+        assertThat(message.progressTokenSpan()).isEqualTo(Span.NONE);
+    }
+
+    @Test
+    void aCancellationNamesItsRequest() {
+        Envelope message = having("'params':{'reason':'é','requestId':7},'method':'notifications/cancelled'");
+
+        assertThat(message.cancelledRequest()).contains(SEVEN);
+        assertThat(at(message, message.cancelledRequestSpan())).isEqualTo("7");
+        assertThat(having("'params':{'requestId':7},'method':'notifications/x'").cancelledRequest())
+                .isEmpty();
+    }
+
+    @Test
+    void theRevisionComesFromInitializeAndFromItsResult() {
+        assertThat(having("'id':1,'params':{'protocolVersion':'2025-06-18'},'method':'initialize'")
+                        .protocolVersion())
+                .contains("2025-06-18");
+        assertThat(having("'id':1,'result':{'capabilities':{},'protocolVersion':'2025-06-18'}")
+                        .protocolVersion())
+                .contains("2025-06-18");
+        assertThat(having("'id':1,'params':{'protocolVersion':'2025-06-18'},'method':'x'")
+                        .protocolVersion())
+                .isEmpty();
+    }
+
+    @Test
+    void aModernRequestNamesItsRevisionInMeta() {
+        Envelope message = having("'id':1,'method':'server/discover',"
+                + "'params':{'_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28'}}");
+
+        assertThat(message.modernVersion()).contains("2026-07-28");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"1", "null", "true", "[]", "{'uri':'a'}", "1.5"})
+    void aValueOfTheWrongTypeIsAbsent(String value) {
+        Envelope message =
+                having("'id':1,'method':'initialize','params':{'uri':%s,'protocolVersion':%s,".formatted(value, value)
+                        + "'_meta':{'progressToken':%s,'io.modelcontextprotocol/protocolVersion':%s}}"
+                                .formatted(value.equals("1") ? "{}" : value, value));
+
+        assertThat(message.uri()).isEmpty();
+        assertThat(message.protocolVersion()).isEmpty();
+        assertThat(message.modernVersion()).isEmpty();
+        assertThat(message.progressToken()).isEmpty();
+        assertThat(message.progressTokenSpan()).isEqualTo(Span.NONE);
+        assertThat(having("'id':1,'method':'x','params':{'_meta':" + value + "}")
+                        .progressToken())
+                .isEmpty();
+    }
+
+    @Test
+    void anotherIdLeavesEveryOtherByteAsItWas() {
+        Envelope message =
+                message(" {'é' : 1.50e+0, 'id' : 'old' ,'result':{'id':'old', 'x':'\\u0061'},'jsonrpc':'2.0'} ");
+
+        assertThat(text(message.withId(SEVEN)))
+                .isEqualTo("{'é' : 1.50e+0, 'id' : 7 ,'result':{'id':'old', 'x':'\\u0061'},'jsonrpc':'2.0'}");
+        assertThat(text(message.withId(JsonRpc.stringId("née-1"))))
+                .isEqualTo("{'é' : 1.50e+0, 'id' : 'née-1' ,'result':{'id':'old', 'x':'\\u0061'},'jsonrpc':'2.0'}");
+    }
+
+    @Test
+    void whatHasNoIdGetsNone() {
+        assertThatIllegalStateException()
+                .isThrownBy(() -> having("'method':'notifications/x'").withId(SEVEN));
+    }
+
+    @Test
+    void anEmptySpanInserts() {
+        Envelope message = having("'id':7,'method':'x','params':{'a':1}");
+        int inside = message.params().from() + 1;
+
+        assertThat(text(message.splice(new Span(inside, inside), json("'é':2,"))))
+                .isEqualTo("{'jsonrpc':'2.0','id':7,'method':'x','params':{'é':2,'a':1}}");
+    }
+
+    @Test
+    void aSpanOutsideTheMessageIsRefused() {
+        Envelope message = having("'id':7,'method':'x'");
+
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> message.splice(new Span(0, message.bytes().length + 1), json("{}")));
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> message.splice(Span.NONE, json("{}")));
+    }
+
+    @Test
+    void oneLineHasNoLineEndsAndIsOtherwiseTheSame() {
+        Envelope wrapped = message("{\r\n'jsonrpc':\n'2.0','id':7,\t'result':{'x':'a\\nb'}\n}");
+        Envelope straight = having("'id':7,'result':{'x':'a\\nb'}");
+
+        assertThat(text(wrapped.onOneLine())).isEqualTo("{  'jsonrpc': '2.0','id':7,\t'result':{'x':'a\\nb'} }");
+        assertThat(text(wrapped.bytes())).contains("\r\n");
+        assertThat(straight.onOneLine()).isSameAs(straight.bytes());
+    }
+}
