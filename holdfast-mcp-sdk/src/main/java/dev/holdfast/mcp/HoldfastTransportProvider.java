@@ -1,0 +1,324 @@
+package dev.holdfast.mcp;
+
+import dev.holdfast.MemoryStore;
+import dev.holdfast.SessionEngine;
+import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.SessionLimits;
+import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.servlet.McpEndpoint;
+import dev.holdfast.spi.SessionStore;
+import io.modelcontextprotocol.common.McpTransportContext;
+import io.modelcontextprotocol.json.McpJsonDefaults;
+import io.modelcontextprotocol.json.McpJsonMapper;
+import io.modelcontextprotocol.server.McpTransportContextExtractor;
+import io.modelcontextprotocol.server.transport.ServerHttpHeaderValidator;
+import io.modelcontextprotocol.server.transport.ServerTransportSecurityException;
+import io.modelcontextprotocol.server.transport.ServerTransportSecurityValidator;
+import io.modelcontextprotocol.spec.McpStreamableServerSession;
+import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
+import io.modelcontextprotocol.spec.ProtocolVersions;
+import io.modelcontextprotocol.util.KeepAliveScheduler;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * A Streamable HTTP transport for a server of the official SDK whose sessions outlive their connections. It takes the place of
+ * {@code HttpServletStreamableServerTransportProvider}: another class name and another import are the whole migration.
+ *
+ * <p>A broken connection ends neither session nor running calls; a client that comes back with {@code Last-Event-ID} gets what
+ * it missed, once and in order. What the server sends while no client listens is kept.
+ *
+ * <p>Register it as a servlet with asynchronous support on the path of {@link Builder#mcpEndpoint}.
+ */
+public final class HoldfastTransportProvider extends HttpServlet implements McpStreamableServerTransportProvider {
+    private static final Logger log = LoggerFactory.getLogger(HoldfastTransportProvider.class);
+
+    private final transient SdkBackend backend;
+    private final transient SessionEngine engine;
+    private final transient McpEndpoint endpoint;
+    private final transient ServerHttpHeaderValidator headerValidator;
+    private final transient Optional<KeepAliveScheduler> keepAlive;
+    private final String mcpEndpoint;
+    private final AtomicBoolean started = new AtomicBoolean();
+
+    private HoldfastTransportProvider(Builder builder) {
+        McpJsonMapper mapper = builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper;
+        McpTransportContextExtractor<HttpServletRequest> extractor = builder.contextExtractor;
+        this.backend = new SdkBackend(new SdkMessages(mapper));
+        this.engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
+                .store(builder.store)
+                .limits(builder.limits)
+                .listener(builder.listener)
+                .build();
+        this.endpoint = new McpEndpoint(engine, builder.options.withContext(extractor::extract));
+        this.headerValidator = builder.headerValidator;
+        this.keepAlive = Optional.ofNullable(builder.keepAliveInterval).map(this::keepAlive);
+        this.mcpEndpoint = builder.mcpEndpoint;
+    }
+
+    private KeepAliveScheduler keepAlive(Duration interval) {
+        return KeepAliveScheduler.builder(() -> Flux.fromIterable(backend.connections())
+                        .filter(SdkConnection::attached)
+                        .map(SdkConnection::session))
+                .initialDelay(interval)
+                .interval(interval)
+                .build();
+    }
+
+    /** A builder with every default. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** The engine under this transport, for what it tells and for its drain. */
+    public SessionEngine engine() {
+        return engine;
+    }
+
+    /** How many streams are open. */
+    public int openConnections() {
+        return endpoint.openConnections();
+    }
+
+    @Override
+    public List<String> protocolVersions() {
+        return List.of(
+                ProtocolVersions.MCP_2025_03_26, ProtocolVersions.MCP_2025_06_18, ProtocolVersions.MCP_2025_11_25);
+    }
+
+    /** Called by the SDK when a server is built on this transport; sessions can be opened from here on. */
+    @Override
+    public void setSessionFactory(McpStreamableServerSession.Factory factory) {
+        backend.factory(Objects.requireNonNull(factory, "factory"));
+        if (started.compareAndSet(false, true)) {
+            engine.start();
+            endpoint.start();
+            keepAlive.ifPresent(KeepAliveScheduler::start);
+        }
+    }
+
+    /** Sends a notification to every client; it is kept for those that do not listen now. */
+    @Override
+    public Mono<Void> notifyClients(String method, Object params) {
+        return Flux.fromIterable(backend.connections())
+                .flatMap(connection -> notify(connection, method, params))
+                .then();
+    }
+
+    /**
+     * Sends a notification to one client; it is kept if the client does not listen now.
+     *
+     * @param sessionId the id that the client holds, or the SDK's own
+     */
+    @Override
+    public Mono<Void> notifyClient(String sessionId, String method, Object params) {
+        return Mono.defer(() -> backend.find(sessionId)
+                .map(connection -> connection.session().sendNotification(method, params))
+                .orElseGet(Mono::empty));
+    }
+
+    private static Mono<Void> notify(SdkConnection connection, String method, Object params) {
+        return connection.session().sendNotification(method, params).onErrorResume(failure -> {
+            log.warn("a notification was not kept for one session: {}", failure.toString());
+            return Mono.empty();
+        });
+    }
+
+    /** Ends every connection in order and closes every session; completes when nothing is left. */
+    @Override
+    public Mono<Void> closeGracefully() {
+        return Mono.fromCompletionStage(() -> engine.drain(Duration.ZERO)).then(Mono.fromRunnable(this::stop));
+    }
+
+    private void stop() {
+        endpoint.stop();
+        keepAlive.ifPresent(KeepAliveScheduler::shutdown);
+        engine.close();
+    }
+
+    @Override
+    public void destroy() {
+        closeGracefully().block();
+        super.destroy();
+    }
+
+    @Override
+    protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        if (!request.getRequestURI().endsWith(mcpEndpoint)) {
+            response.setStatus(HttpServletResponse.SC_NOT_FOUND);
+            return;
+        }
+        try {
+            headerValidator.validate(new ServletHeaders(request));
+        } catch (ServerTransportSecurityException e) {
+            byte[] body = JsonRpc.errorBody(Optional.empty(), JsonRpc.INVALID_REQUEST, String.valueOf(e.getMessage()));
+            response.setStatus(e.getStatusCode());
+            response.setContentType("application/json");
+            response.getOutputStream().write(body);
+            return;
+        }
+        endpoint.handle(request, response);
+    }
+
+    /**
+     * Every knob. Those of the official builder have their official names, meanings and defaults, but for {@link
+     * #sessionSweepInterval}.
+     */
+    public static final class Builder {
+        private @Nullable McpJsonMapper jsonMapper;
+        private String mcpEndpoint = "/mcp";
+        private McpTransportContextExtractor<HttpServletRequest> contextExtractor =
+                request -> McpTransportContext.EMPTY;
+        private @Nullable Duration keepAliveInterval = Duration.ofMinutes(30);
+        private ServerHttpHeaderValidator headerValidator = ServerHttpHeaderValidator.NOOP;
+        private SessionStore store = new MemoryStore();
+        private SessionLimits limits = SessionLimits.DEFAULT;
+        private SessionLifecycleListener listener = SessionLifecycleListener.NONE;
+        private EdgeOptions options = EdgeOptions.DEFAULT;
+
+        private Builder() {}
+
+        /** How JSON is read and written. Default: the SDK's default mapper. */
+        public Builder jsonMapper(McpJsonMapper value) {
+            jsonMapper = Objects.requireNonNull(value, "jsonMapper");
+            return this;
+        }
+
+        /** The end of the path that is served. Default {@code /mcp}. */
+        public Builder mcpEndpoint(String value) {
+            mcpEndpoint = Objects.requireNonNull(value, "mcpEndpoint");
+            return this;
+        }
+
+        /** Whether clients may not end their sessions by DELETE. Default false. */
+        public Builder disallowDelete(boolean value) {
+            return options(o -> o.withAllowDelete(!value));
+        }
+
+        /** What handlers find in their transport context. Default nothing. */
+        public Builder contextExtractor(McpTransportContextExtractor<HttpServletRequest> value) {
+            contextExtractor = Objects.requireNonNull(value, "contextExtractor");
+            return this;
+        }
+
+        /** How often clients that listen are pinged by JSON-RPC; null for never. Default 30 minutes. */
+        public Builder keepAliveInterval(@Nullable Duration value) {
+            keepAliveInterval = value;
+            return this;
+        }
+
+        /**
+         * A further check of a request's headers.
+         *
+         * @deprecated as in the SDK: use {@link #httpHeaderValidator}
+         */
+        @Deprecated
+        public Builder securityValidator(ServerTransportSecurityValidator value) {
+            headerValidator = ServerTransportSecurityValidator.toHttpHeaderValidator(
+                    Objects.requireNonNull(value, "securityValidator"));
+            return this;
+        }
+
+        /** A further check of a request's headers, before our own of Host and Origin. Default none. */
+        public Builder httpHeaderValidator(ServerHttpHeaderValidator value) {
+            headerValidator = Objects.requireNonNull(value, "httpHeaderValidator");
+            return this;
+        }
+
+        /** Bytes of a request body, at least 1. Default 16 MiB. */
+        public Builder maxRequestSize(int value) {
+            return options(o -> o.withMaxRequestSize(value));
+        }
+
+        /** The official name of what is {@link #sessionIdleTimeout} here; null for no timeout. Default 30 minutes. */
+        public Builder sessionSweepInterval(@Nullable Duration value) {
+            return sessionIdleTimeout(value == null ? Duration.ofDays(36_500) : value);
+        }
+
+        /** How long a session waits whose last connection ended in order. Default 30 minutes. */
+        public Builder sessionIdleTimeout(Duration value) {
+            return options(o -> o.withLifetime(o.lifetime().withIdle(value)));
+        }
+
+        /**
+         * How long a session whose last connection broke waits for its client; zero closes it when its last connection breaks.
+         * Default 30 minutes.
+         */
+        public Builder sessionReconnectGracePeriod(Duration value) {
+            return options(o -> o.withLifetime(o.lifetime().withGrace(value)));
+        }
+
+        /** Who hears of sessions. Default nobody. */
+        public Builder sessionLifecycleListener(SessionLifecycleListener value) {
+            listener = Objects.requireNonNull(value, "sessionLifecycleListener");
+            return this;
+        }
+
+        /** How long a connection may be silent before a comment is written on it, 100 ms to 1 hour. Default 15 s. */
+        public Builder heartbeatInterval(Duration value) {
+            return options(o -> o.withHeartbeatInterval(value));
+        }
+
+        /** What every stream tells the client to wait before it reconnects, 0 to 1 hour. Default 2 s. */
+        public Builder retryInterval(Duration value) {
+            return options(o -> o.withRetryInterval(value));
+        }
+
+        /** After this a connection is ended in order before a proxy cuts it; zero for never, else at least 1 s. Default zero. */
+        public Builder maxConnectionAge(Duration value) {
+            return options(o -> o.withMaxConnectionAge(value));
+        }
+
+        /** The host names a client may use beside the loopback names. Default none. */
+        public Builder allowedHosts(List<String> value) {
+            return options(o -> o.withAllowedHosts(value));
+        }
+
+        /** The origins browsers may come from beside the server's own. Default none. */
+        public Builder allowedOrigins(List<String> value) {
+            return options(o -> o.withAllowedOrigins(value));
+        }
+
+        /** How much a session may hold. Default {@link SessionLimits#DEFAULT}. */
+        public Builder historyLimits(SessionLimits value) {
+            limits = Objects.requireNonNull(value, "historyLimits");
+            return this;
+        }
+
+        /** Where sessions are kept; the caller closes it. Default: in memory. */
+        public Builder store(SessionStore value) {
+            store = Objects.requireNonNull(value, "store");
+            return this;
+        }
+
+        /** Every knob of the edge at once; {@link EdgeOptions#context} is replaced by {@link #contextExtractor}. */
+        public Builder edgeOptions(EdgeOptions value) {
+            options = Objects.requireNonNull(value, "edgeOptions");
+            return this;
+        }
+
+        private Builder options(UnaryOperator<EdgeOptions> change) {
+            options = change.apply(options);
+            return this;
+        }
+
+        /** Builds the transport; the SDK server that is built on it starts it. */
+        public HoldfastTransportProvider build() {
+            return new HoldfastTransportProvider(this);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+package dev.holdfast.mcp;
+
+import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import io.modelcontextprotocol.spec.McpSchema;
+import io.modelcontextprotocol.spec.McpStreamableServerSession;
+import java.io.IOException;
+import java.util.Collection;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The SDK's server, which makes a session of its own for each connection. */
+final class SdkBackend implements Backend {
+    private static final Logger log = LoggerFactory.getLogger(SdkBackend.class);
+
+    private final SdkMessages messages;
+    private final Map<String, SdkConnection> connections = new ConcurrentHashMap<>();
+    private volatile McpStreamableServerSession.@Nullable Factory factory;
+
+    SdkBackend(SdkMessages messages) {
+        this.messages = messages;
+    }
+
+    void factory(McpStreamableServerSession.Factory value) {
+        factory = value;
+    }
+
+    @Override
+    public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+        McpStreamableServerSession.Factory sessions = factory;
+        if (sessions == null) {
+            return refused(request, JsonRpc.INTERNAL_ERROR, "no server is set up behind this transport");
+        }
+        McpSchema.JSONRPCRequest envelope;
+        McpSchema.InitializeRequest initialize;
+        try {
+            envelope = messages.read(request.initialize().bytes(), McpSchema.JSONRPCRequest.class);
+            initialize = messages.mapper().convertValue(envelope.params(), McpSchema.InitializeRequest.class);
+        } catch (IOException | RuntimeException e) {
+            log.debug("initialize could not be read: {}", e.toString());
+            return refused(
+                    request, JsonRpc.INVALID_PARAMS, "initialize needs protocolVersion, capabilities, clientInfo");
+        }
+        if (initialize == null) {
+            return refused(request, JsonRpc.INVALID_PARAMS, "initialize needs params");
+        }
+        McpStreamableServerSession.McpStreamableServerSessionInit init = sessions.startSession(initialize);
+        McpStreamableServerSession session = init.session();
+        SdkConnection connection =
+                new SdkConnection(session, sink, messages, () -> connections.remove(session.getId()));
+        return init.initResult()
+                .map(result -> opened(connection, envelope, result))
+                .toFuture()
+                .handle((outcome, failure) -> {
+                    if (outcome != null) {
+                        connections.put(session.getId(), connection);
+                        return outcome;
+                    }
+                    connection.close();
+                    log.error("a session could not be initialized", failure);
+                    return new Refused(messages.failure(
+                            request.initialize().requiredId(),
+                            failure == null ? new IllegalStateException("no result") : failure,
+                            "the server could not initialize the session"));
+                });
+    }
+
+    private Outcome opened(
+            SdkConnection connection, McpSchema.JSONRPCRequest request, McpSchema.InitializeResult result) {
+        OutboundMessage response = messages.outbound(McpSchema.JSONRPCResponse.result(request.id(), result));
+        return new Opened(
+                connection,
+                new OutboundMessage(EventKind.RESPONSE, response.id(), response.bytes()),
+                result.protocolVersion(),
+                Optional.of(connection.session().getId()));
+    }
+
+    private static CompletionStage<Outcome> refused(OpenRequest request, int code, String message) {
+        return CompletableFuture.completedFuture(
+                new Refused(JsonRpc.MESSAGES.error(request.initialize().requiredId(), code, message)));
+    }
+
+    Collection<SdkConnection> connections() {
+        return connections.values();
+    }
+
+    /** The connection of a session, by the id the client holds or by the SDK's own. */
+    Optional<SdkConnection> find(String sessionId) {
+        SdkConnection inner = connections.get(sessionId);
+        return inner != null
+                ? Optional.of(inner)
+                : connections.values().stream()
+                        .filter(connection -> connection.clientSessionId().equals(sessionId))
+                        .findFirst();
+    }
+}

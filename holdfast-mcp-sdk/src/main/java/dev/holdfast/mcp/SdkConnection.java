@@ -1,0 +1,148 @@
+package dev.holdfast.mcp;
+
+import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.ListeningSink;
+import io.modelcontextprotocol.common.McpTransportContext;
+import io.modelcontextprotocol.spec.McpSchema;
+import io.modelcontextprotocol.spec.McpStreamableServerSession;
+import java.io.IOException;
+import java.util.concurrent.CompletionStage;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
+import reactor.core.publisher.Mono;
+
+/** One session of the SDK's server, with all its streams going to the log. */
+final class SdkConnection implements BackendConnection {
+    private static final Logger log = LoggerFactory.getLogger(SdkConnection.class);
+    private static final String CANCELLED = "notifications/cancelled";
+
+    private final McpStreamableServerSession session;
+    private final ListeningSink listening;
+    private final SdkMessages messages;
+    private final Runnable onClose;
+    private final Disposable.Composite running = Disposables.composite();
+
+    SdkConnection(McpStreamableServerSession session, ListeningSink listening, SdkMessages messages, Runnable onClose) {
+        this.session = session;
+        this.listening = listening;
+        this.messages = messages;
+        this.onClose = onClose;
+        session.listeningStream(new SinkTransport(messages, listening::send));
+    }
+
+    McpStreamableServerSession session() {
+        return session;
+    }
+
+    /** The session id that the client holds. */
+    String clientSessionId() {
+        return listening.sessionId();
+    }
+
+    boolean attached() {
+        return listening.attached();
+    }
+
+    @Override
+    public void call(InboundMessage request, CallSink sink) {
+        McpSchema.JSONRPCRequest parsed;
+        try {
+            parsed = messages.read(request.bytes(), McpSchema.JSONRPCRequest.class);
+        } catch (IOException | RuntimeException e) {
+            log.debug("a request could not be read: {}", e.toString());
+            sink.send(JsonRpc.MESSAGES.error(
+                    request.requiredId(),
+                    JsonRpc.INVALID_REQUEST,
+                    "the request is not valid JSON-RPC for this server"));
+            return;
+        }
+        SinkTransport transport = new SinkTransport(messages, sink::send);
+        Disposable.Swap work = Disposables.swap();
+        running.add(work);
+        sink.onCancel(notification -> work.dispose());
+        work.update(session.responseStream(transport)
+                .handle(parsed)
+                .contextWrite(context -> context.put(
+                        McpTransportContext.KEY,
+                        HoldfastRequest.context(request.context(), sink.sessionId(), sink::disconnect)))
+                .doFinally(signal -> running.remove(work))
+                .subscribe(
+                        nothing -> {},
+                        failure -> failed(request, sink, transport, failure),
+                        () -> ended(request, sink, transport)));
+    }
+
+    /**
+     * The SDK keeps the failures of handlers to itself and answers them. What it throws at us is what it meets before: params
+     * that are not what the method takes.
+     */
+    private static void failed(InboundMessage request, CallSink sink, SinkTransport transport, Throwable failure) {
+        boolean params = failure instanceof IllegalArgumentException
+                || failure instanceof ClassCastException
+                || failure instanceof NullPointerException;
+        if (params) {
+            log.debug("the params of {} could not be read", request.method(), failure);
+        } else {
+            log.error("request {} failed outside of its handler", request.method(), failure);
+        }
+        if (!transport.answered()) {
+            sink.send(
+                    params
+                            ? JsonRpc.MESSAGES.error(
+                                    request.requiredId(),
+                                    JsonRpc.INVALID_PARAMS,
+                                    "the params are not what " + request.method() + " takes")
+                            : JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.INTERNAL_ERROR, "internal error"));
+        }
+    }
+
+    /** A handler that ends without a result would leave its client waiting for ever. */
+    private static void ended(InboundMessage request, CallSink sink, SinkTransport transport) {
+        if (!transport.answered()) {
+            sink.send(JsonRpc.MESSAGES.error(
+                    request.requiredId(), JsonRpc.INTERNAL_ERROR, "the handler ended without a result"));
+        }
+    }
+
+    @Override
+    public void notify(InboundMessage notification) {
+        if (notification.method().equals(CANCELLED)) {
+            return;
+        }
+        read(
+                notification,
+                McpSchema.JSONRPCNotification.class,
+                parsed -> session.accept(parsed)
+                        .contextWrite(context -> context.put(
+                                McpTransportContext.KEY,
+                                HoldfastRequest.context(notification.context(), listening.sessionId(), retry -> {}))));
+    }
+
+    @Override
+    public void answer(InboundMessage response) {
+        read(response, McpSchema.JSONRPCResponse.class, session::accept);
+    }
+
+    private <T> void read(InboundMessage message, Class<T> type, java.util.function.Function<T, Mono<Void>> accept) {
+        Mono.defer(() -> {
+                    try {
+                        return accept.apply(messages.read(message.bytes(), type));
+                    } catch (IOException e) {
+                        return Mono.error(e);
+                    }
+                })
+                .subscribe(nothing -> {}, failure -> log.debug("a message was not taken: {}", failure.toString()));
+    }
+
+    @Override
+    public CompletionStage<Void> close() {
+        onClose.run();
+        running.dispose();
+        return session.closeGracefully().toFuture();
+    }
+}

@@ -1,0 +1,57 @@
+package dev.holdfast.mcp;
+
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.OutboundMessage;
+import io.modelcontextprotocol.json.TypeRef;
+import io.modelcontextprotocol.spec.McpSchema;
+import io.modelcontextprotocol.spec.McpStreamableServerTransport;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+/**
+ * What the SDK takes for a connection: the way into the log, open for as long as the session lives. Whether a client is
+ * connected makes no difference to it.
+ */
+final class SinkTransport implements McpStreamableServerTransport {
+    private final SdkMessages messages;
+    private final Function<OutboundMessage, CompletionStage<Void>> sink;
+    private volatile boolean answered;
+
+    SinkTransport(SdkMessages messages, Function<OutboundMessage, CompletionStage<Void>> sink) {
+        this.messages = messages;
+        this.sink = sink;
+    }
+
+    /** Whether a response has gone this way. */
+    boolean answered() {
+        return answered;
+    }
+
+    @Override
+    public Mono<Void> sendMessage(McpSchema.JSONRPCMessage message, @Nullable String messageId) {
+        return sendMessage(message);
+    }
+
+    @Override
+    public Mono<Void> sendMessage(McpSchema.JSONRPCMessage message) {
+        return Mono.defer(() -> {
+            OutboundMessage outbound = messages.outbound(message);
+            if (EventKind.answers(outbound.kind())) {
+                answered = true;
+            }
+            return Mono.fromCompletionStage(sink.apply(outbound));
+        });
+    }
+
+    @Override
+    public <T> T unmarshalFrom(Object data, TypeRef<T> type) {
+        return messages.mapper().convertValue(data, type);
+    }
+
+    @Override
+    public Mono<Void> closeGracefully() {
+        return Mono.empty();
+    }
+}
