@@ -1,0 +1,86 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.SessionEngine;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A running gateway: an MCP service behind an HTTP server. */
+final class Gateway {
+    /** Where the gateway tells how it is. */
+    static final String HEALTH = "/healthz";
+
+    private static final Logger log = LoggerFactory.getLogger(Gateway.class);
+
+    private final ServeOptions options;
+    private final WebServer web;
+    private final McpService service;
+
+    private Gateway(ServeOptions options, WebServer web, McpService service) {
+        this.options = options;
+        this.web = web;
+        this.service = service;
+    }
+
+    /**
+     * Starts to serve.
+     *
+     * @throws GatewayException if that cannot be here
+     */
+    static Gateway start(ServeOptions options) {
+        options.command().ifPresent(Gateway::requireExecutable);
+        InetAddress address = resolve(options.host());
+        WebServer web = WebServer.listen(options.host(), address, options.port());
+        // A name that somebody has given to a loopback address is a host name that clients may use there.
+        List<String> names = address.isLoopbackAddress() ? List.of(options.host()) : List.of();
+        McpService service = McpService.of(options, options.edge(names));
+        web.start(service, options.path());
+        return new Gateway(options, web, service);
+    }
+
+    private static void requireExecutable(ServerCommand command) {
+        if (command.executable().isEmpty()) {
+            throw new GatewayException("command not found: " + command.program());
+        }
+    }
+
+    private static InetAddress resolve(String host) {
+        try {
+            return InetAddress.getByName(host);
+        } catch (UnknownHostException e) {
+            throw new GatewayException("cannot listen on " + host + ": no such host", e);
+        }
+    }
+
+    /** Where the MCP endpoint is. */
+    URI url() {
+        String name = options.host();
+        String host = name.indexOf(':') >= 0 && !name.startsWith("[") ? "[" + name + "]" : name;
+        return URI.create("http://" + host + ":" + web.port() + options.path());
+    }
+
+    SessionEngine engine() {
+        return service.engine();
+    }
+
+    /** Waits until the server has ended. */
+    void join() {
+        web.join();
+    }
+
+    /**
+     * Ends in order: running calls may finish, connections are handed over, sessions and their processes end, then the server.
+     *
+     * @param patience how long running calls may take
+     */
+    void stop(Duration patience) {
+        log.info("shutting down; calls that run have {}", Durations.text(patience));
+        service.engine().drain(patience).toCompletableFuture().join();
+        service.release().run();
+        web.stop();
+    }
+}

@@ -1,0 +1,25 @@
+package dev.holdfast.gateway;
+
+import java.nio.charset.StandardCharsets;
+
+/** Makes what somebody else wrote fit for a log line: short, and without characters that could forge or garble it. */
+final class LogText {
+    private static final int SHORT = 200;
+
+    private LogText() {}
+
+    /** The beginning of a text in UTF-8. */
+    static String of(byte[] text) {
+        return shortened(whole(text));
+    }
+
+    /** The whole text in UTF-8. */
+    static String whole(byte[] text) {
+        return new String(text, StandardCharsets.UTF_8).replaceAll("\\p{Cntrl}", " ");
+    }
+
+    /** The beginning of a text. */
+    static String shortened(String text) {
+        return text.length() <= SHORT ? text : text.substring(0, SHORT) + "...";
+    }
+}

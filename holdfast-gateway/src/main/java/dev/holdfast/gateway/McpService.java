@@ -1,0 +1,57 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.SessionEngine;
+import dev.holdfast.mcp.HoldfastRequest;
+import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.servlet.McpServlet;
+import jakarta.servlet.http.HttpServlet;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+
+/**
+ * What the gateway serves.
+ *
+ * @param servlet its HTTP side
+ * @param engine its sessions
+ * @param release lets go of what is left when the sessions have ended; blocks until that is gone
+ */
+record McpService(HttpServlet servlet, SessionEngine engine, Runnable release) {
+
+    /** The server that was asked for. */
+    static McpService of(ServeOptions options, EdgeOptions edge) {
+        return options.command()
+                .map(command -> stdio(command, StdioOptions.DEFAULT.withStartTimeout(options.startTimeout()), edge))
+                .orElseGet(() -> demo(options.path(), edge));
+    }
+
+    /** A process for each session. */
+    static McpService stdio(ServerCommand command, StdioOptions options, EdgeOptions edge) {
+        ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor(task -> {
+            Thread thread = new Thread(task, "holdfast-clock");
+            thread.setDaemon(true);
+            return thread;
+        });
+        StdioBackend backend = new StdioBackend(command, options, ProcessStarter.ofThisMachine(), clock);
+        SessionEngine engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
+                .scheduler(clock)
+                .build()
+                .start();
+        return new McpService(new McpServlet(engine, edge), engine, () -> {
+            backend.close();
+            engine.close();
+            clock.shutdownNow();
+        });
+    }
+
+    /** The built-in server. */
+    private static McpService demo(String path, EdgeOptions edge) {
+        HoldfastTransportProvider provider = HoldfastTransportProvider.builder()
+                .mcpEndpoint(path)
+                .edgeOptions(edge)
+                .build();
+        DemoServer.start(provider, (call, retry) -> HoldfastRequest.of(call).disconnect(retry));
+        return new McpService(provider, provider.engine(), () -> {});
+    }
+}

@@ -1,0 +1,88 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The calls that a child works on. Nothing in what a child sends says to which call it belongs, but for responses and progress;
+ * the rest goes by what runs. Safe for use by any thread.
+ */
+final class RunningCalls {
+    private static final int CANCELLED_TOKENS = 256;
+
+    private final Map<RequestId, Running> calls = new LinkedHashMap<>(4);
+    private final Map<RequestId, Running> tokens = new HashMap<>(4);
+    private final Map<RequestId, Boolean> cancelledTokens = new LinkedHashMap<>(0) {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<RequestId, Boolean> eldest) {
+            return size() > CANCELLED_TOKENS;
+        }
+    };
+
+    private record Running(InboundMessage request, Optional<RequestId> token, CallSink sink) {
+        /**
+         * Whether its stream can take a message that names no call. A request that goes into the journal only sets something;
+         * it provokes nothing that its stream is there for, and when it is replayed nobody hears that stream.
+         */
+        boolean carries() {
+            return request.journal() instanceof JournalChange.None;
+        }
+    }
+
+    synchronized void start(InboundMessage request, Optional<RequestId> token, CallSink sink) {
+        Running call = new Running(request, token, sink);
+        calls.put(request.requiredId(), call);
+        token.ifPresent(value -> tokens.put(value, call));
+    }
+
+    /** Takes the call that a response ends. */
+    synchronized Optional<CallSink> end(RequestId id) {
+        return Optional.ofNullable(remove(id)).map(Running::sink);
+    }
+
+    /** Forgets a call whose answer nobody waits for, and what still comes for its progress token. */
+    synchronized void cancel(RequestId id) {
+        Running call = remove(id);
+        if (call != null) {
+            call.token.ifPresent(token -> cancelledTokens.put(token, true));
+        }
+    }
+
+    private @Nullable Running remove(RequestId id) {
+        Running call = calls.remove(id);
+        if (call != null) {
+            call.token.ifPresent(token -> tokens.remove(token, call));
+        }
+        return call;
+    }
+
+    /** The call that asked for progress under a token. */
+    synchronized Optional<CallSink> ofToken(RequestId token) {
+        return Optional.ofNullable(tokens.get(token)).map(Running::sink);
+    }
+
+    /** Whether a token belongs to a call that was cancelled. */
+    synchronized boolean cancelled(RequestId token) {
+        return cancelledTokens.containsKey(token) && !tokens.containsKey(token);
+    }
+
+    /** The running call, if exactly one runs. */
+    synchronized Optional<CallSink> only() {
+        return calls.values().stream().filter(Running::carries).count() == 1 ? newest() : Optional.empty();
+    }
+
+    /** The call that was started last of those that run. */
+    synchronized Optional<CallSink> newest() {
+        return calls.values().stream()
+                .filter(Running::carries)
+                .reduce((older, newer) -> newer)
+                .map(Running::sink);
+    }
+}

@@ -1,0 +1,64 @@
+package dev.holdfast.gateway;
+
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code holdfast serve}: checks what is asked for, runs the gateway, and ends with it. */
+@Command(
+        name = "serve",
+        mixinStandardHelpOptions = true,
+        versionProvider = Main.Version.class,
+        sortOptions = false,
+        customSynopsis = "holdfast serve [OPTIONS] [-- COMMAND ARGS...]",
+        description = {
+            "Serves the MCP server that COMMAND starts, with a process of its own for each session. Without a command: a demo.",
+            "A TIME is a number with a unit, such as 500ms, 15s, 30m or 2h, or 0."
+        })
+final class ServeCommand implements Runnable {
+    private final Optional<List<String>> words;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Mixin
+    private ServeFlags flags = new ServeFlags();
+
+    /**
+     * The command.
+     *
+     * @param words what stands behind {@code --}, if that is there
+     */
+    ServeCommand(Optional<List<String>> words) {
+        this.words = words;
+    }
+
+    @Override
+    public void run() {
+        ServeOptions options = options();
+        flags.logLevel().apply();
+        Gateway gateway = Gateway.start(options);
+        PrintWriter out = spec.commandLine().getOut();
+        out.println("holdfast " + Main.Version.text() + " listens on " + gateway.url());
+        out.flush();
+        Shutdown.onSignal(gateway, options.drainTimeout());
+        gateway.join();
+    }
+
+    /** What is asked for, checked. */
+    private ServeOptions options() {
+        if (words.filter(List::isEmpty).isPresent()) {
+            throw new ParameterException(spec.commandLine(), "no command behind --");
+        }
+        try {
+            return flags.options(words.map(ServerCommand::new));
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+        }
+    }
+}

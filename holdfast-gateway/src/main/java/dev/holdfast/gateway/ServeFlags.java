@@ -1,0 +1,167 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.Lifetime;
+import java.time.Duration;
+import java.util.Optional;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+/** The options of {@code holdfast serve}, with their defaults and ranges. */
+final class ServeFlags {
+    private static final Duration MILLI = Duration.ofMillis(1);
+    private static final Duration HOUR = Duration.ofHours(1);
+    private static final Duration YEAR = Duration.ofDays(365);
+    private static final String DEFAULT = " (default: ${DEFAULT-VALUE})";
+
+    @Option(
+            names = "--host",
+            paramLabel = "HOST",
+            defaultValue = "127.0.0.1",
+            description = "name or address to listen on" + DEFAULT)
+    private String host = "";
+
+    @Option(
+            names = "--port",
+            paramLabel = "PORT",
+            defaultValue = "8080",
+            description = "port to listen on, 0 for any free one" + DEFAULT)
+    private int port;
+
+    @Option(
+            names = "--path",
+            paramLabel = "PATH",
+            defaultValue = "/mcp",
+            description = "path of the MCP endpoint" + DEFAULT)
+    private String path = "";
+
+    @Option(
+            names = "--reconnect-grace",
+            paramLabel = "TIME",
+            defaultValue = "30m",
+            converter = Time.class,
+            description =
+                    "how long a session waits for its client when the connection broke; 0 ends it at once" + DEFAULT)
+    private Duration grace = Duration.ZERO;
+
+    @Option(
+            names = "--idle-timeout",
+            paramLabel = "TIME",
+            defaultValue = "30m",
+            converter = Time.class,
+            description = "how long a session waits for its client when the connection ended in order" + DEFAULT)
+    private Duration idle = Duration.ZERO;
+
+    @Option(
+            names = "--heartbeat",
+            paramLabel = "TIME",
+            defaultValue = "15s",
+            converter = Time.class,
+            description = "how long a stream is silent before a comment is sent on it" + DEFAULT)
+    private Duration heartbeat = Duration.ZERO;
+
+    @Option(
+            names = "--retry",
+            paramLabel = "TIME",
+            defaultValue = "2s",
+            converter = Time.class,
+            description = "how long clients are told to wait before they reconnect" + DEFAULT)
+    private Duration retry = Duration.ZERO;
+
+    @Option(
+            names = "--max-connection-age",
+            paramLabel = "TIME",
+            defaultValue = "0",
+            converter = Time.class,
+            description = "when a stream's connection is ended in order, before a proxy cuts it; 0 for never" + DEFAULT)
+    private Duration maxAge = Duration.ZERO;
+
+    @Option(
+            names = "--start-timeout",
+            paramLabel = "TIME",
+            defaultValue = "30s",
+            converter = Time.class,
+            description = "how long COMMAND may take to answer initialize" + DEFAULT)
+    private Duration startTimeout = Duration.ZERO;
+
+    @Option(
+            names = "--drain-timeout",
+            paramLabel = "TIME",
+            defaultValue = "20s",
+            converter = Time.class,
+            description = "how long running calls may take once the gateway is told to end" + DEFAULT)
+    private Duration drainTimeout = Duration.ZERO;
+
+    @Option(
+            names = "--log-level",
+            paramLabel = "LEVEL",
+            defaultValue = "info",
+            converter = LogLevel.Converter.class,
+            description = "error, warn, info, debug or trace" + DEFAULT)
+    private LogLevel logLevel = LogLevel.INFO;
+
+    LogLevel logLevel() {
+        return logLevel;
+    }
+
+    /**
+     * The options, checked.
+     *
+     * @param command the server's command, if there is one
+     * @throws IllegalArgumentException names the first option that is out of its range
+     */
+    ServeOptions options(Optional<ServerCommand> command) {
+        if (port < 0 || port > 65_535) {
+            throw new IllegalArgumentException("--port must be 0 to 65535, not " + port);
+        }
+        if (host.isBlank()) {
+            throw new IllegalArgumentException("--host must be a name or an address");
+        }
+        if (!maxAge.isZero()) {
+            range("--max-connection-age, unless it is 0,", maxAge, Duration.ofSeconds(1), YEAR);
+        }
+        Lifetime lifetime = Lifetime.DEFAULT
+                .withGrace(range("--reconnect-grace", grace, Duration.ZERO, YEAR))
+                .withIdle(range("--idle-timeout", idle, MILLI, YEAR));
+        return new ServeOptions(
+                host,
+                port,
+                checkedPath(),
+                lifetime,
+                range("--heartbeat", heartbeat, Duration.ofMillis(100), HOUR),
+                range("--retry", retry, Duration.ZERO, HOUR),
+                maxAge,
+                range("--start-timeout", startTimeout, MILLI, HOUR),
+                range("--drain-timeout", drainTimeout, Duration.ZERO, HOUR),
+                command);
+    }
+
+    private String checkedPath() {
+        if (!path.startsWith("/")) {
+            throw new IllegalArgumentException("--path must begin with '/', not be " + path);
+        }
+        if (!path.matches("/|(/[A-Za-z0-9._~-]+)+") || path.equals(Gateway.HEALTH)) {
+            throw new IllegalArgumentException("--path must be of letters, digits and ._~- between single '/', and not "
+                    + Gateway.HEALTH + ": " + path);
+        }
+        return path;
+    }
+
+    private static Duration range(String flag, Duration value, Duration least, Duration most) {
+        if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
+            throw new IllegalArgumentException(flag + " must be " + Durations.text(least) + " to "
+                    + Durations.text(most) + ", not " + Durations.text(value));
+        }
+        return value;
+    }
+
+    /** Reads a time. */
+    static final class Time implements ITypeConverter<Duration> {
+        @Override
+        public Duration convert(String text) {
+            return Durations.parse(text)
+                    .orElseThrow(() -> new TypeConversionException(
+                            "'" + text + "' is no time; write it as 500ms, 15s, 30m, 2h or 0"));
+        }
+    }
+}

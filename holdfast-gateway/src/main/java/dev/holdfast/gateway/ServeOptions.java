@@ -1,0 +1,45 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.Lifetime;
+import dev.holdfast.servlet.EdgeOptions;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What {@code holdfast serve} is asked for.
+ *
+ * @param host the name or address to listen on
+ * @param port the port, 0 for any that is free
+ * @param path the path of the MCP endpoint
+ * @param lifetime how long sessions live without a connection
+ * @param heartbeat how long a stream may be silent
+ * @param retry how long clients wait before they reconnect
+ * @param maxConnectionAge when a stream's connection is replaced, zero for never
+ * @param startTimeout how long a child may take to start
+ * @param drainTimeout how long running calls may take when the gateway is told to end
+ * @param command the MCP server to run, the demo if there is none
+ */
+record ServeOptions(
+        String host,
+        int port,
+        String path,
+        Lifetime lifetime,
+        Duration heartbeat,
+        Duration retry,
+        Duration maxConnectionAge,
+        Duration startTimeout,
+        Duration drainTimeout,
+        Optional<ServerCommand> command) {
+
+    /** What of this concerns the edge. A name given for a loopback address is one that clients may use. */
+    EdgeOptions edge(List<String> names) {
+        return EdgeOptions.DEFAULT
+                .withLifetime(lifetime)
+                .withHeartbeatInterval(heartbeat)
+                .withRetryInterval(retry)
+                .withMaxConnectionAge(maxConnectionAge)
+                .withAllowedHosts(names)
+                .withConnectionReset(new JettyConnectionReset());
+    }
+}

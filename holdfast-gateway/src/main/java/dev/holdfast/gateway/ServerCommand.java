@@ -1,0 +1,49 @@
+package dev.holdfast.gateway;
+
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * What starts an MCP server on stdio.
+ *
+ * @param words the program and its arguments, at least one word
+ */
+record ServerCommand(List<String> words) {
+    ServerCommand {
+        words = List.copyOf(words);
+        if (words.isEmpty()) {
+            throw new IllegalArgumentException("a command needs at least one word");
+        }
+    }
+
+    /** The program as it was named. */
+    String program() {
+        return words.get(0);
+    }
+
+    /** The file that is executed, if there is one: the named one, or the first of that name on the PATH. */
+    Optional<Path> executable() {
+        return find(program());
+    }
+
+    /** Finds a program as the shell would. */
+    static Optional<Path> find(String program) {
+        if (program.indexOf(File.separatorChar) >= 0) {
+            return Optional.of(Path.of(program)).filter(ServerCommand::runs);
+        }
+        String path = Optional.ofNullable(System.getenv("PATH")).orElse("");
+        return Pattern.compile(File.pathSeparator, Pattern.LITERAL)
+                .splitAsStream(path)
+                .map(folder -> Path.of(folder, program))
+                .filter(ServerCommand::runs)
+                .findFirst();
+    }
+
+    private static boolean runs(Path file) {
+        return Files.isRegularFile(file) && Files.isExecutable(file);
+    }
+}

@@ -1,0 +1,94 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.ListeningSink;
+import java.io.IOException;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * An MCP server on stdio behind every session: each has a child process of its own, which speaks JSON-RPC in lines on its
+ * standard input and output.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio">MCP transports, stdio</a>
+ */
+final class StdioBackend implements Backend, AutoCloseable {
+    private static final long CLOSE_SECONDS = 15;
+
+    private final ServerCommand command;
+    private final StdioOptions options;
+    private final ProcessStarter starter;
+    private final Workers workers;
+    private final Set<StdioOpening> openings = ConcurrentHashMap.newKeySet();
+    private final Set<Child> children = ConcurrentHashMap.newKeySet();
+    private volatile boolean closed;
+
+    /**
+     * A backend that runs a command.
+     *
+     * @param clock tells the time; stays the caller's to shut down
+     */
+    StdioBackend(ServerCommand command, StdioOptions options, ProcessStarter starter, ScheduledExecutorService clock) {
+        this.command = command;
+        this.options = options;
+        this.starter = starter;
+        this.workers = new Workers(clock);
+    }
+
+    @Override
+    public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+        StdioOpening opening = new StdioOpening(this, request, sink);
+        openings.add(opening);
+        CompletionStage<Outcome> outcome = opening.begin().whenComplete((end, failure) -> openings.remove(opening));
+        if (closed) {
+            opening.abandon();
+        }
+        return outcome;
+    }
+
+    /** Starts a child that is ended with this backend at the latest. */
+    Child start(String name) throws IOException {
+        Child child = new Child(name, starter.start(command.words()), options, workers);
+        children.add(child);
+        child.gone().thenRun(() -> children.remove(child));
+        if (closed) {
+            child.close();
+        }
+        return child;
+    }
+
+    ServerCommand command() {
+        return command;
+    }
+
+    StdioOptions options() {
+        return options;
+    }
+
+    Workers workers() {
+        return workers;
+    }
+
+    /** How many children there are, those included that are about to end. */
+    int size() {
+        return children.size();
+    }
+
+    /** Ends every child, and waits until nothing is left of them. */
+    @Override
+    public void close() {
+        closed = true;
+        openings.forEach(StdioOpening::abandon);
+        CompletableFuture<?>[] ends = children.stream()
+                .map(child -> child.close().toCompletableFuture())
+                .toArray(CompletableFuture<?>[]::new);
+        CompletableFuture.allOf(ends)
+                .completeOnTimeout(null, CLOSE_SECONDS, TimeUnit.SECONDS)
+                .join();
+        workers.close();
+    }
+}

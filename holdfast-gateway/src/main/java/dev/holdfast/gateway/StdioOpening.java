@@ -1,0 +1,116 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.servlet.EnvelopeReader;
+import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The opening of one connection, in a bounded time: a child is started, and is asked to {@code initialize}. */
+final class StdioOpening {
+    private static final Logger log = LoggerFactory.getLogger(StdioOpening.class);
+    private static final int DEPTH = 1000;
+    private static final EnvelopeReader ENVELOPES = new EnvelopeReader(DEPTH, EnvelopeReader.DEFAULT_MAX_BATCH);
+
+    private final StdioBackend backend;
+    private final Backend.OpenRequest request;
+    private final ListeningSink sink;
+    private final Handshake handshake = new Handshake();
+    private volatile @Nullable Child child;
+    private volatile @Nullable StdioConnection connection;
+
+    StdioOpening(StdioBackend backend, Backend.OpenRequest request, ListeningSink sink) {
+        this.backend = backend;
+        this.request = request;
+        this.sink = sink;
+    }
+
+    /** Starts the child, on a thread that may block, and lets the time run. */
+    CompletionStage<Backend.Outcome> begin() {
+        Duration timeout = backend.options().startTimeout();
+        Workers workers = backend.workers();
+        Runnable late =
+                () -> handshake.fail("the server process did not answer initialize within " + Durations.text(timeout));
+        workers.clock().schedule(() -> workers.blocking().execute(late), timeout.toNanos(), TimeUnit.NANOSECONDS);
+        workers.starters().execute(this::start);
+        return handshake.end().thenApply(this::outcome);
+    }
+
+    /** Gives up, if the child has not answered yet. */
+    void abandon() {
+        handshake.fail("the gateway is shutting down");
+    }
+
+    private void start() {
+        if (handshake.failed()) {
+            return;
+        }
+        ServerCommand command = backend.command();
+        if (command.executable().isEmpty()) {
+            handshake.fail("the server's command was not found: " + command.program());
+            return;
+        }
+        try {
+            Child started = backend.start("child " + request.incarnation());
+            StdioConnection open = new StdioConnection(started, request.incarnation(), sink, handshake, ENVELOPES);
+            child = started;
+            connection = open;
+            open.call(request.initialize(), handshake);
+            started.listen(open);
+            if (handshake.failed()) {
+                open.close();
+            }
+        } catch (IOException | RuntimeException e) {
+            log.error("{} could not be started", command.program(), e);
+            handshake.fail("the server process could not be started");
+        }
+    }
+
+    private Backend.Outcome outcome(Handshake.End end) {
+        if (end instanceof Handshake.Answered answered) {
+            return answered(answered.response());
+        }
+        return refused(((Handshake.Failed) end).cause());
+    }
+
+    private Backend.Outcome answered(OutboundMessage response) {
+        if (response.kind() == EventKind.ERROR) {
+            close();
+            return new Backend.Refused(response);
+        }
+        Optional<String> revision = ENVELOPES.read(response.bytes()) instanceof EnvelopeReader.Single single
+                ? single.message().protocolVersion()
+                : Optional.empty();
+        if (revision.isEmpty()) {
+            return refused("the server answered initialize without a protocolVersion");
+        }
+        return new Backend.Opened(Objects.requireNonNull(connection), response, revision.get(), Optional.empty());
+    }
+
+    private Backend.Refused refused(String cause) {
+        Child last = child;
+        String errors = last == null ? "" : last.lastErrors();
+        String text = errors.isEmpty() ? cause : cause + "; its last error output was:\n" + errors;
+        log.warn("a session could not be opened: {}", LogText.shortened(cause));
+        close();
+        return new Backend.Refused(
+                JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.SERVER_ERROR, text));
+    }
+
+    private void close() {
+        StdioConnection open = connection;
+        if (open != null) {
+            open.close();
+        }
+    }
+}

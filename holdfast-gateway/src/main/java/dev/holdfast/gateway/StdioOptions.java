@@ -1,0 +1,50 @@
+package dev.holdfast.gateway;
+
+import java.time.Duration;
+
+/**
+ * How the gateway deals with child processes.
+ *
+ * @param startTimeout how long a child may take to answer {@code initialize}. Default 30 s
+ * @param lineBytes how long a line of a child's output may be. Default 16 MiB
+ * @param queuedBytes how much may wait for a child that does not read its input. Default 16 MiB
+ * @param uncommittedBytes how much of a child's output may wait for the store before the child is not read further. Default 1 MiB
+ * @param closeGrace how long a child may take to end once its input is closed. Default 2 s
+ * @param termGrace how long a process group may take to end after TERM, before KILL. Default 2 s
+ */
+record StdioOptions(
+        Duration startTimeout,
+        int lineBytes,
+        long queuedBytes,
+        long uncommittedBytes,
+        Duration closeGrace,
+        Duration termGrace) {
+    /** The defaults named above. */
+    static final StdioOptions DEFAULT = new StdioOptions(
+            Duration.ofSeconds(30), 16 << 20, 16 << 20, 1 << 20, Duration.ofSeconds(2), Duration.ofSeconds(2));
+
+    /** The same with another {@link #startTimeout}. */
+    StdioOptions withStartTimeout(Duration value) {
+        return new StdioOptions(value, lineBytes, queuedBytes, uncommittedBytes, closeGrace, termGrace);
+    }
+
+    /** The same with another {@link #lineBytes}. */
+    StdioOptions withLineBytes(int value) {
+        return new StdioOptions(startTimeout, value, queuedBytes, uncommittedBytes, closeGrace, termGrace);
+    }
+
+    /** The same with another {@link #queuedBytes}. */
+    StdioOptions withQueuedBytes(long value) {
+        return new StdioOptions(startTimeout, lineBytes, value, uncommittedBytes, closeGrace, termGrace);
+    }
+
+    /** The same with another {@link #uncommittedBytes}. */
+    StdioOptions withUncommittedBytes(long value) {
+        return new StdioOptions(startTimeout, lineBytes, queuedBytes, value, closeGrace, termGrace);
+    }
+
+    /** The same with another {@link #closeGrace} and {@link #termGrace}. */
+    StdioOptions withGraces(Duration close, Duration term) {
+        return new StdioOptions(startTimeout, lineBytes, queuedBytes, uncommittedBytes, close, term);
+    }
+}

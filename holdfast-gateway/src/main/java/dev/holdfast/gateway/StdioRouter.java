@@ -1,0 +1,136 @@
+package dev.holdfast.gateway;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.gateway.Questions.Question;
+import dev.holdfast.servlet.Envelope;
+import dev.holdfast.servlet.EnvelopeReader;
+import dev.holdfast.servlet.Span;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.RequestId;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds the one stream that each message of a child belongs on. Responses go to their call, progress to the call of its token,
+ * news of lists and resources to the listening stream. For the rest the child gives no hint: it goes to the only running call,
+ * else to the listening stream if somebody listens, else to the newest running call, else to the listening stream's log.
+ */
+final class StdioRouter {
+    private static final Logger log = LoggerFactory.getLogger(StdioRouter.class);
+
+    private final String name;
+    private final RunningCalls calls;
+    private final Questions questions;
+    private final ListeningSink listening;
+    private final CommitGate gate;
+    private final EnvelopeReader envelopes;
+
+    StdioRouter(
+            String name,
+            RunningCalls calls,
+            Questions questions,
+            ListeningSink listening,
+            CommitGate gate,
+            EnvelopeReader envelopes) {
+        this.name = name;
+        this.calls = calls;
+        this.questions = questions;
+        this.listening = listening;
+        this.gate = gate;
+        this.envelopes = envelopes;
+    }
+
+    /** Passes on what a line of the child holds; one that holds no JSON-RPC is dropped. */
+    void route(byte[] line) {
+        EnvelopeReader.Parsed parsed = envelopes.read(line);
+        if (parsed instanceof EnvelopeReader.Single single) {
+            route(single.message());
+        } else if (parsed instanceof EnvelopeReader.Batch batch) {
+            batch.messages().forEach(this::route);
+        } else if (parsed instanceof EnvelopeReader.Malformed malformed) {
+            log.warn("{}: a line was dropped, {}: {}", name, malformed.message(), LogText.of(line));
+        }
+    }
+
+    private void route(Envelope message) {
+        switch (message.kind()) {
+            case RESPONSE, ERROR -> answer(message);
+            case REQUEST -> question(message);
+            case NOTIFICATION -> notification(message);
+        }
+    }
+
+    private void answer(Envelope message) {
+        Optional<CallSink> call = message.id().flatMap(calls::end);
+        if (call.isPresent()) {
+            send(call.get()::send, message);
+        } else {
+            log.debug("{}: nobody waits for it, dropped: {}", name, message);
+        }
+    }
+
+    private void question(Envelope message) {
+        Carrier carrier = unattributed();
+        Span span = message.idSpan();
+        RequestId spelling = new RequestId(new String(message.bytes(), span.from(), span.to() - span.from(), UTF_8));
+        RequestId ours = questions.ask(message.id().orElse(spelling), spelling, carrier);
+        send(carrier, spliced(message.withId(ours)));
+    }
+
+    private void notification(Envelope message) {
+        String method = message.method();
+        if (method.equals("notifications/progress")) {
+            progress(message);
+        } else if (method.equals("notifications/cancelled")) {
+            withdrawal(message);
+        } else if (method.endsWith("/list_changed") || method.equals("notifications/resources/updated")) {
+            send(listening::send, message);
+        } else {
+            send(unattributed(), message);
+        }
+    }
+
+    private void progress(Envelope message) {
+        Optional<CallSink> call = message.progressToken().flatMap(calls::ofToken);
+        if (call.isPresent()) {
+            send(call.get()::send, message);
+        } else if (message.progressToken().filter(calls::cancelled).isPresent()) {
+            log.debug("{}: its call was cancelled, dropped: {}", name, message);
+        } else {
+            send(unattributed(), message);
+        }
+    }
+
+    private void withdrawal(Envelope message) {
+        Optional<Question> question = message.cancelledRequest().flatMap(questions::withdrawn);
+        if (question.isPresent()) {
+            byte[] ours = question.get().ours().token().getBytes(UTF_8);
+            send(question.get().carrier(), spliced(message.splice(message.cancelledRequestSpan(), ours)));
+        } else {
+            log.debug("{}: it gives up what is not open, dropped: {}", name, message);
+        }
+    }
+
+    private Carrier unattributed() {
+        Optional<CallSink> only = calls.only();
+        if (only.isPresent()) {
+            return only.get()::send;
+        }
+        Optional<CallSink> newest = listening.attached() ? Optional.empty() : calls.newest();
+        return newest.isPresent() ? newest.get()::send : listening::send;
+    }
+
+    private void send(Carrier carrier, Envelope message) {
+        gate.sent(message.bytes().length, carrier.send(message.outbound()));
+    }
+
+    private Envelope spliced(byte[] bytes) {
+        if (envelopes.read(bytes) instanceof EnvelopeReader.Single single) {
+            return single.message();
+        }
+        throw new IllegalStateException("a message is none any more with another id in it");
+    }
+}

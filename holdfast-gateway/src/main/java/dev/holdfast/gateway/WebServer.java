@@ -1,0 +1,119 @@
+package dev.holdfast.gateway;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.InetAddress;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
+import org.eclipse.jetty.ee11.servlet.ServletHolder;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.server.handler.GracefulHandler;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** An embedded Jetty with one context and no scanning. */
+final class WebServer {
+    private static final Logger log = LoggerFactory.getLogger(WebServer.class);
+    /** Threads serve requests, not connections: beyond this number they would only wait for each other. */
+    private static final int MOST_THREADS = 200;
+
+    private static final int LEAST_THREADS = 8;
+    /** All clients may come back at once after a cut. */
+    private static final int BACKLOG = 1024;
+    /** Ends connections between two requests. A stream is not touched by it, as long as none of its writes waits this long. */
+    private static final long IDLE_MILLIS = TimeUnit.SECONDS.toMillis(60);
+
+    private static final long LAST_BYTES_MILLIS = TimeUnit.SECONDS.toMillis(1);
+
+    private final Server server;
+    private final ServerConnector connector;
+    private final GracefulHandler requests = new GracefulHandler();
+
+    private WebServer(Server server, ServerConnector connector) {
+        this.server = server;
+        this.connector = connector;
+    }
+
+    /**
+     * Takes a port; nobody is served yet.
+     *
+     * @throws GatewayException if it cannot be had
+     */
+    static WebServer listen(String host, InetAddress address, int port) {
+        QueuedThreadPool threads = new QueuedThreadPool(MOST_THREADS, LEAST_THREADS);
+        threads.setName("holdfast-http");
+        Server server = new Server(threads);
+        HttpConfiguration http = new HttpConfiguration();
+        http.setSendServerVersion(false);
+        http.setSendXPoweredBy(false);
+        ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http));
+        connector.setHost(address.getHostAddress());
+        connector.setPort(port);
+        connector.setAcceptQueueSize(BACKLOG);
+        connector.setIdleTimeout(IDLE_MILLIS);
+        server.addConnector(connector);
+        server.setErrorHandler(new NeutralErrors());
+        try {
+            connector.open();
+        } catch (IOException e) {
+            throw new GatewayException(reason(host, port, e), e);
+        }
+        return new WebServer(server, connector);
+    }
+
+    private static String reason(String host, int port, IOException failure) {
+        Throwable cause = failure.getCause() instanceof BindException bind ? bind : failure;
+        String text = String.valueOf(cause.getMessage());
+        if (text.toLowerCase(Locale.ROOT).contains("in use")) {
+            return "port " + port + " of " + host + " is taken; choose another with --port";
+        }
+        return "cannot listen on port " + port + " of " + host + ": " + text;
+    }
+
+    /** Starts to serve. */
+    void start(McpService service, String path) {
+        ServletContextHandler context = new ServletContextHandler("/", false, false);
+        context.setErrorHandler(new NeutralErrors());
+        ServletHolder endpoint = new ServletHolder("mcp", service.servlet());
+        endpoint.setAsyncSupported(true);
+        endpoint.setInitOrder(0);
+        context.addServlet(endpoint, path.equals("/") ? "" : path);
+        context.addServlet(new ServletHolder("health", new HealthServlet(service.engine())), Gateway.HEALTH);
+        requests.setHandler(context);
+        server.setHandler(requests);
+        try {
+            server.start();
+        } catch (Exception e) {
+            throw new IllegalStateException("the HTTP server did not start", e);
+        }
+    }
+
+    int port() {
+        return connector.getLocalPort();
+    }
+
+    void join() {
+        try {
+            server.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Stops to serve; responses that have ended a moment ago still reach their clients. */
+    void stop() {
+        try {
+            requests.shutdown()
+                    .completeOnTimeout(null, LAST_BYTES_MILLIS, TimeUnit.MILLISECONDS)
+                    .join();
+            server.stop();
+        } catch (Exception e) {
+            log.warn("the HTTP server did not stop in order", e);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package dev.holdfast.gateway;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** The threads that all children share. */
+final class Workers implements AutoCloseable {
+    private static final int STARTERS = 4;
+
+    private final ExecutorService blocking = Executors.newCachedThreadPool(named("holdfast-child-"));
+    private final ExecutorService starters = Executors.newFixedThreadPool(STARTERS, named("holdfast-process-"));
+    private final ScheduledExecutorService clock;
+
+    /** Threads beside a clock, which stays the caller's. */
+    Workers(ScheduledExecutorService clock) {
+        this.clock = clock;
+    }
+
+    /** Where a thread is always found. A child that does not read holds one, but only as long as there is something for it. */
+    Executor blocking() {
+        return blocking;
+    }
+
+    /** Where processes are started and signalled: a few at a time, however many end at once. */
+    Executor starters() {
+        return starters;
+    }
+
+    /** What tells the time. */
+    ScheduledExecutorService clock() {
+        return clock;
+    }
+
+    @Override
+    public void close() {
+        blocking.shutdownNow();
+        starters.shutdownNow();
+    }
+
+    private static ThreadFactory named(String prefix) {
+        AtomicInteger count = new AtomicInteger();
+        return task -> {
+            Thread thread = new Thread(task, prefix + count.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+        };
+    }
+}

@@ -1,0 +1,110 @@
+package dev.holdfast.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+class CommandLineTest {
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    @AfterEach
+    void logAsBefore() {
+        LogLevel.WARN.apply();
+    }
+
+    private int run(String... args) {
+        CommandLine line = Main.commandLine(args);
+        line.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        return line.execute(Main.own(args));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "nothing                           | nothing to do; try 'holdfast serve' or 'holdfast --help'",
+                "surve                             | what is 'surve'? Write: holdfast serve [OPTIONS] [-- COMMAND ARGS...]",
+                "serve node                        | what is 'node'? Write: holdfast serve [OPTIONS] [-- COMMAND ARGS...]",
+                "serve --                          | no command behind --",
+                "serve --colour                    | Unknown option: '--colour'",
+                "serve --port                      | Missing required parameter for option '--port' (PORT)",
+                "serve --port http                 | Invalid value for option '--port': 'http' is not an int",
+                "serve --port 65536                | --port must be 0 to 65535, not 65536",
+                "serve --heartbeat 15              | Invalid value for option '--heartbeat': '15' is no time; write it as 500ms, 15s, 30m, 2h or 0",
+                "serve --heartbeat 0               | --heartbeat must be 100ms to 1h, not 0",
+                "serve --retry 2h                  | --retry must be 0 to 1h, not 2h",
+                "serve --idle-timeout 0            | --idle-timeout must be 1ms to 8760h, not 0",
+                "serve --reconnect-grace 9999h     | --reconnect-grace must be 0 to 8760h, not 9999h",
+                "serve --max-connection-age 999ms  | --max-connection-age, unless it is 0, must be 1s to 8760h, not 999ms",
+                "serve --start-timeout 0           | --start-timeout must be 1ms to 1h, not 0",
+                "serve --drain-timeout 61m         | --drain-timeout must be 0 to 1h, not 61m",
+                "serve --log-level loud            | Invalid value for option '--log-level': 'loud' is none of error, warn, info, debug, trace",
+                "serve --path mcp                  | --path must begin with '/', not be mcp",
+                "serve --path /a//b                | --path must be of letters, digits and ._~- between single '/', and not /healthz: /a//b",
+                "serve --path /healthz             | --path must be of letters, digits and ._~- between single '/', and not /healthz: /healthz",
+            })
+    void aWrongCommandLineIsNamedInOneLine(String line, String message) {
+        int code = run(line.equals("nothing") ? new String[0] : line.split(" "));
+
+        assertThat(err).hasToString("holdfast: " + message + System.lineSeparator());
+        assertThat(code).isEqualTo(2);
+        assertThat(out.toString()).isEmpty();
+    }
+
+    @Test
+    void aCommandThatIsNotThereIsNamed() {
+        assertThat(run("serve", "--", "no-such-server", "--flag")).isEqualTo(1);
+        assertThat(err).hasToString("holdfast: command not found: no-such-server" + System.lineSeparator());
+    }
+
+    @Test
+    void aHostThatIsNotThereIsNamed() {
+        assertThat(run("serve", "--host", "no-such-host.invalid")).isEqualTo(1);
+        assertThat(err)
+                .hasToString("holdfast: cannot listen on no-such-host.invalid: no such host" + System.lineSeparator());
+    }
+
+    @Test
+    void aPortThatIsTakenIsNamed() throws IOException {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            String port = Integer.toString(taken.getLocalPort());
+
+            assertThat(run("serve", "--port", port)).isEqualTo(1);
+            assertThat(err)
+                    .hasToString("holdfast: port " + port + " of 127.0.0.1 is taken; choose another with --port"
+                            + System.lineSeparator());
+        }
+    }
+
+    @Test
+    void helpNamesEveryOptionAndItsDefault() {
+        assertThat(run("serve", "--help")).isZero();
+        assertThat(out.toString().replaceAll("\\s+", " "))
+                .contains("holdfast serve [OPTIONS] [-- COMMAND ARGS...]")
+                .contains("--host=", "(default: 127.0.0.1)", "--port=", "(default: 8080)", "--path=", "(default: /mcp)")
+                .contains("--reconnect-grace=", "--idle-timeout=", "(default: 30m)", "--heartbeat=", "(default: 15s)")
+                .contains("--retry=", "(default: 2s)", "--max-connection-age=", "(default: 0)", "--start-timeout=")
+                .contains("(default: 30s)", "--drain-timeout=", "(default: 20s)", "--log-level=", "(default: info)");
+    }
+
+    @Test
+    void versionIsOneLine() {
+        assertThat(run("--version")).isZero();
+        assertThat(out.toString()).startsWith("holdfast ").hasLineCount(1);
+    }
+
+    @Test
+    void whatStandsBehindTheDashesIsNotRead() {
+        assertThat(run("serve", "--help", "--", "server", "--port", "x", "--")).isZero();
+    }
+}

@@ -1,0 +1,105 @@
+package dev.holdfast.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The gateway as a process of its own, as people run it. */
+@Timeout(60)
+class GatewayProcessTest {
+    private final List<Process> started = new ArrayList<>();
+
+    @AfterEach
+    void endAll() {
+        started.forEach(Process::destroyForcibly);
+    }
+
+    private Process start(String... args) throws IOException {
+        List<String> words = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                "-Dlogback.configurationFile=logback.xml",
+                "dev.holdfast.gateway.Main"));
+        words.addAll(List.of(args));
+        Process process = new ProcessBuilder(words)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        started.add(process);
+        return process;
+    }
+
+    /** Starts it in front of a server, and reads from its first line where it listens. */
+    private static URI url(Process gateway) throws IOException {
+        BufferedReader out = gateway.inputReader();
+        String line = out.readLine();
+        assertThat(line).matches("holdfast \\S+ listens on http://127\\.0\\.0\\.1:\\d+/mcp");
+        return URI.create(line.substring(line.indexOf("http")));
+    }
+
+    private Process serving(ServerCommand command) throws IOException {
+        List<String> args = new ArrayList<>(List.of("serve", "--port", "0", "--"));
+        args.addAll(command.words());
+        return start(args.toArray(new String[0]));
+    }
+
+    private static int exitCode(Process process) throws InterruptedException {
+        assertThat(process.waitFor(Wait.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        return process.exitValue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"TERM", "INT"})
+    void aSignalDrainsAndLeavesNothingBehind(String signal) throws IOException, InterruptedException {
+        Process gateway = serving(ShellServer.COMMAND);
+        URI url = url(gateway);
+        HttpPeer peer = HttpPeer.connected(url);
+        HttpPeer idle = HttpPeer.connected(url);
+        List<ProcessHandle> servers = List.of(TestGateway.server(peer, 1), TestGateway.server(idle, 1));
+        CompletableFuture<HttpResponse<Stream<String>>> call = peer.posted(2, "slow");
+        Stream<String> lines = Wait.until(call).body();
+
+        new ProcessBuilder("sh", "-c", "kill -s " + signal + " " + gateway.pid())
+                .start()
+                .waitFor();
+
+        assertThat(lines).anyMatch(line -> line.contains("\"id\":2,\"result\""));
+        assertThat(exitCode(gateway)).isZero();
+        assertThat(servers).noneMatch(ProcessHandle::isAlive);
+    }
+
+    @Test
+    void theDemoIsServedWithoutACommand() throws IOException, InterruptedException {
+        Process gateway = start("serve", "--port", "0");
+        HttpPeer peer = HttpPeer.connected(url(gateway));
+
+        assertThat(peer.call(1, "tools/list")).contains("\"name\":\"echo\"");
+
+        gateway.destroy();
+        assertThat(exitCode(gateway)).isZero();
+    }
+
+    @Test
+    void aWrongCommandLineExitsWithTwo() throws IOException, InterruptedException {
+        assertThat(exitCode(start("serve", "--colour"))).isEqualTo(2);
+    }
+
+    @Test
+    void aCommandThatIsNotThereExitsWithOne() throws IOException, InterruptedException {
+        assertThat(exitCode(start("serve", "--", "no-such-server"))).isEqualTo(1);
+    }
+}

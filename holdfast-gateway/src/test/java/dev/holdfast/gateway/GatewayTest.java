@@ -1,0 +1,120 @@
+package dev.holdfast.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Lifetime;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class GatewayTest {
+    @Test
+    void aCallGoesThroughTheWholeGateway() {
+        try (TestGateway gateway = new TestGateway()) {
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+
+            assertThat(peer.call(1, "tools/call")).startsWith("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\"");
+        }
+    }
+
+    @Test
+    void everySessionHasAProcessOfItsOwn() {
+        try (TestGateway gateway = new TestGateway()) {
+            HttpPeer one = HttpPeer.connected(gateway.url());
+            HttpPeer other = HttpPeer.connected(gateway.url());
+
+            assertThat(TestGateway.server(one, 1)).isNotEqualTo(TestGateway.server(other, 1));
+            assertThat(TestGateway.server(one, 2)).isEqualTo(TestGateway.server(one, 3));
+        }
+    }
+
+    @Test
+    void deleteEndsTheProcess() {
+        try (TestGateway gateway = new TestGateway()) {
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+            ProcessHandle server = TestGateway.server(peer, 1);
+
+            assertThat(peer.delete().statusCode()).isEqualTo(200);
+
+            Wait.until("the process has ended", () -> !server.isAlive());
+            assertThat(peer.post("{'jsonrpc':'2.0','id':2,'method':'ping'}").statusCode())
+                    .isEqualTo(404);
+        }
+    }
+
+    @Test
+    void expiryEndsTheProcess() {
+        Lifetime brief = Lifetime.DEFAULT.withIdle(Duration.ofMillis(300)).withGrace(Duration.ofMillis(300));
+        try (TestGateway gateway = new TestGateway(brief)) {
+            ProcessHandle server = TestGateway.server(HttpPeer.connected(gateway.url()), 1);
+
+            Wait.until("the process has ended", () -> !server.isAlive());
+
+            assertThat(gateway.gateway.engine().size()).isZero();
+        }
+    }
+
+    @Test
+    void aKilledServerFailsItsCallAtOnceAndTheNextCallHasAFreshOne() {
+        try (TestGateway gateway = new TestGateway()) {
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+            ProcessHandle server = TestGateway.server(peer, 1);
+            long start = System.nanoTime();
+
+            String answer = peer.call(2, "die");
+
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(1));
+            assertThat(answer).contains("\"error\"").contains("the server process was ended by signal 9");
+            assertThat(TestGateway.server(peer, 3)).isNotEqualTo(server);
+        }
+    }
+
+    @Test
+    void healthTellsSessionsAndWhetherTheGatewayDrains() {
+        try (TestGateway gateway = new TestGateway()) {
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+            assertThat(peer.get("/healthz").statusCode()).isEqualTo(200);
+            assertThat(peer.get("/healthz").body()).isEqualTo("{\"status\":\"ok\",\"sessions\":1}\n");
+            CompletableFuture<HttpResponse<Stream<String>>> call = peer.posted(1, "slow");
+            Wait.until(call);
+
+            gateway.gateway.engine().drain(Duration.ofSeconds(10));
+
+            assertThat(peer.get("/healthz").statusCode()).isEqualTo(503);
+            assertThat(peer.get("/healthz").body()).contains("draining");
+            assertThat(Wait.until(call).body()).anyMatch(line -> line.contains("\"id\":1,\"result\""));
+        }
+    }
+
+    @Test
+    void stoppingWaitsForCallsAndEndsEveryProcess() {
+        TestGateway gateway = new TestGateway();
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        ProcessHandle server = TestGateway.server(peer, 1);
+        CompletableFuture<HttpResponse<Stream<String>>> call = peer.posted(2, "slow");
+        Stream<String> lines = Wait.until(call).body();
+
+        gateway.gateway.stop(Duration.ofSeconds(10));
+
+        assertThat(lines).anyMatch(line -> line.contains("\"id\":2,\"result\""));
+        assertThat(server.isAlive()).isFalse();
+    }
+
+    @Test
+    void whatIsNotServedIsAnsweredWithoutAWordAboutTheServer() {
+        try (TestGateway gateway = new TestGateway()) {
+            HttpResponse<String> response = new HttpPeer(gateway.url()).get("/other");
+
+            assertThat(response.statusCode()).isEqualTo(404);
+            assertThat(response.headers().firstValue("Content-Type")).contains("application/json");
+            assertThat(response.headers().map()).doesNotContainKey("Server");
+            assertThat(response.body())
+                    .isEqualTo(
+                            "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"404 Not Found\"}}");
+        }
+    }
+}

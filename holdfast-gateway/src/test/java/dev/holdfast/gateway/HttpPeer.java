@@ -1,0 +1,98 @@
+package dev.holdfast.gateway;
+
+import static java.net.http.HttpResponse.BodyHandlers.ofLines;
+import static java.net.http.HttpResponse.BodyHandlers.ofString;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+
+/** A client of Streamable HTTP with one session. */
+final class HttpPeer {
+    private static final HttpClient CLIENT = HttpClient.newHttpClient();
+
+    private final URI url;
+    private volatile String session = "";
+
+    HttpPeer(URI url) {
+        this.url = url;
+    }
+
+    /** A client that has opened its session. */
+    static HttpPeer connected(URI url) {
+        HttpPeer peer = new HttpPeer(url);
+        HttpResponse<String> response = peer.post(Json.INITIALIZE);
+        peer.session =
+                response.headers().firstValue("Mcp-Session-Id").orElseThrow(() -> new AssertionError(response.body()));
+        peer.post("{'jsonrpc':'2.0','method':'notifications/initialized'}");
+        return peer;
+    }
+
+    String session() {
+        return session;
+    }
+
+    private HttpRequest.Builder request() {
+        HttpRequest.Builder request = HttpRequest.newBuilder(url).timeout(Wait.PATIENCE);
+        return session.isEmpty() ? request : request.header("Mcp-Session-Id", session);
+    }
+
+    private HttpRequest posting(String message) {
+        return request()
+                .header("Content-Type", "application/json")
+                .header("Accept", "application/json, text/event-stream")
+                .POST(BodyPublishers.ofString(Json.of(message)))
+                .build();
+    }
+
+    HttpResponse<String> post(String message) {
+        return send(posting(message));
+    }
+
+    /** The answer to a request, as the one event with data in its stream. */
+    String call(int id, String method) {
+        HttpResponse<String> response = post("{'jsonrpc':'2.0','id':" + id + ",'method':'" + method + "'}");
+        List<String> data = response.body()
+                .lines()
+                .filter(line -> line.startsWith("data: {"))
+                .map(line -> line.substring("data: ".length()))
+                .toList();
+        if (data.size() != 1) {
+            throw new AssertionError("not one message: " + response + " " + response.body());
+        }
+        return data.get(0);
+    }
+
+    /** Posts a request; completes with its stream as soon as the response has begun. */
+    CompletableFuture<HttpResponse<Stream<String>>> posted(int id, String method) {
+        return CLIENT.sendAsync(posting("{'jsonrpc':'2.0','id':" + id + ",'method':'" + method + "'}"), ofLines());
+    }
+
+    HttpResponse<String> delete() {
+        return send(request().DELETE().build());
+    }
+
+    /** Gets some page of the same server. */
+    HttpResponse<String> get(String path) {
+        return send(HttpRequest.newBuilder(url.resolve(path))
+                .timeout(Duration.ofSeconds(5))
+                .build());
+    }
+
+    private static HttpResponse<String> send(HttpRequest request) {
+        try {
+            return CLIENT.send(request, ofString());
+        } catch (IOException e) {
+            throw new AssertionError("no response", e);
+        } catch (InterruptedException e) {
+            throw new AssertionError("interrupted", e);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.LinkedBlockingQueue;
+
+/** A session's listening stream, with a memory. */
+final class RecordedListening implements ListeningSink {
+    final BlockingQueue<String> losses = new LinkedBlockingQueue<>();
+    private final BlockingQueue<OutboundMessage> messages = new LinkedBlockingQueue<>();
+    volatile boolean attached;
+    volatile CompletableFuture<Void> commit = CompletableFuture.completedFuture(null);
+
+    /** The next message. */
+    OutboundMessage message() {
+        return Wait.next(messages);
+    }
+
+    /** The text of the next message. */
+    String next() {
+        return Json.text(message());
+    }
+
+    int waiting() {
+        return messages.size();
+    }
+
+    @Override
+    public CompletionStage<Void> send(OutboundMessage message) {
+        messages.add(message);
+        return commit;
+    }
+
+    @Override
+    public boolean attached() {
+        return attached;
+    }
+
+    @Override
+    public void lost(String cause) {
+        losses.add(cause);
+    }
+
+    @Override
+    public String sessionId() {
+        return "session";
+    }
+}

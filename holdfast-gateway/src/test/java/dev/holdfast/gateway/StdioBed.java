@@ -1,0 +1,71 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.spi.Backend.OpenRequest;
+import dev.holdfast.spi.Backend.Opened;
+import dev.holdfast.spi.Backend.Outcome;
+import dev.holdfast.spi.Backend.Refused;
+import dev.holdfast.spi.BackendConnection;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+
+/** A stdio backend with one session, whose streams remember. Closing it ends every process that it started. */
+final class StdioBed implements AutoCloseable {
+    static final StdioOptions HASTY = StdioOptions.DEFAULT.withGraces(Duration.ofMillis(300), Duration.ofMillis(300));
+
+    /** A script that reads to the end of its input, and keeps its output open. */
+    static final String READS = "while read line; do :; done";
+
+    final RecordedListening listening = new RecordedListening();
+    final StdioBackend backend;
+    private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
+    private int life;
+
+    StdioBed(ServerCommand command, StdioOptions options) {
+        this(command, options, ProcessStarter.ofThisMachine());
+    }
+
+    StdioBed(ServerCommand command, StdioOptions options, ProcessStarter starter) {
+        backend = new StdioBackend(command, options, starter, clock);
+    }
+
+    /** Runs a shell script as the server; {@code $1} and so on are the arguments. */
+    static ServerCommand script(String script, Object... args) {
+        List<String> words = new ArrayList<>(List.of("/bin/sh", "-c", script, "server"));
+        for (Object arg : args) {
+            words.add(arg.toString());
+        }
+        return new ServerCommand(words);
+    }
+
+    /** A script that first answers {@code initialize}. */
+    static ServerCommand initialized(String script, Object... args) {
+        return script("read line; echo '" + Json.INITIALIZED_RESULT + "'; " + script, args);
+    }
+
+    CompletionStage<Outcome> open() {
+        return backend.open(new OpenRequest(Json.inbound(Json.INITIALIZE), "", "s." + ++life), listening);
+    }
+
+    BackendConnection opened() {
+        return opened(open());
+    }
+
+    static BackendConnection opened(CompletionStage<Outcome> opening) {
+        return ((Opened) Wait.until(opening)).connection();
+    }
+
+    /** The text of the refusal. */
+    String refusal() {
+        return Json.text(((Refused) Wait.until(open())).response());
+    }
+
+    @Override
+    public void close() {
+        backend.close();
+        clock.shutdownNow();
+    }
+}

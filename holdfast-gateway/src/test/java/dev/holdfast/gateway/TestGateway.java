@@ -1,0 +1,57 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.Lifetime;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Optional;
+
+/** A gateway in this process, on a free port. */
+final class TestGateway implements AutoCloseable {
+    static final ServeOptions OPTIONS = new ServeOptions(
+            "127.0.0.1",
+            0,
+            "/mcp",
+            Lifetime.DEFAULT,
+            Duration.ofSeconds(15),
+            Duration.ofSeconds(2),
+            Duration.ZERO,
+            Duration.ofSeconds(10),
+            Duration.ofSeconds(5),
+            Optional.of(ShellServer.COMMAND));
+
+    final Gateway gateway;
+
+    TestGateway() {
+        this(Lifetime.DEFAULT);
+    }
+
+    TestGateway(Lifetime lifetime) {
+        gateway = Gateway.start(new ServeOptions(
+                OPTIONS.host(),
+                OPTIONS.port(),
+                OPTIONS.path(),
+                lifetime,
+                OPTIONS.heartbeat(),
+                OPTIONS.retry(),
+                OPTIONS.maxConnectionAge(),
+                OPTIONS.startTimeout(),
+                OPTIONS.drainTimeout(),
+                OPTIONS.command()));
+    }
+
+    URI url() {
+        return gateway.url();
+    }
+
+    /** The process that answers a session. */
+    static ProcessHandle server(HttpPeer peer, int id) {
+        String answer = peer.call(id, "who");
+        String pid = answer.replaceAll(".*\"server\":\"(\\d+)\".*", "$1");
+        return ProcessHandle.of(Long.parseLong(pid)).orElseThrow();
+    }
+
+    @Override
+    public void close() {
+        gateway.stop(Duration.ZERO);
+    }
+}

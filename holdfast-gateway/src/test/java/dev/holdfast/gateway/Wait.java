@@ -1,0 +1,51 @@
+package dev.holdfast.gateway;
+
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/** Waits for what must come, and not for ever. */
+final class Wait {
+    static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+    private Wait() {}
+
+    /** Waits for a condition. */
+    static void until(String what, BooleanSupplier condition) {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - start > PATIENCE.toNanos()) {
+                throw new AssertionError("did not come true: " + what);
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+    }
+
+    /** Waits for a stage. */
+    static <T> T until(CompletionStage<T> stage) {
+        try {
+            return stage.toCompletableFuture().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        } catch (InterruptedException | ExecutionException | TimeoutException e) {
+            throw new AssertionError("did not complete", e);
+        }
+    }
+
+    /** Waits for the next element. */
+    static <T> T next(BlockingQueue<T> queue) {
+        try {
+            T next = queue.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            if (next == null) {
+                throw new AssertionError("nothing came");
+            }
+            return next;
+        } catch (InterruptedException e) {
+            throw new AssertionError("interrupted", e);
+        }
+    }
+}
