@@ -1,0 +1,43 @@
+// The official conformance suite against the demo: every scenario passes, and none with a warning.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startGateway } from './gateway.mjs';
+
+const SCENARIOS = 32;
+
+test('all scenarios pass without a warning', { timeout: 180_000 }, async t => {
+  const gateway = await startGateway();
+  t.after(() => gateway.stop());
+  const results = await mkdtemp(join(tmpdir(), 'conformance-'));
+  t.after(() => rm(results, { recursive: true }));
+
+  const { code, output } = await conformance(['server', '--url', gateway.url, '--suite', 'all', '--output-dir', results], t.signal);
+  const scenarios = await Promise.all((await readdir(results)).map(async name => ({ name, checks: await checksOf(join(results, name)) })));
+  const complaints = scenarios.flatMap(({ name, checks }) =>
+    checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO').map(each => `${name}: ${each.status} ${each.id}: ${each.errorMessage}`),
+  );
+  assert.deepEqual(complaints, []);
+  assert.equal(scenarios.length, SCENARIOS);
+  assert.deepEqual(scenarios.filter(({ checks }) => !checks.some(each => each.status === 'SUCCESS')).map(each => each.name), []);
+  assert.equal(code, 0, output);
+  t.diagnostic(/^Total: .*$/m.exec(output)[0]);
+});
+
+async function conformance(args, signal) {
+  const bin = fileURLToPath(new URL('node_modules/.bin/conformance', import.meta.url));
+  const run = spawn(process.execPath, [bin, ...args], { signal, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [run.stdout, run.stderr]) stream.on('data', text => (output += text));
+  const [code] = await once(run, 'close');
+  return { code, output };
+}
+
+async function checksOf(folder) {
+  return JSON.parse(await readFile(join(folder, 'checks.json'), 'utf8'));
+}

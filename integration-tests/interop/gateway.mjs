@@ -1,0 +1,124 @@
+// Starts `./holdfast serve` on a free loopback port and sees to it that nothing it started stays behind.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import net from 'node:net';
+import { waitFor } from './wait.mjs';
+
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+const COMMAND = process.env.HOLDFAST ?? fileURLToPath(new URL('../../holdfast', import.meta.url));
+const MARK = 'HOLDFAST_INTEROP_RUN';
+const running = new Set();
+
+process.on('exit', () => running.forEach(gateway => gateway.kill()));
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
+
+/** A stdio server behind the gateway, by the launcher that people use; found in node_modules, so nothing is downloaded. */
+export const EVERYTHING = ['npx', '-y', '@modelcontextprotocol/server-everything', 'stdio'];
+
+/** Serves the demo, or `command` when one is given, until `stop()`. */
+export async function startGateway({ flags = [], command = [] } = {}) {
+  const gateway = new Gateway(await freePort(), flags, command);
+  running.add(gateway);
+  await waitFor('GET /healthz answers', () => gateway.healthy(), 30_000);
+  return gateway;
+}
+
+class Gateway {
+  log = '';
+  #mark = randomUUID();
+  #process;
+  #exit;
+
+  constructor(port, flags, command) {
+    this.port = port;
+    const args = ['serve', '--port', String(port), ...flags, ...(command.length ? ['--', ...command] : [])];
+    this.#process = spawn(COMMAND, args, { cwd: HERE, env: { ...process.env, [MARK]: this.#mark }, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#exit = once(this.#process, 'exit').then(([code, signal]) => ({ code, signal }));
+    for (const stream of [this.#process.stdout, this.#process.stderr]) stream.on('data', text => (this.log += text));
+  }
+
+  get url() {
+    return `http://127.0.0.1:${this.port}/mcp`;
+  }
+
+  get exited() {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
+  }
+
+  async healthy() {
+    if (this.exited) throw new Error(`the gateway ended at once:\n${this.log}`);
+    return fetch(`http://127.0.0.1:${this.port}/healthz`).then(response => response.ok, () => false);
+  }
+
+  terminate() {
+    this.#process.kill('SIGTERM');
+  }
+
+  /** How the process ended: `{code, signal}`. */
+  ended() {
+    return this.#exit;
+  }
+
+  /** Every process that descends from this gateway, however it was regrouped or orphaned since: `{pid, parent, command}`. */
+  descendants() {
+    return markedProcesses(this.#mark).filter(each => each.pid !== this.#process.pid);
+  }
+
+  /** The children it started itself. */
+  launchers() {
+    return this.descendants().filter(each => each.parent === this.#process.pid);
+  }
+
+  /** The last processes of each line of descent. */
+  leaves() {
+    const all = this.descendants();
+    return all.filter(each => !all.some(other => other.parent === each.pid));
+  }
+
+  kill() {
+    markedProcesses(this.#mark).forEach(each => killQuietly(each.pid));
+  }
+
+  /** Ends it in order, then by force, with all that it started. */
+  async stop() {
+    this.terminate();
+    const late = setTimeout(() => this.kill(), 25_000);
+    await this.#exit;
+    clearTimeout(late);
+    this.kill();
+    running.delete(this);
+  }
+}
+
+export function killQuietly(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended meanwhile
+  }
+}
+
+function markedProcesses(mark) {
+  return readdirSync('/proc').filter(name => /^\d+$/.test(name)).flatMap(pid => {
+    try {
+      if (!readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`${MARK}=${mark}`)) return [];
+      const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) /s, '').split(' ');
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').trim();
+      return state === 'Z' ? [] : [{ pid: Number(pid), parent: Number(parent), command }];
+    } catch {
+      return []; // ended while we looked, or not ours to read
+    }
+  });
+}
+
+async function freePort() {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,34 @@
+// Runs one scenario for every client and every kind of cut, against one gateway, each with a proxy and a session of its own.
+import { after, before, describe, test } from 'node:test';
+import { CLIENTS, connect } from './clients.mjs';
+import { CUTS, CuttingProxy } from './cutting-proxy.mjs';
+import { startGateway } from './gateway.mjs';
+
+/**
+ * `scenario({gateway, proxy, client, by, t})` is the body of each test; `client` is connected through `proxy` and listens.
+ * `gateway` and `client` in the options go to `startGateway` and `connect`.
+ */
+export function forEachClientAndCut(title, options, scenario) {
+  describe(title, () => {
+    let gateway;
+    before(async () => (gateway = await startGateway(options.gateway)));
+    after(() => gateway?.stop());
+
+    for (const by of options.cuts ?? CUTS) {
+      describe(`by ${by}`, { concurrency: CLIENTS.length }, () => {
+        for (const flavour of CLIENTS) {
+          test(`${title}: ${flavour}, ${by}`, { timeout: options.timeout ?? 60_000 }, async t => {
+            const proxy = await CuttingProxy.to(gateway.port);
+            t.after(() => proxy.close());
+            const client = await connect(flavour, proxy.url, options.client);
+            t.after(() => client.close());
+            t.after(() => t.diagnostic(`${flavour}, ${by}: ${JSON.stringify(proxy.counts)}, ${client.resumes} resumes`));
+            await scenario({ gateway, proxy, client, by, t });
+          });
+        }
+      });
+    }
+
+    options.finally?.();
+  });
+}

@@ -1,0 +1,97 @@
+package dev.holdfast.architecture;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+
+/** The arrows between the rooms go down only, and each room brings in only the libraries it is there for. */
+@AnalyzeClasses(packages = "dev.holdfast", importOptions = ImportOption.DoNotIncludeTests.class)
+class RoomsTest {
+
+    private static final String SPI = "dev.holdfast.spi";
+    private static final String CORE = "dev.holdfast";
+    private static final String SERVLET = "dev.holdfast.servlet";
+    private static final String MCP = "dev.holdfast.mcp";
+    private static final String GATEWAY = "dev.holdfast.gateway";
+
+    private static final String JDK = "java..";
+    private static final String JSPECIFY = "org.jspecify.annotations";
+    private static final String SLF4J = "org.slf4j..";
+    private static final String SERVLET_API = "jakarta.servlet..";
+    private static final String JACKSON_STREAMING = "tools.jackson.core..";
+
+    @ArchTest
+    static final ArchRule everyClassIsInARoom = classes().should().resideInAnyPackage(SPI, CORE, SERVLET, MCP, GATEWAY);
+
+    @ArchTest
+    static final ArchRule spiNeedsTheJdkOnly = classes()
+            .that()
+            .resideInAPackage(SPI)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(SPI, JDK, JSPECIFY);
+
+    @ArchTest
+    static final ArchRule coreNeedsTheJdkAndSlf4jOnly = classes()
+            .that()
+            .resideInAPackage(CORE)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(CORE, SPI, JDK, JSPECIFY, SLF4J);
+
+    @ArchTest
+    static final ArchRule edgeStandsOnCoreServletAndJacksonStreaming = classes()
+            .that()
+            .resideInAPackage(SERVLET)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(SERVLET, CORE, SPI, JDK, JSPECIFY, SLF4J, SERVLET_API, JACKSON_STREAMING);
+
+    @ArchTest
+    static final ArchRule adapterStandsOnTheEdgeAndTheSdk = classes()
+            .that()
+            .resideInAPackage(MCP)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(
+                    MCP,
+                    SERVLET,
+                    CORE,
+                    SPI,
+                    JDK,
+                    JSPECIFY,
+                    SLF4J,
+                    SERVLET_API,
+                    "io.modelcontextprotocol..",
+                    "reactor..",
+                    "org.reactivestreams..");
+
+    /** The demo server is written on the SDK, whose asynchronous handlers are Reactor's. */
+    @ArchTest
+    static final ArchRule reactorStopsInTheAdapter = noClasses()
+            .that()
+            .resideOutsideOfPackage(MCP)
+            .and()
+            .haveNameNotMatching("dev\\.holdfast\\.gateway\\.Demo.*")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("reactor..", "org.reactivestreams..");
+
+    @ArchTest
+    static final ArchRule nothingStandsOnTheGateway = noClasses()
+            .that()
+            .resideOutsideOfPackage(GATEWAY)
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage(GATEWAY);
+
+    // The capture takes the whole rest of the name, so that dev.holdfast and dev.holdfast.spi are slices of their own.
+    @ArchTest
+    static final ArchRule packagesHaveNoCycles =
+            slices().matching("dev.(**)").should().beFreeOfCycles();
+}

@@ -1,0 +1,158 @@
+package dev.holdfast.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.SessionLimits;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Mono;
+
+/** Requests that come at a bad time: while one of their id runs, while too many run, while the server shuts down. */
+@ParameterizedClass
+@EnumSource(ContainerKind.class)
+@Timeout(30)
+class BusySessionTest {
+    private static final int INVALID_REQUEST = -32600;
+    private static final int SERVER_ERROR = -32000;
+    private static final int MOST = 3;
+
+    private final ContainerKind kind;
+    private final AtomicInteger runs = new AtomicInteger();
+    private final CompletableFuture<Void> gate = new CompletableFuture<>();
+    private TestServer server;
+    private RawSession session;
+
+    BusySessionTest(ContainerKind kind) {
+        this.kind = kind;
+    }
+
+    @BeforeEach
+    void start() throws Exception {
+        SessionLimits defaults = SessionLimits.DEFAULT;
+        SessionLimits limits = new SessionLimits(
+                defaults.streamBytes(),
+                defaults.streamEvents(),
+                defaults.sessionBytes(),
+                defaults.sessionEvents(),
+                defaults.finishedStreams(),
+                MOST);
+        server = TestServer.in(kind)
+                .options(options -> options.historyLimits(limits))
+                .tool("slow", (exchange, request) -> {
+                    runs.incrementAndGet();
+                    return Mono.fromFuture(gate, true).thenReturn("done");
+                })
+                .start();
+        session = RawSession.open(server.port());
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        server.close();
+    }
+
+    private RawConnection running(String id) {
+        int before = runs.get();
+        RawConnection connection = session.stream(session.post(Json.call(id, "slow")));
+        await().until(() -> runs.get() == before + 1);
+        return connection;
+    }
+
+    private void assertDone(RawConnection connection, String id) {
+        assertThat(connection.message().json().at("/id").toString()).isEqualTo(id);
+        connection.close();
+    }
+
+    @Test
+    void anIdThatIsInFlightIsRefusedAndTheCallGoesOn() {
+        RawConnection first = running("1");
+
+        Refusal refusal = Refusal.of(server.port(), session.post(Json.call("1", "slow")))
+                .assertIs(400, INVALID_REQUEST, "in flight");
+
+        assertThat(refusal.json().at("/id").asInt()).isEqualTo(1);
+        session.assertAlive();
+        gate.complete(null);
+        assertDone(first, "1");
+        assertThat(runs).hasValue(1);
+    }
+
+    @Test
+    void theNumber1IsAnotherIdThanTheString1() {
+        RawConnection number = running("1");
+        RawConnection string = running("\"1\"");
+
+        gate.complete(null);
+
+        assertDone(number, "1");
+        assertDone(string, "\"1\"");
+    }
+
+    @Test
+    void anIdIsFreeAgainWhenItsCallIsDone() {
+        gate.complete(null);
+
+        assertDone(running("1"), "1");
+        assertDone(running("1"), "1");
+    }
+
+    @Test
+    void tooManyCallsOfOneSessionAreRefused() {
+        RawConnection[] running = {running("1"), running("2"), running("3")};
+
+        Refusal refusal = Refusal.of(server.port(), session.post(Json.call("4", "slow")))
+                .assertIs(429, SERVER_ERROR, "more than " + MOST);
+
+        assertThat(refusal.head().header("Retry-After")).isPresent();
+        assertThat(refusal.json().at("/id").asInt()).isEqualTo(4);
+        RawSession.open(server.port()).assertAlive();
+        gate.complete(null);
+        for (int i = 0; i < MOST; i++) {
+            assertDone(running[i], Integer.toString(i + 1));
+        }
+        session.assertAlive();
+    }
+
+    @Test
+    void aServerThatDrainsFinishesItsCallsAndTakesNoNewOnes() {
+        RawConnection running = running("1");
+
+        CompletionStage<Void> drained = server.holdfast().engine().drain(Duration.ofSeconds(20));
+
+        for (RawRequest request : new RawRequest[] {
+            RawRequest.post(Json.initialize(RawSession.NEWEST)), session.post(Json.call("2", "slow"))
+        }) {
+            Refusal refusal = Refusal.of(server.port(), request).assertIs(503, SERVER_ERROR, "shutting down");
+            assertThat(refusal.head().header("Retry-After")).isPresent();
+        }
+        gate.complete(null);
+        assertDone(running, "1");
+        await().until(() -> drained.toCompletableFuture().isDone());
+        Refusal.of(server.port(), session.get()).assertIs(503, SERVER_ERROR, "shutting down");
+    }
+
+    @Test
+    void aTerminatedSessionIsNotFound() {
+        RawConnection listening = session.stream(session.get());
+        RawConnection running = running("1");
+
+        assertThat(session.status(session.delete())).isEqualTo(200);
+
+        assertThat(running.message().json().at("/error/message").asString()).contains("terminated by the client");
+        assertThat(listening.messages()).isEmpty();
+        assertThat(listening.end()).isEqualTo(RawConnection.End.IN_ORDER);
+        for (RawRequest request :
+                new RawRequest[] {session.post(Json.echo("1", "hello")), session.get(), session.delete()}) {
+            Refusal.of(server.port(), request).assertIs(404, -32001, "session not found");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+package dev.holdfast.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Headers that are missing, wrong or forged: each has its status, and the session is unharmed. */
+@ParameterizedClass
+@EnumSource(ContainerKind.class)
+@Timeout(30)
+class HeadersTest {
+    private static final int INVALID_REQUEST = -32600;
+    private static final int SESSION_NOT_FOUND = -32001;
+
+    private static final SharedServer server = new SharedServer();
+
+    private final ContainerKind kind;
+
+    HeadersTest(ContainerKind kind) {
+        this.kind = kind;
+    }
+
+    @BeforeParameterizedClassInvocation
+    static void start(ContainerKind kind) throws Exception {
+        server.start(TestServer.in(kind));
+    }
+
+    @AfterParameterizedClassInvocation
+    static void stop() throws Exception {
+        server.stop();
+    }
+
+    @AfterEach
+    void theSessionIsUnharmed() {
+        server.session().assertAlive();
+    }
+
+    private static Refusal refusal(RawRequest request) {
+        return Refusal.of(server.port(), request);
+    }
+
+    private static RawRequest echo() {
+        return server.session().post(Json.echo("1", "hello"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "application/json",
+                "text/event-stream",
+                "text/html",
+                "application/json, text/event-stream;q=0",
+                "application/json;q=0.0, text/event-stream",
+                ""
+            })
+    void aPostThatDoesNotAcceptBothTypesIsRefused(String accept) {
+        refusal(echo().with("Accept", accept)).assertIs(406, INVALID_REQUEST, "must accept both");
+        refusal(RawRequest.post(Json.initialize(RawSession.NEWEST)).with("Accept", accept))
+                .assertIs(406, INVALID_REQUEST, "must accept both");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "*/*",
+                "text/event-stream,application/json",
+                "application/*;q=0.5, text/*;q=0.1",
+                "Application/JSON; charset=utf-8, TEXT/Event-Stream"
+            })
+    void aPostThatAcceptsBothTypesIsTaken(String accept) {
+        assertThat(server.session().status(echo().with("Accept", accept))).isEqualTo(200);
+    }
+
+    @Test
+    void aRequestThatDoesNotSayWhatItAcceptsIsRefused() {
+        refusal(echo().without("Accept")).assertIs(406, INVALID_REQUEST, "must accept both");
+        refusal(server.session().get().without("Accept"))
+                .assertIs(406, INVALID_REQUEST, "must accept text/event-stream");
+        refusal(server.session().get().with("Accept", "application/json"))
+                .assertIs(406, INVALID_REQUEST, "must accept text/event-stream");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"text/plain", "application/jsonp", "application/json; charset=iso-8859-1", "json", ""})
+    void aPostOfAnotherTypeIsRefused(String type) {
+        refusal(echo().with("Content-Type", type)).assertIs(415, INVALID_REQUEST, "Content-Type");
+    }
+
+    @Test
+    void aPostWithoutATypeIsRefused() {
+        refusal(echo().without("Content-Type")).assertIs(415, INVALID_REQUEST, "Content-Type");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"application/json;charset=UTF-8", "Application/Json", "application/json; charset=\"utf-8\""})
+    void aPostOfJsonIsTaken(String type) {
+        assertThat(server.session().status(echo().with("Content-Type", type))).isEqualTo(200);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PUT", "PATCH", "OPTIONS", "PROPFIND"})
+    void anotherMethodIsRefused(String method) {
+        Refusal refusal = refusal(RawRequest.of(method)).assertIs(405, INVALID_REQUEST, "does not take this method");
+        assertThat(refusal.head().header("Allow")).hasValue("GET, POST, DELETE");
+    }
+
+    @Test
+    void aHeadIsRefused() {
+        try (RawConnection connection = server.session().send(RawRequest.of("HEAD"))) {
+            RawConnection.Head head = connection.head();
+            assertThat(head.status()).isEqualTo(405);
+            assertThat(head.header("Allow")).hasValue("GET, POST, DELETE");
+        }
+    }
+
+    @Test
+    void aDeleteIsRefusedWhereItIsNotAllowed() throws Exception {
+        try (TestServer strict = TestServer.in(kind)
+                .options(options -> options.disallowDelete(true))
+                .start()) {
+            RawSession kept = RawSession.open(strict.port());
+            Refusal refusal = Refusal.of(strict.port(), kept.delete())
+                    .assertIs(405, INVALID_REQUEST, "does not take this method");
+            assertThat(refusal.head().header("Allow")).hasValue("GET, POST");
+            kept.assertAlive();
+        }
+    }
+
+    @Test
+    void aRequestWithoutASessionIsRefused() {
+        refusal(echo().without("Mcp-Session-Id")).assertIs(400, INVALID_REQUEST, "Mcp-Session-Id");
+        refusal(echo().with("Mcp-Session-Id", "")).assertIs(400, INVALID_REQUEST, "Mcp-Session-Id");
+        refusal(server.session().get().without("Mcp-Session-Id")).assertIs(400, INVALID_REQUEST, "Mcp-Session-Id");
+        refusal(server.session().delete().without("Mcp-Session-Id")).assertIs(400, INVALID_REQUEST, "Mcp-Session-Id");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"00000000-0000-0000-0000-000000000000", "x", "../../etc/passwd", "%00", "\u00e9", "*"})
+    void aForgedSessionIsNotFound(String id) {
+        refusal(echo().with("Mcp-Session-Id", id)).assertIs(404, SESSION_NOT_FOUND, "session not found");
+        refusal(server.session().get().with("Mcp-Session-Id", id))
+                .assertIs(404, SESSION_NOT_FOUND, "session not found");
+        refusal(server.session().delete().with("Mcp-Session-Id", id))
+                .assertIs(404, SESSION_NOT_FOUND, "session not found");
+    }
+
+    @Test
+    void aLongSessionIdIsNotFound() {
+        refusal(echo().with("Mcp-Session-Id", "a".repeat(5_000))).assertIs(404, SESSION_NOT_FOUND, "session not found");
+    }
+
+    @Test
+    void anErrorNamesTheRequestItAnswers() {
+        RawRequest request =
+                server.session().post(Json.echo("\"mine\"", "hello")).with("Mcp-Session-Id", "forged");
+
+        assertThat(refusal(request).json().at("/id").asString()).isEqualTo("mine");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"1999-01-01", "2025-11-26", "1.0", "newest", "2025-06-18, 2025-06-18"})
+    void anUnknownRevisionIsRefused(String revision) {
+        refusal(echo().with("MCP-Protocol-Version", revision)).assertIs(400, INVALID_REQUEST, "MCP-Protocol-Version");
+        refusal(server.session().get().with("MCP-Protocol-Version", revision))
+                .assertIs(400, INVALID_REQUEST, "MCP-Protocol-Version");
+        refusal(server.session().delete().with("MCP-Protocol-Version", revision))
+                .assertIs(400, INVALID_REQUEST, "MCP-Protocol-Version");
+    }
+
+    @Test
+    void aRequestThatNamesNoRevisionIsTaken() {
+        assertThat(server.session().status(echo().without("MCP-Protocol-Version")))
+                .isEqualTo(200);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"hello", "0", "-1", "0.0.0.0.0.0", "1.99.1.zzzzzz.5", "0.0.1.ZZ.1", "'  '"})
+    void aForgedLastEventIdIsRefused(String lastEventId) {
+        refusal(server.session().get(lastEventId)).assertIs(400, INVALID_REQUEST, "Last-Event-ID");
+    }
+
+    @Test
+    void aLastEventIdBeyondTheLogIsRefused() {
+        String position;
+        try (RawConnection listening = server.session().stream(server.session().get())) {
+            position = listening.frame().orElseThrow().id().orElseThrow();
+        }
+        String beyond = position.substring(0, position.lastIndexOf('.') + 1) + "zz";
+
+        refusal(server.session().get(beyond)).assertIs(400, INVALID_REQUEST, "Last-Event-ID");
+    }
+}

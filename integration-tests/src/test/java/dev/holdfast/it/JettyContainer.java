@@ -1,0 +1,87 @@
+package dev.holdfast.it;
+
+import dev.holdfast.servlet.ConnectionReset;
+import jakarta.servlet.DispatcherType;
+import jakarta.servlet.Filter;
+import jakarta.servlet.http.HttpServlet;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.StandardSocketOptions;
+import java.nio.channels.SocketChannel;
+import java.util.EnumSet;
+import java.util.List;
+import org.eclipse.jetty.ee11.servlet.FilterHolder;
+import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
+import org.eclipse.jetty.ee11.servlet.ServletContextRequest;
+import org.eclipse.jetty.ee11.servlet.ServletHolder;
+import org.eclipse.jetty.io.EndPoint;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
+
+/** Jetty, embedded. */
+final class JettyContainer implements Container {
+    /** What Jetty keeps for itself: one selector, one acceptor. */
+    private static final int OWN_THREADS = 2;
+
+    private final Server server;
+    private final ServerConnector connector;
+
+    JettyContainer(int threads) {
+        QueuedThreadPool pool = new QueuedThreadPool(threads + OWN_THREADS, Math.min(threads, 4) + OWN_THREADS);
+        pool.setReservedThreads(0);
+        server = new Server(pool);
+        connector = new ServerConnector(server, 1, 1);
+        connector.setHost("127.0.0.1");
+        server.addConnector(connector);
+    }
+
+    @Override
+    public void start(HttpServlet servlet, List<Filter> filters) throws Exception {
+        ServletContextHandler context = new ServletContextHandler();
+        context.setContextPath("/");
+        for (Filter filter : filters) {
+            FilterHolder holder = new FilterHolder(filter);
+            holder.setAsyncSupported(true);
+            context.addFilter(holder, "/*", EnumSet.of(DispatcherType.REQUEST));
+        }
+        ServletHolder holder = new ServletHolder(servlet);
+        holder.setAsyncSupported(true);
+        holder.setInitOrder(1);
+        context.addServlet(holder, "/*");
+        server.setHandler(context);
+        server.start();
+    }
+
+    @Override
+    public int port() {
+        return connector.getLocalPort();
+    }
+
+    @Override
+    public void stop() throws Exception {
+        server.stop();
+    }
+
+    @Override
+    public ConnectionReset connectionReset() {
+        return request -> {
+            EndPoint endPoint = ServletContextRequest.getServletContextRequest(request)
+                    .getConnectionMetaData()
+                    .getConnection()
+                    .getEndPoint();
+            return () -> reset(endPoint);
+        };
+    }
+
+    private static void reset(EndPoint endPoint) {
+        try {
+            if (endPoint.getTransport() instanceof SocketChannel channel) {
+                channel.setOption(StandardSocketOptions.SO_LINGER, 0);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        endPoint.close();
+    }
+}

@@ -1,0 +1,80 @@
+package dev.holdfast.it;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import org.slf4j.LoggerFactory;
+
+/** What is logged while it is open, at INFO and above: by Holdfast and the SDK, by Jetty, and by Tomcat. */
+final class LogCapture implements AutoCloseable {
+    private final List<Line> lines = new CopyOnWriteArrayList<>();
+    private final LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
+    private final Logger holdfast = context.getLogger("dev.holdfast");
+    private final Logger sdk = context.getLogger("io.modelcontextprotocol");
+    private final Logger jetty = context.getLogger("org.eclipse.jetty");
+    private final Level sdkBefore = sdk.getLevel();
+    private final AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
+        @Override
+        protected void append(ILoggingEvent event) {
+            lines.add(new Line(event.getLevel(), event.getFormattedMessage()));
+        }
+    };
+    private final Handler handler = new Handler() {
+        @Override
+        public void publish(LogRecord entry) {
+            if (entry.getLevel().intValue() >= java.util.logging.Level.WARNING.intValue()) {
+                lines.add(new Line(Level.WARN, entry.getLoggerName() + ": " + entry.getMessage()));
+            }
+        }
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void close() {}
+    };
+
+    /** One line of the log. */
+    record Line(Level level, String text) {}
+
+    LogCapture() {
+        appender.setContext(context);
+        appender.start();
+        for (Logger logger : List.of(holdfast, sdk, jetty)) {
+            logger.addAppender(appender);
+            logger.setAdditive(false);
+        }
+        holdfast.setLevel(Level.INFO);
+        sdk.setLevel(Level.WARN);
+        java.util.logging.Logger.getLogger("").addHandler(handler);
+    }
+
+    /** The lines at WARN and above. */
+    List<Line> complaints() {
+        return lines.stream()
+                .filter(line -> line.level.isGreaterOrEqual(Level.WARN))
+                .toList();
+    }
+
+    /** The lines at INFO. */
+    List<Line> notes() {
+        return lines.stream().filter(line -> line.level.equals(Level.INFO)).toList();
+    }
+
+    @Override
+    public void close() {
+        for (Logger logger : List.of(holdfast, sdk, jetty)) {
+            logger.detachAppender(appender);
+            logger.setAdditive(true);
+        }
+        holdfast.setLevel(null);
+        sdk.setLevel(sdkBefore);
+        java.util.logging.Logger.getLogger("").removeHandler(handler);
+    }
+}

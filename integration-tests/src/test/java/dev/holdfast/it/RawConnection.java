@@ -1,0 +1,267 @@
+package dev.holdfast.it;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * A connection of an HTTP/1.1 client that does no more than it is told: for one thread, with a deadline on every read. {@link
+ * #close} ends it by FIN, {@link #reset} by RST.
+ */
+final class RawConnection implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    /** How the response ended. */
+    enum End {
+        /** Not yet. */
+        NONE,
+        /** Whole, as its head had announced. */
+        IN_ORDER,
+        /** Cut off. */
+        BROKEN
+    }
+
+    /** The head of a response; names of headers in any case. */
+    record Head(int status, Map<String, String> headers) {
+        Optional<String> header(String name) {
+            return Optional.ofNullable(headers.get(name));
+        }
+    }
+
+    private final Socket socket;
+    private final InputStream in;
+    private End end = End.NONE;
+    private boolean chunked;
+    private boolean inChunks;
+    private long left;
+
+    private RawConnection(Socket socket) throws IOException {
+        this.socket = socket;
+        this.in = new BufferedInputStream(socket.getInputStream());
+    }
+
+    static RawConnection open(int port) {
+        return open(port, 0);
+    }
+
+    /** Opens a connection whose receive buffer is small, so that a client that does not read is soon stuck; 0 for the usual. */
+    static RawConnection open(int port, int receiveBuffer) {
+        try {
+            Socket socket = new Socket();
+            if (receiveBuffer > 0) {
+                socket.setReceiveBufferSize(receiveBuffer);
+            }
+            socket.setTcpNoDelay(true);
+            socket.connect(new java.net.InetSocketAddress(InetAddress.getLoopbackAddress(), port), 5_000);
+            return new RawConnection(socket);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    RawConnection send(RawRequest request) {
+        return write(request.head(socket.getPort())).write(request.body());
+    }
+
+    RawConnection write(byte[] bytes) {
+        try {
+            socket.getOutputStream().write(bytes);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return this;
+    }
+
+    /** Says that nothing more will be sent, and goes on reading. */
+    RawConnection shutdownOutput() {
+        try {
+            socket.shutdownOutput();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return this;
+    }
+
+    /** Whether something has come that was not read yet. */
+    boolean readable() {
+        try {
+            return in.available() > 0;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Reads the head of a response. */
+    Head head() {
+        return head(PATIENCE);
+    }
+
+    Head head(Duration patience) {
+        long deadline = System.nanoTime() + patience.toNanos();
+        try {
+            String[] status = rawLine(deadline).split(" ", 3);
+            Map<String, String> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+            for (String line = rawLine(deadline); !line.isEmpty(); line = rawLine(deadline)) {
+                int colon = line.indexOf(':');
+                headers.put(line.substring(0, colon), line.substring(colon + 1).strip());
+            }
+            chunked = "chunked".equalsIgnoreCase(headers.get("Transfer-Encoding"));
+            left = chunked ? 0 : Long.parseLong(headers.getOrDefault("Content-Length", "0"));
+            return new Head(Integer.parseInt(status[1]), headers);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Reads the rest of the body. */
+    String body() {
+        ByteArrayOutputStream body = new ByteArrayOutputStream();
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        for (int b = read(deadline); b >= 0; b = read(deadline)) {
+            body.write(b);
+        }
+        return body.toString(UTF_8);
+    }
+
+    /** Reads the next frame of the stream, be it only a comment; empty when the stream has ended. */
+    Optional<Frame> frame() {
+        List<String> lines = new ArrayList<>();
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        for (Optional<String> line = line(deadline); line.isPresent(); line = line(deadline)) {
+            if (line.get().isEmpty()) {
+                return Optional.of(new Frame(lines));
+            }
+            lines.add(line.get());
+        }
+        return Optional.empty();
+    }
+
+    /** Reads up to the next message of the stream. */
+    Frame message() {
+        for (Optional<Frame> frame = frame(); frame.isPresent(); frame = frame()) {
+            if (frame.get().message()) {
+                return frame.get();
+            }
+        }
+        throw new AssertionError("the stream has ended, " + end);
+    }
+
+    /** Reads all messages up to the end of the stream. */
+    List<Frame> messages() {
+        List<Frame> all = new ArrayList<>();
+        for (Optional<Frame> frame = frame(); frame.isPresent(); frame = frame()) {
+            frame.filter(Frame::message).ifPresent(all::add);
+        }
+        return all;
+    }
+
+    /** Reads one byte of the body; -1 at its end. */
+    int read() {
+        return read(System.nanoTime() + PATIENCE.toNanos());
+    }
+
+    /** How the response ended, once reading has come to its end. */
+    End end() {
+        return end;
+    }
+
+    private Optional<String> line(long deadline) {
+        ByteArrayOutputStream line = new ByteArrayOutputStream();
+        for (int b = read(deadline); b >= 0; b = read(deadline)) {
+            if (b == '\n') {
+                return Optional.of(line.toString(UTF_8));
+            }
+            line.write(b);
+        }
+        return Optional.empty();
+    }
+
+    private int read(long deadline) {
+        if (end != End.NONE) {
+            return -1;
+        }
+        try {
+            if (left == 0 && !nextChunk(deadline)) {
+                end = End.IN_ORDER;
+                return -1;
+            }
+            left--;
+            return rawByte(deadline);
+        } catch (SocketTimeoutException e) {
+            throw new AssertionError("nothing came in time", e);
+        } catch (IOException e) {
+            end = End.BROKEN;
+            return -1;
+        }
+    }
+
+    private boolean nextChunk(long deadline) throws IOException {
+        if (!chunked) {
+            return false;
+        }
+        if (inChunks) {
+            rawLine(deadline);
+        }
+        inChunks = true;
+        left = Long.parseLong(rawLine(deadline).split(";", 2)[0].strip(), 16);
+        if (left == 0) {
+            rawLine(deadline);
+        }
+        return left > 0;
+    }
+
+    private String rawLine(long deadline) throws IOException {
+        ByteArrayOutputStream line = new ByteArrayOutputStream();
+        for (int b = rawByte(deadline); b != '\n'; b = rawByte(deadline)) {
+            if (b != '\r') {
+                line.write(b);
+            }
+        }
+        return line.toString(ISO_8859_1);
+    }
+
+    private int rawByte(long deadline) throws IOException {
+        if (in.available() == 0) {
+            long millis = (deadline - System.nanoTime()) / 1_000_000;
+            socket.setSoTimeout((int) Math.max(1, millis));
+        }
+        int b = in.read();
+        if (b < 0) {
+            throw new java.io.EOFException("the peer closed the connection");
+        }
+        return b;
+    }
+
+    /** Breaks the connection by RST. */
+    void reset() {
+        try {
+            socket.setSoLinger(true, 0);
+            socket.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            socket.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package dev.holdfast.it;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * An HTTP request that a test writes to a socket, right or wrong.
+ *
+ * @param headers its headers; {@code Host} is added where it is missing, {@code Content-Length} where nothing says how long the
+ *     body is
+ */
+record RawRequest(String method, Map<String, String> headers, byte[] body) {
+    private static final byte[] NOTHING = new byte[0];
+
+    static RawRequest post(String json) {
+        return post(json.getBytes(UTF_8));
+    }
+
+    static RawRequest post(byte[] body) {
+        return new RawRequest("POST", Map.of(), body)
+                .with("Content-Type", "application/json")
+                .with("Accept", "application/json, text/event-stream");
+    }
+
+    static RawRequest get() {
+        return new RawRequest("GET", Map.of(), NOTHING).with("Accept", "text/event-stream");
+    }
+
+    static RawRequest of(String method) {
+        return new RawRequest(method, Map.of(), NOTHING);
+    }
+
+    RawRequest with(String name, String value) {
+        Map<String, String> more = new LinkedHashMap<>(headers);
+        more.put(name, value);
+        return new RawRequest(method, more, body);
+    }
+
+    RawRequest without(String name) {
+        Map<String, String> fewer = new LinkedHashMap<>(headers);
+        fewer.remove(name);
+        return new RawRequest(method, fewer, body);
+    }
+
+    /** What goes over the wire before the body. */
+    byte[] head(int port) {
+        RawRequest whole = headers.containsKey("Host") ? this : with("Host", "localhost:" + port);
+        if (method.equals("POST")
+                && !headers.containsKey("Content-Length")
+                && !headers.containsKey("Transfer-Encoding")) {
+            whole = whole.with("Content-Length", Integer.toString(body.length));
+        }
+        StringBuilder head = new StringBuilder(method).append(" /mcp HTTP/1.1\r\n");
+        whole.headers.forEach(
+                (name, value) -> head.append(name).append(": ").append(value).append("\r\n"));
+        return head.append("\r\n").toString().getBytes(UTF_8);
+    }
+}

@@ -1,0 +1,78 @@
+package dev.holdfast.it;
+
+import dev.holdfast.servlet.ConnectionReset;
+import jakarta.servlet.Filter;
+import jakarta.servlet.http.HttpServlet;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.apache.catalina.Wrapper;
+import org.apache.catalina.connector.Connector;
+import org.apache.catalina.core.StandardContext;
+import org.apache.catalina.startup.Tomcat;
+import org.apache.tomcat.util.descriptor.web.FilterDef;
+import org.apache.tomcat.util.descriptor.web.FilterMap;
+
+/** Tomcat, embedded. It has no way to reset a connection: its write timeout rules. */
+final class TomcatContainer implements Container {
+    /** Held, since the logging of the JDK forgets the level of a logger that nobody holds. */
+    private static final Logger LOGGER = Logger.getLogger("org.apache");
+
+    private final Tomcat tomcat = new Tomcat();
+    private final Connector connector = new Connector();
+
+    TomcatContainer(int threads, Duration writeTimeout) {
+        LOGGER.setLevel(Level.WARNING);
+        tomcat.setBaseDir(Path.of("target", "tomcat").toAbsolutePath().toString());
+        connector.setPort(0);
+        connector.setProperty("address", "127.0.0.1");
+        connector.setProperty("maxThreads", Integer.toString(threads));
+        connector.setProperty("minSpareThreads", Integer.toString(Math.min(threads, 4)));
+        // the one timeout for reading a request and for writing a response
+        connector.setProperty("connectionTimeout", Long.toString(writeTimeout.toMillis()));
+        tomcat.setConnector(connector);
+    }
+
+    @Override
+    public void start(HttpServlet servlet, List<Filter> filters) throws Exception {
+        StandardContext context = (StandardContext) tomcat.addContext("", null);
+        // it would complain that the JVM does not let it look for them
+        context.setClearReferencesRmiTargets(false);
+        context.setClearReferencesThreadLocals(false);
+        for (Filter filter : filters) {
+            String name = "filter" + filters.indexOf(filter);
+            FilterDef definition = new FilterDef();
+            definition.setFilterName(name);
+            definition.setFilter(filter);
+            definition.setAsyncSupported("true");
+            context.addFilterDef(definition);
+            FilterMap mapping = new FilterMap();
+            mapping.setFilterName(name);
+            mapping.addURLPattern("/*");
+            context.addFilterMap(mapping);
+        }
+        Wrapper wrapper = Tomcat.addServlet(context, "mcp", servlet);
+        wrapper.setAsyncSupported(true);
+        wrapper.setLoadOnStartup(1);
+        wrapper.addMapping("/*");
+        tomcat.start();
+    }
+
+    @Override
+    public int port() {
+        return connector.getLocalPort();
+    }
+
+    @Override
+    public void stop() throws Exception {
+        tomcat.stop();
+        tomcat.destroy();
+    }
+
+    @Override
+    public ConnectionReset connectionReset() {
+        return ConnectionReset.NONE;
+    }
+}
