@@ -1,0 +1,52 @@
+package dev.holdfast.benchmarks;
+
+import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.servlet.EdgeOptions;
+import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
+import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
+import jakarta.servlet.http.HttpServlet;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * One of the servers that are compared.
+ *
+ * @param servlet what answers on {@code /mcp}
+ * @param provider the transport under the SDK's server, where there is one
+ * @param sessions the bare sessions of the SDK, where they are what is measured
+ */
+record Contender(
+        HttpServlet servlet, Optional<McpStreamableServerTransportProvider> provider, Optional<SdkSessions> sessions) {
+
+    static Contender of(String kind, Variant variant) {
+        return switch (kind) {
+            case "holdfast" -> holdfast(EdgeOptions.DEFAULT, variant);
+            case "resetting" -> holdfast(EdgeOptions.DEFAULT.withConnectionReset(new JettyReset()), variant);
+            case "official" -> {
+                HttpServletStreamableServerTransportProvider transport =
+                        HttpServletStreamableServerTransportProvider.builder().build();
+                variant.serve(transport);
+                yield new Contender(transport, Optional.of(transport), Optional.empty());
+            }
+            case "sdk" -> {
+                SdkSessions sessions = new SdkSessions();
+                variant.serve(sessions);
+                yield new Contender(new FloorServlet(), Optional.of(sessions), Optional.of(sessions));
+            }
+            case "floor" -> new Contender(new FloorServlet(), Optional.empty(), Optional.empty());
+            default -> throw new IllegalArgumentException("no such server: " + kind);
+        };
+    }
+
+    private static Contender holdfast(EdgeOptions options, Variant variant) {
+        HoldfastTransportProvider transport =
+                HoldfastTransportProvider.builder().edgeOptions(options).build();
+        variant.serve(transport);
+        return new Contender(transport, Optional.of(transport), Optional.empty());
+    }
+
+    /** Sends one message to every client, and waits until it is sent. */
+    void broadcast(Map<String, Object> message) {
+        provider.orElseThrow().notifyClients("notifications/message", message).block();
+    }
+}
