@@ -54,18 +54,19 @@ final class Entry {
         return new Append(events, changes, trims);
     }
 
-    /** Whether a log holds a batch. An append is whole or not at all, so that one entry tells for all. */
+    /**
+     * Whether a log holds a batch. An append is whole or not at all, so that one event tells for all; without one, a call
+     * that it started and did not end. Changes that leave no trace count as missing: they may be made again.
+     */
     static boolean inLog(List<Entry> batch, SessionStore.Claim claim) {
         for (Entry entry : batch) {
             if (entry.node != null) {
                 return claim.ends().getOrDefault(entry.node.stream.id(), 0L) >= entry.node.event.offset();
             }
-            for (RecordChange change : entry.changes) {
-                if (change instanceof RecordChange.CallStarted started) {
-                    return claim.record().running().containsKey(started.stream());
-                }
-            }
         }
-        return false;
+        return batch.stream()
+                .flatMap(entry -> entry.changes.stream())
+                .anyMatch(change -> change instanceof RecordChange.CallStarted started
+                        && claim.record().running().containsKey(started.stream()));
     }
 }

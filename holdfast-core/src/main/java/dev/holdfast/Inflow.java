@@ -154,6 +154,9 @@ final class Inflow {
         }
 
         private void start(BackendConnection connection, LiveCall.Sink sink) {
+            if (!session.locked(sink::open)) {
+                return;
+            }
             try {
                 connection.call(sink.request(), sink);
             } catch (RuntimeException e) {

@@ -48,7 +48,8 @@ final class SimClient {
             long before = last.getOrDefault(connection.stream, 0L);
             world.check(event.offset() > before, () -> "the client got twice " + SimLog.name(event));
             for (Fact missing : session.log.between(connection.stream, before, event.offset())) {
-                world.check(missing.dropped || missing.ping(), () -> "the client lost " + SimLog.name(missing));
+                boolean known = missing.dropped || missing.ping() || session.answered(missing);
+                world.check(known, () -> "the client lost " + SimLog.name(missing));
             }
             last.put(connection.stream, event.offset());
         }
@@ -153,7 +154,12 @@ final class SimClient {
             questions.remove(question);
         }
         boolean taken = session.live().answer(Wire.answer(question));
-        session.settled.add(question);
+        if (session.live().state() != SessionState.CLOSED) {
+            session.settled.add(question);
+        }
+        if (taken) {
+            session.answered.add(question);
+        }
         world.check(
                 !taken || !world.question(question).asker().lost,
                 () -> "an answer for a dead backend was taken: " + question);

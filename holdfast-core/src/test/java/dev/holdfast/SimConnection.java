@@ -164,6 +164,7 @@ final class SimConnection implements StreamReader.Waker {
         world.check(fact.acked, () -> SimLog.name(event) + " is visible before its commit");
         world.check(!world.failed(event), () -> SimLog.name(event) + " is visible though it failed");
         world.check(session.home(fact).equals(call), () -> SimLog.name(event) + " was read on " + this);
+        world.check(!session.answered(fact), () -> SimLog.name(event) + " was asked again after its answer");
         world.check(event.offset() > cursor, () -> SimLog.name(event) + " came twice, or too late");
         if (event.offset() <= repeatThrough) {
             world.check(session.open(fact), () -> SimLog.name(event) + " was confirmed already");
@@ -182,6 +183,7 @@ final class SimConnection implements StreamReader.Waker {
 
     private boolean mayBeMissing(Fact fact) {
         return fact.dropped
+                || session.answered(fact)
                 || (fact.event.offset() <= repeatThrough && !session.open(fact))
                 || (fact.ping() && fact.event.offset() <= attachedAt);
     }

@@ -29,6 +29,8 @@ final class SimSession {
     final Map<StreamId, Long> released = new HashMap<>();
     /** Questions that the client has answered. */
     final Set<RequestId> settled = new HashSet<>();
+    /** Questions whose answer the backend got. */
+    final Set<RequestId> answered = new HashSet<>();
     /** Streams that were delivered once: nobody waits for the answers to what was asked there. */
     final Set<StreamId> finished = new HashSet<>();
     /** How often a gap was reported, by stream as in its event ids. */
@@ -124,6 +126,12 @@ final class SimSession {
                 && !settled.contains(id)
                 && !world.question(id).asker().lost
                 && !finished.contains(fact.event.stream());
+    }
+
+    /** Whether this was asked and answered: the client has surely got it, and is not bothered again. */
+    boolean answered(SimLog.Fact fact) {
+        RequestId id = fact.event.id();
+        return fact.event.kind() == EventKind.SERVER_REQUEST && id != null && answered.contains(id);
     }
 
     /** The client has everything of a stream, or wants nothing more of it. */

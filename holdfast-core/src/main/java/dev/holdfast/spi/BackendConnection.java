@@ -22,7 +22,8 @@ public interface BackendConnection {
     void answer(InboundMessage response);
 
     /**
-     * Ends the connection and everything it holds; calling it again changes nothing.
+     * Ends the connection and everything it holds; calling it again changes nothing. A message that was on its way may come
+     * after it, and is dropped.
      *
      * @return completes when nothing of the connection is left
      */
