@@ -14,10 +14,11 @@ import java.net.SocketException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** A peer that stops reading and never closes, and comes back on another connection. */
+/** A peer that stops reading and never closes, and comes back: what it left unread fits into the kernel, or does not. */
 @Timeout(60)
 class StuckPeerTest {
     private static final int SMALL = 4096;
@@ -37,13 +38,14 @@ class StuckPeerTest {
         return socket;
     }
 
-    @Test
-    void theSocketOfAPeerThatDoesNotReadIsGoneSoonAfterItsStreamWasTakenOver() throws IOException {
+    @ParameterizedTest
+    @ValueSource(strings = {"flood6", "flood200"})
+    void theSocketOfAPeerThatDoesNotReadIsGoneSoonAfterItsStreamWasTakenOver(String flood) throws IOException {
         try (TestGateway gateway = new TestGateway()) {
             int port = gateway.url().getPort();
             HttpPeer peer = HttpPeer.connected(gateway.url());
             try (Socket stuck = listening(peer, port)) {
-                peer.call(1, "flood200");
+                peer.call(1, flood);
                 untilStuck(port, stuck.getLocalPort());
                 long start = System.nanoTime();
 

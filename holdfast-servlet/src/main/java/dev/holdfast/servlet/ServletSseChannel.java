@@ -135,7 +135,14 @@ final class ServletSseChannel implements SseChannel, AsyncListener, WriteListene
 
     @Override
     public void reset() {
-        reset.run();
+        touching.lock();
+        try {
+            if (!gone) {
+                reset.run();
+            }
+        } finally {
+            touching.unlock();
+        }
     }
 
     @Override

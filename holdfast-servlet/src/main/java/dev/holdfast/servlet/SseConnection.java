@@ -195,7 +195,11 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
             }
             if (next == Pump.CLOSED) {
                 pump.set(Pump.CLOSED);
-                end(closing == null ? Close.BROKEN : closing);
+                Close how = closing == null ? Close.BROKEN : closing;
+                if (how == Close.BROKEN) {
+                    channel.reset();
+                }
+                end(how);
                 return;
             }
             if (next == Pump.AWAIT_WRITABLE) {
