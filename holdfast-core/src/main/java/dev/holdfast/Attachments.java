@@ -129,7 +129,7 @@ final class Attachments {
     void confirm(LiveReader reader, long offset) {
         session.locked(() -> {
             if (reader.stream().reader().filter(current -> current == reader).isPresent()) {
-                reader.stream().confirm(offset);
+                streams.confirm(reader.stream(), offset);
             }
         });
     }
@@ -144,7 +144,7 @@ final class Attachments {
             }
             long now = engine.now();
             if (how != StreamReader.Close.BROKEN) {
-                stream.confirm(reader.cursor());
+                streams.confirm(stream, reader.cursor());
             }
             boolean delivered = how != StreamReader.Close.BROKEN && reader.atEnd();
             if (delivered || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {

@@ -21,17 +21,24 @@ import org.slf4j.LoggerFactory;
  * restore, and everybody who comes meanwhile waits in order. Guarded by the session's lock; backends are called without it.
  *
  * <pre>
- *   EMPTY --first--> CONNECTED --lost--> EMPTY --use--> RESTORING --replayed--> SERVING --nobody waits--> CONNECTED
- *                                                       RESTORING --refused, lost--> the session ends
- *                    SERVING --lost--> RESTORING if somebody still waits, else EMPTY
+ *   NEW --open--> OPENING --accepted--> SERVING --nobody waits--> CONNECTED --lost--> EMPTY
+ *                 OPENING --refused--> NEW
+ *   EMPTY --use--> RESTORING --replayed--> SERVING
+ *                  RESTORING --refused, lost--> the session ends
+ *   SERVING, OPENING --lost--> RESTORING if somebody waits, else EMPTY
  *   any --close--> CLOSED
  * </pre>
  */
 final class BackendSlot {
     private static final Logger log = LoggerFactory.getLogger(BackendSlot.class);
     private static final int MOST_WAITING = 10_000;
+    private static final String UNINITIALIZED = "the session is not initialized yet";
 
     private enum State {
+        /** There was none yet. */
+        NEW,
+        /** The client's own {@code initialize} is on its way. */
+        OPENING,
         EMPTY,
         RESTORING,
         /** A fresh backend is there, and those who waited for it come first. */
@@ -55,7 +62,7 @@ final class BackendSlot {
     private final LiveSession session;
     private final Backend backend;
     private final Queue<User> waiting = new ArrayDeque<>(0);
-    private State state = State.EMPTY;
+    private State state = State.NEW;
     private int incarnation;
     private int lastLost;
     private boolean served;
@@ -66,9 +73,16 @@ final class BackendSlot {
         this.backend = backend;
     }
 
-    /** Opens the first connection, for the client's own {@code initialize}. */
-    CompletionStage<Backend.Outcome> open(InboundMessage initialize, String principal) {
-        return open(initialize, principal, ++incarnation);
+    /** Opens the first connection, for the client's own {@code initialize}; empty if there is or was one. */
+    Optional<CompletionStage<Backend.Outcome>> open(InboundMessage initialize, String principal) {
+        int life = session.locked(() -> {
+            if (state != State.NEW) {
+                return 0;
+            }
+            state = State.OPENING;
+            return ++incarnation;
+        });
+        return life > 0 ? Optional.of(open(initialize, principal, life)) : Optional.empty();
     }
 
     private CompletionStage<Backend.Outcome> open(InboundMessage initialize, String principal, int life) {
@@ -82,24 +96,50 @@ final class BackendSlot {
 
     /** The first connection is there, even if it was lost again already. False if the slot was closed meanwhile. */
     boolean connected(BackendConnection first) {
+        int life;
+        int next = 0;
         boolean lost;
         session.lock();
         try {
-            if (state != State.EMPTY) {
+            if (state != State.OPENING) {
                 return false;
             }
-            lost = !lives(incarnation);
+            life = incarnation;
+            lost = !lives(life);
             if (!lost) {
                 connection = first;
-                state = State.CONNECTED;
+                state = State.SERVING;
+                served = true;
+            } else if (waiting.isEmpty()) {
+                state = State.EMPTY;
+            } else {
+                next = beginRestore();
             }
         } finally {
             session.unlock();
         }
-        if (lost) {
-            session.closing(first);
+        if (!lost) {
+            serve(life, first);
+            return true;
+        }
+        session.closing(first);
+        if (next > 0) {
+            restore(next);
         }
         return true;
+    }
+
+    /** The backend has refused the client's {@code initialize}; the client may try again. */
+    void notOpened() {
+        List<User> refused = new ArrayList<>();
+        session.locked(() -> {
+            if (state == State.OPENING) {
+                state = State.NEW;
+                refused.addAll(waiting);
+                waiting.clear();
+            }
+        });
+        refused.forEach(user -> user.refused(UNINITIALIZED));
     }
 
     /** Whether this life is the present one and not lost; under the lock. */
@@ -115,15 +155,17 @@ final class BackendSlot {
     /** Lets somebody use the backend: now, or when it is restored. Without the lock. */
     void use(User user) {
         BackendConnection now = null;
-        boolean refused = false;
+        Optional<String> refused = Optional.empty();
         int life = 0;
         session.lock();
         try {
             if (state == State.CONNECTED) {
                 now = connection;
                 user.handedTo(incarnation);
+            } else if (state == State.NEW) {
+                refused = Optional.of(UNINITIALIZED);
             } else if (state == State.CLOSED || waiting.size() >= MOST_WAITING) {
-                refused = true;
+                refused = Optional.of("no backend is there");
             } else {
                 waiting.add(user);
                 life = state == State.EMPTY ? beginRestore() : 0;
@@ -133,8 +175,8 @@ final class BackendSlot {
         }
         if (now != null) {
             user.use(now);
-        } else if (refused) {
-            user.refused("no backend is there");
+        } else if (refused.isPresent()) {
+            user.refused(refused.get());
         } else if (life > 0) {
             restore(life);
         }
@@ -197,11 +239,16 @@ final class BackendSlot {
         });
         if (wanted) {
             session.restored();
-            Optional<User> next = nextUser(life);
-            while (next.isPresent()) {
-                next.get().use(fresh);
-                next = nextUser(life);
-            }
+            serve(life, fresh);
+        }
+    }
+
+    /** Lets those who waited have the backend, one after the other; then all. */
+    private void serve(int life, BackendConnection fresh) {
+        Optional<User> next = nextUser(life);
+        while (next.isPresent()) {
+            next.get().use(fresh);
+            next = nextUser(life);
         }
     }
 
@@ -257,7 +304,7 @@ final class BackendSlot {
             if (before == State.SERVING && !waiting.isEmpty()) {
                 hopeless = !served;
                 next = beginRestore();
-            } else if (before != State.RESTORING) {
+            } else if (before != State.RESTORING && before != State.OPENING) {
                 state = State.EMPTY;
             }
         } finally {

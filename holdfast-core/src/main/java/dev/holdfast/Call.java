@@ -1,15 +1,19 @@
 package dev.holdfast;
 
 import dev.holdfast.spi.RequestId;
+import java.util.Optional;
 
 /** One POSTed request, or batch of them, on its way through the backend. It outlives connections. */
 public interface Call {
-    /** The reader of this call's stream, from its start. Attached from the beginning, so that nothing is missed. */
-    StreamReader reader();
+    /**
+     * The reader of this call's stream, from its start. Attached from the beginning, so that nothing is missed. Empty in a
+     * session that {@link Session#listensOnly}: there the answers go to the listening stream.
+     */
+    Optional<StreamReader> reader();
 
     /**
      * Hands the requests to the backend, on this thread if the backend is there, else as soon as it is. Call it once, when
-     * the reader's connection is ready.
+     * the reader's connection is ready, if there is one.
      */
     void dispatch();
 

@@ -1,6 +1,7 @@
 package dev.holdfast;
 
 import dev.holdfast.Lifecycle.Move;
+import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
@@ -9,6 +10,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -63,11 +65,10 @@ final class Inflow {
             engine.callStarted();
             List<RequestId> ids =
                     requests.stream().map(InboundMessage::requiredId).toList();
-            LiveStream stream = streams.create(ids);
-            call = new LiveCall(session, stream, LiveReader.from(session, stream, 0, log.epoch()), requests);
+            call = create(requests, ids);
             calls.start(call);
             entry = new Entry(
-                    null, List.of(new RecordChange.CallStarted(stream.id(), ids)), null, () -> notStarted(call));
+                    null, List.of(new RecordChange.CallStarted(call.id(), ids)), null, () -> notStarted(call));
             log.enqueue(entry);
         } finally {
             session.unlock();
@@ -85,6 +86,13 @@ final class Inflow {
             }
             return started(call);
         });
+    }
+
+    private LiveCall create(List<InboundMessage> requests, List<RequestId> ids) {
+        if (session.listensOnly()) {
+            return LiveCall.listening(streams.nextId(), streams.listening(), session, requests);
+        }
+        return LiveCall.reading(LiveReader.from(session, streams.create(ids), 0, log.epoch()), session, requests);
     }
 
     private Optional<Call.Outcome> refusal(List<InboundMessage> requests) {
@@ -107,13 +115,19 @@ final class Inflow {
         boolean attached;
         session.lock();
         try {
-            streams.open(call.stream());
-            attached = session.attachments().attach(call.liveReader(), effects);
+            attached = call.liveReader()
+                    .map(reader -> attached(reader, effects))
+                    .orElseGet(() -> !session.lifecycle().state().closed());
         } finally {
             session.unlock();
         }
         effects.run();
         return attached ? new Call.Accepted(call) : new Call.Closed(session.ended());
+    }
+
+    private boolean attached(LiveReader reader, Effects effects) {
+        streams.open(reader.stream());
+        return session.attachments().attach(reader, effects);
     }
 
     /** The store does not have the call; under the lock. */
@@ -126,7 +140,37 @@ final class Inflow {
     }
 
     void dispatch(LiveCall call) {
-        backend.use(new Dispatch(call));
+        if (call.initializes()) {
+            initialize(call.sinks().get(0));
+        } else {
+            backend.use(new Dispatch(call));
+        }
+    }
+
+    /** Opens the backend; its answer goes the way of every answer. */
+    private void initialize(LiveCall.Sink sink) {
+        InboundMessage initialize = sink.request().withoutContext();
+        backend.open(initialize, session.principal())
+                .ifPresentOrElse(
+                        opening -> opening.whenComplete((outcome, failure) -> opened(sink, outcome, failure)),
+                        () -> session.fail(sink, "the session is initialized already"));
+    }
+
+    private void opened(LiveCall.Sink sink, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
+        if (outcome instanceof Backend.Opened opened) {
+            session.negotiated(sink.request(), opened.revision());
+            session.send(sink, opened.response());
+            if (!backend.connected(opened.connection())) {
+                session.closing(opened.connection());
+            }
+        } else if (outcome instanceof Backend.Refused refused) {
+            backend.notOpened();
+            session.send(sink, refused.response());
+        } else {
+            logger.error("session {}: could not be initialized", session.shortId(), failure);
+            backend.notOpened();
+            session.fail(sink, "internal error");
+        }
     }
 
     /** Hands the requests of a call to the backend; those that were cancelled or answered meanwhile stay here. */
@@ -251,7 +295,7 @@ final class Inflow {
         LiveCall call = sink.call();
         calls.end(sink);
         if (call.answered()) {
-            log.insist(List.of(new RecordChange.CallEnded(call.stream().id())));
+            log.insist(List.of(new RecordChange.CallEnded(call.id())));
         }
         if (call.done()) {
             outflow.end(call);

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The messages that bring a fresh backend to the state of the last one: {@code initialize} first, then what changed the
@@ -14,14 +15,15 @@ import java.util.Map;
  */
 final class Journal {
     private final Map<String, InboundMessage> entries = new LinkedHashMap<>(4);
-    private final InboundMessage initialize;
+    private Optional<InboundMessage> initialize = Optional.empty();
 
-    Journal(InboundMessage initialize) {
-        this.initialize = initialize.withoutContext();
+    /** The backend has accepted this {@code initialize}. */
+    void accepted(InboundMessage message) {
+        initialize = Optional.of(message.withoutContext());
     }
 
     InboundMessage initialize() {
-        return initialize;
+        return initialize.orElseThrow();
     }
 
     /** What has to be replayed after {@code initialize}, in order. */

@@ -5,6 +5,7 @@ import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,15 +17,23 @@ import org.slf4j.LoggerFactory;
 /** A call, and the sinks of its requests. What changes is guarded by the session's lock. */
 final class LiveCall implements Call {
     private static final Logger logger = LoggerFactory.getLogger(LiveCall.class);
+    private static final String INITIALIZE = "initialize";
 
     private final LiveSession session;
+    private final StreamId id;
     private final LiveStream stream;
-    private final LiveReader reader;
+    private final Optional<LiveReader> reader;
     private final List<Sink> sinks;
     private boolean over;
 
-    LiveCall(LiveSession session, LiveStream stream, LiveReader reader, List<InboundMessage> requests) {
+    private LiveCall(
+            LiveSession session,
+            StreamId id,
+            LiveStream stream,
+            Optional<LiveReader> reader,
+            List<InboundMessage> requests) {
         this.session = session;
+        this.id = id;
         this.stream = stream;
         this.reader = reader;
         this.sinks = new ArrayList<>(requests.size());
@@ -33,8 +42,28 @@ final class LiveCall implements Call {
         }
     }
 
+    /** A call whose stream is its own, and read from its start. */
+    static LiveCall reading(LiveReader reader, LiveSession session, List<InboundMessage> requests) {
+        return new LiveCall(session, reader.stream().id(), reader.stream(), Optional.of(reader), requests);
+    }
+
+    /** A call whose answers go to the listening stream. */
+    static LiveCall listening(StreamId id, LiveStream listening, LiveSession session, List<InboundMessage> requests) {
+        return new LiveCall(session, id, listening, Optional.empty(), requests);
+    }
+
+    /** The name of the call in the log: that of its stream, where it has one of its own. */
+    StreamId id() {
+        return id;
+    }
+
     LiveStream stream() {
         return stream;
+    }
+
+    /** Whether this is the client's {@code initialize}, which opens the backend. */
+    boolean initializes() {
+        return sinks.get(0).request().method().equals(INITIALIZE);
     }
 
     List<Sink> sinks() {
@@ -75,11 +104,11 @@ final class LiveCall implements Call {
     }
 
     @Override
-    public StreamReader reader() {
-        return reader;
+    public Optional<StreamReader> reader() {
+        return reader.map(StreamReader.class::cast);
     }
 
-    LiveReader liveReader() {
+    Optional<LiveReader> liveReader() {
         return reader;
     }
 

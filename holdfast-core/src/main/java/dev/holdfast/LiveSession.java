@@ -6,6 +6,7 @@ import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
@@ -31,9 +32,10 @@ final class LiveSession implements Session {
     private final ReentrantLock lock = new ReentrantLock();
     private final SessionEngine engine;
     private final String principal;
+    private final boolean listensOnly;
     private final Lifecycle lifecycle;
     private final Epoch firstEpoch;
-    private final Journal journal;
+    private final Journal journal = new Journal();
     private final SessionLog log;
     private final StreamTable streams;
     private final CallTable calls = new CallTable();
@@ -45,13 +47,13 @@ final class LiveSession implements Session {
     private volatile String revision = "";
     private volatile EndReason ended = EndReason.EXPIRED;
 
-    LiveSession(SessionEngine engine, InboundMessage initialize, String principal, Lifetime lifetime) {
+    LiveSession(SessionEngine engine, String principal, Lifetime lifetime, boolean listensOnly) {
         this.engine = engine;
         this.principal = principal;
+        this.listensOnly = listensOnly;
         this.lifecycle = new Lifecycle(lifetime, engine.now());
         this.firstEpoch = new Epoch(1, engine.random().nextInt());
-        this.journal = new Journal(initialize);
-        this.outflow = new Outflow(this, engine, calls, journal, firstEpoch, lifetime);
+        this.outflow = new Outflow(this, engine, calls, journal, firstEpoch, lifetime, listensOnly);
         this.log = outflow.log();
         this.streams = outflow.streams();
         this.attachments = new Attachments(this, engine, lifecycle, lifetime, outflow);
@@ -59,26 +61,41 @@ final class LiveSession implements Session {
         this.inflow = new Inflow(this, engine, calls, journal, backend, outflow);
     }
 
-    CompletionStage<Backend.Outcome> openBackend() {
-        return backend.open(journal.initialize(), principal);
+    CompletionStage<Backend.Outcome> openBackend(InboundMessage initialize) {
+        return backend.open(initialize, principal).orElseThrow();
     }
 
     /** The backend has accepted: the session has a name from here on. Completes when the store has its record. */
-    CompletionStage<Void> create(String name, Backend.Opened opened) {
+    CompletionStage<Void> create(String name, InboundMessage initialize, Backend.Opened opened) {
         id = name;
-        revision = opened.revision();
+        accepted(initialize, opened.revision());
         if (!backend.connected(opened.connection())) {
             closing(opened.connection());
             return CompletableFuture.failedFuture(new IllegalStateException("closed while it was opened"));
         }
-        SessionRecord record = new SessionRecord(
-                1,
-                SessionRecord.SESSION,
-                principal,
-                revision,
-                Map.of("initialize", journal.initialize().bytes()),
-                Map.of());
+        return create(SessionRecord.SESSION, Map.of(SessionRecord.INITIALIZE, initialize.bytes()));
+    }
+
+    /** Gives a name to a session whose client will initialize it later. Completes when the store has its record. */
+    CompletionStage<Void> create(String name) {
+        id = name;
+        return create(SessionRecord.LISTENING_SESSION, Map.of());
+    }
+
+    private CompletionStage<Void> create(String kind, Map<String, byte[]> entries) {
+        SessionRecord record = new SessionRecord(1, kind, principal, revision, entries, Map.of());
         return engine.store().create(key(), firstEpoch, record);
+    }
+
+    private void accepted(InboundMessage initialize, String negotiated) {
+        revision = negotiated;
+        locked(() -> journal.accepted(initialize));
+    }
+
+    /** The backend has accepted a session that has a name already. */
+    void negotiated(InboundMessage initialize, String negotiated) {
+        accepted(initialize, negotiated);
+        locked(() -> log.insist(List.of(new RecordChange.Negotiated(negotiated, initialize.bytes()))));
     }
 
     /** The session is known to those who will hear of its end: it may live. */
@@ -132,6 +149,11 @@ final class LiveSession implements Session {
     @Override
     public String revision() {
         return revision;
+    }
+
+    @Override
+    public boolean listensOnly() {
+        return listensOnly;
     }
 
     @Override

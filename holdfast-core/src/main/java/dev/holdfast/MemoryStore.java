@@ -97,6 +97,7 @@ public final class MemoryStore implements SessionStore {
         private Epoch epoch;
         private final SessionRecord record;
         private final Map<String, byte[]> journal;
+        private String revision;
         private final Map<StreamId, List<RequestId>> running = new HashMap<>(0);
         private final Map<StreamId, NavigableMap<Long, Event>> streams = new HashMap<>(0);
 
@@ -104,6 +105,7 @@ public final class MemoryStore implements SessionStore {
             this.epoch = epoch;
             this.record = record;
             this.journal = new LinkedHashMap<>(record.journal());
+            this.revision = record.revision();
         }
 
         private Claim claim(Epoch next) {
@@ -114,7 +116,7 @@ public final class MemoryStore implements SessionStore {
                     record.version(),
                     record.kind(),
                     record.principal(),
-                    record.revision(),
+                    revision,
                     new LinkedHashMap<>(journal),
                     Map.copyOf(running));
             return new Claim(now, ends);
@@ -139,6 +141,9 @@ public final class MemoryStore implements SessionStore {
                 running.put(started.stream(), started.requests());
             } else if (change instanceof RecordChange.CallEnded ended) {
                 running.remove(ended.stream());
+            } else if (change instanceof RecordChange.Negotiated negotiated) {
+                revision = negotiated.revision();
+                journal.put(SessionRecord.INITIALIZE, negotiated.initialize());
             } else if (change instanceof RecordChange.JournalPut put) {
                 journal.put(put.key(), put.message());
             } else if (change instanceof RecordChange.JournalRemoved removed) {

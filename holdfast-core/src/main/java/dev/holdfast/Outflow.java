@@ -33,13 +33,15 @@ final class Outflow implements SessionLog.Owner {
             CallTable calls,
             Journal journal,
             Epoch first,
-            Lifetime lifetime) {
+            Lifetime lifetime,
+            boolean listensOnly) {
         this.session = session;
         this.engine = engine;
         this.calls = calls;
         this.journal = journal;
         this.log = new SessionLog(session.monitor(), engine.store(), first, this);
-        this.streams = new StreamTable(engine.limits(), lifetime, engine.messages(), log, calls::answered);
+        boolean forgetful = listensOnly && lifetime.grace().isZero();
+        this.streams = new StreamTable(engine.limits(), lifetime, engine.messages(), log, calls::answered, forgetful);
         this.recovery = new Recovery(session, engine);
     }
 
@@ -118,7 +120,7 @@ final class Outflow implements SessionLog.Owner {
         if (!sink.call().answered()) {
             return journaled;
         }
-        RecordChange ended = new RecordChange.CallEnded(sink.call().stream().id());
+        RecordChange ended = new RecordChange.CallEnded(sink.call().id());
         if (journaled.isEmpty()) {
             return List.of(ended);
         }
@@ -204,7 +206,9 @@ final class Outflow implements SessionLog.Owner {
             return;
         }
         LiveStream stream = call.stream();
-        stream.end(call.reason());
+        if (!stream.listening()) {
+            stream.end(call.reason());
+        }
         session.lifecycle().callEnded(engine.now());
         engine.callEnded();
         if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED) {

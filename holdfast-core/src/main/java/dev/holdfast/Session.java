@@ -16,14 +16,20 @@ public interface Session {
     /** The first eight characters of the id. */
     String shortId();
 
-    /** The negotiated protocol revision. */
+    /** The negotiated protocol revision; empty before {@code initialize} is answered. */
     String revision();
+
+    /**
+     * Whether everything goes to the listening stream, the answers to calls too, as over HTTP+SSE. Else every call has a
+     * stream of its own.
+     */
+    boolean listensOnly();
 
     /** Where the session is in its life. */
     SessionState state();
 
     /**
-     * Opens the request stream of one POST, with a reader attached.
+     * Opens a call, with a reader attached to its stream, where it has one of its own.
      *
      * @param requests one request, or those of a batch
      * @return completes when the call is in the log, or is refused; fails if the store failed

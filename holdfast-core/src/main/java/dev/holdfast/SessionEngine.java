@@ -91,22 +91,50 @@ public final class SessionEngine implements AutoCloseable {
             ended();
             return CompletableFuture.completedFuture(new Unavailable(EndReason.DRAINED));
         }
-        LiveSession session = new LiveSession(this, initialize, principal, lifetime);
-        return session.openBackend()
-                .thenCompose(outcome -> outcome instanceof Backend.Opened opened
-                        ? accept(session, opened)
-                        : refuse(session, (Backend.Refused) outcome))
-                .whenComplete((opening, failure) -> {
-                    if (failure != null) {
-                        session.abandon();
-                    }
-                });
+        LiveSession session = new LiveSession(this, principal, lifetime, false);
+        return orAbandoned(
+                session,
+                session.openBackend(initialize.withoutContext())
+                        .thenCompose(outcome -> outcome instanceof Backend.Opened opened
+                                ? accept(session, initialize, opened)
+                                : refuse(session, (Backend.Refused) outcome)));
     }
 
-    private CompletionStage<Opening> accept(LiveSession session, Backend.Opened opened) {
+    /**
+     * Opens a session whose client initializes it later, by an {@code initialize} that is a call like any other. Everything
+     * goes to its listening stream, the answers to calls too.
+     *
+     * @param principal who asks, empty for nobody; only the same principal finds the session again
+     * @param lifetime how long it lives without a connection
+     * @return completes when the store has the session; fails on a fault of the store
+     */
+    public CompletionStage<Opening> open(String principal, Lifetime lifetime) {
+        drain.sessionBegun();
+        if (draining()) {
+            ended();
+            return CompletableFuture.completedFuture(new Unavailable(EndReason.DRAINED));
+        }
+        LiveSession session = new LiveSession(this, principal, lifetime, true);
+        String id = newId();
+        return orAbandoned(session, admit(session, session.create(id), new Awaiting(session)));
+    }
+
+    private static CompletionStage<Opening> orAbandoned(LiveSession session, CompletionStage<Opening> opening) {
+        return opening.whenComplete((done, failure) -> {
+            if (failure != null) {
+                session.abandon();
+            }
+        });
+    }
+
+    private CompletionStage<Opening> accept(LiveSession session, InboundMessage initialize, Backend.Opened opened) {
         String id = opened.sessionId().orElseGet(this::newId);
-        return session.create(id, opened)
-                .whenComplete((done, failure) -> {
+        return admit(session, session.create(id, initialize, opened), new Opened(session, opened.response()));
+    }
+
+    /** Lets a session in when the store has its record. */
+    private CompletionStage<Opening> admit(LiveSession session, CompletionStage<Void> created, Opening opening) {
+        return created.whenComplete((done, failure) -> {
                     if (failure != null && !sessions.containsKey(session.key())) {
                         session.deleteRecord();
                     }
@@ -116,13 +144,13 @@ public final class SessionEngine implements AutoCloseable {
                         throw new IllegalStateException("the backend proposed a session id that is taken");
                     }
                     logger.debug("session {}: created", session.shortId());
-                    tell(l -> l.onSessionCreated(id));
+                    tell(l -> l.onSessionCreated(session.id()));
                     session.start();
                     if (draining()) {
                         session.close(EndReason.DRAINED);
                         return new Unavailable(EndReason.DRAINED);
                     }
-                    return new Opened(session, opened.response());
+                    return opening;
                 });
     }
 
@@ -274,6 +302,13 @@ public final class SessionEngine implements AutoCloseable {
      * @param response the {@code initialize} response for the client
      */
     public record Opened(Session session, OutboundMessage response) implements Opening {}
+
+    /**
+     * The session is there, and its client has to initialize it.
+     *
+     * @param session the session
+     */
+    public record Awaiting(Session session) implements Opening {}
 
     /**
      * The backend refused; nothing is left of it.

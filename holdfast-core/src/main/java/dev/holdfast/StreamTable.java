@@ -26,6 +26,10 @@ final class StreamTable {
     private final Map<StreamId, LiveStream> streams = new HashMap<>();
     private final Deque<Finished> finished = new ArrayDeque<>(1);
     private final Tombstones tombstones = new Tombstones();
+    private final boolean forgetful;
+    /** The responses on the listening stream that are not confirmed, in order. */
+    private final Deque<Node> unconfirmed = new ArrayDeque<>(0);
+
     private final LiveStream listening = new LiveStream(StreamId.LISTENING, List.of());
     private long lastNumber;
     private long uncommittedBytes;
@@ -35,18 +39,21 @@ final class StreamTable {
 
     /**
      * @param questionDropped learns of server-to-client requests that are no longer kept
+     * @param forgetful whether nobody can come back to the listening stream: what is confirmed is not kept
      */
     StreamTable(
             SessionLimits limits,
             Lifetime lifetime,
             MessageFactory messages,
             SessionLog log,
-            Consumer<RequestId> questionDropped) {
+            Consumer<RequestId> questionDropped,
+            boolean forgetful) {
         this.limits = limits;
         this.retentionNanos = lifetime.retentionNanos();
         this.messages = messages;
         this.log = log;
         this.questionDropped = questionDropped;
+        this.forgetful = forgetful;
         this.history = new History(limits);
         streams.put(StreamId.LISTENING, listening);
     }
@@ -57,7 +64,12 @@ final class StreamTable {
 
     /** A new request stream; nobody sees it before it is {@link #open opened}. */
     LiveStream create(List<RequestId> requests) {
-        return new LiveStream(new StreamId(log.epoch().counter(), ++lastNumber), requests);
+        return new LiveStream(nextId(), requests);
+    }
+
+    /** A name that no stream has or had. */
+    StreamId nextId() {
+        return new StreamId(log.epoch().counter(), ++lastNumber);
     }
 
     void open(LiveStream stream) {
@@ -106,6 +118,9 @@ final class StreamTable {
         }
         history.add(node);
         history.rank(node, node.firstRank());
+        if (stream.listening() && EventKind.answers(node.event.kind())) {
+            unconfirmed.add(node);
+        }
         shorten(stream);
         while (history.exceeded()) {
             Optional<Node> victim = history.next();
@@ -211,18 +226,43 @@ final class StreamTable {
         return !finished.isEmpty();
     }
 
+    /** Everything up to here has surely reached the client: from here on, responses on the listening stream may be dropped. */
+    void confirm(LiveStream stream, long through) {
+        stream.confirm(through);
+        if (!stream.listening()) {
+            return;
+        }
+        for (Node node = unconfirmed.peek();
+                node != null && node.event.offset() <= stream.confirmed();
+                node = unconfirmed.peek()) {
+            unconfirmed.remove();
+            history.rank(node, Node.SETTLED);
+        }
+        if (forgetful) {
+            dropThrough(stream, stream.confirmed());
+        } else {
+            shorten(stream);
+        }
+    }
+
     /** The client has everything up to here: what nobody can ask for again is released. */
     void release(LiveStream stream, long through) {
-        stream.confirm(through);
+        confirm(stream, through);
         if (!stream.listening() && stream.endsAt(through)) {
             forget(stream);
             return;
         }
+        dropThrough(stream, Math.min(through, stream.committed()));
+    }
+
+    /** Drops what the client has; on a call's stream its responses stay, for they are the stream's end. */
+    private void dropThrough(LiveStream stream, long through) {
         Optional<Node> at = stream.oldest();
-        while (at.isPresent() && at.get().event.offset() <= Math.min(through, stream.committed())) {
+        while (at.isPresent() && at.get().event.offset() <= through) {
             Node node = at.get();
             at = Optional.ofNullable(node.next);
-            if (!LiveStream.unanswered(node) && !EventKind.answers(node.event.kind())) {
+            boolean response = EventKind.answers(node.event.kind()) && !stream.listening();
+            if (!LiveStream.unanswered(node) && !response) {
                 drop(node);
             }
         }
@@ -243,7 +283,14 @@ final class StreamTable {
 
     /** Whether a response waits for a client that has not got it, as far as we know. */
     boolean owing() {
-        return streams.values().stream().anyMatch(stream -> stream.ended().isPresent() && !stream.finished());
+        return owingOnListening()
+                || streams.values().stream().anyMatch(stream -> stream.ended().isPresent() && !stream.finished());
+    }
+
+    private boolean owingOnListening() {
+        Node last = unconfirmed.peekLast();
+        long had = listening.reader().map(LiveReader::cursor).orElse(listening.confirmed());
+        return last != null && last.event.offset() > had;
     }
 
     Optional<LiveStream> find(StreamId id) {

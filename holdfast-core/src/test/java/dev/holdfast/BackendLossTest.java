@@ -158,7 +158,7 @@ class BackendLossTest {
     @Test
     void aCallThatNoBackendHadYetGoesToTheNext() {
         Call call = TestBed.accepted(session.call(TestBed.requests(1)));
-        Connection post = new Connection(call.reader());
+        Connection post = new Connection(call.reader().orElseThrow());
         die();
         assertThat(post.read()).isEmpty();
         call.dispatch();
@@ -174,7 +174,7 @@ class BackendLossTest {
         die();
         bed.store.release();
         Call call = TestBed.accepted(opening);
-        Connection post = new Connection(call.reader());
+        Connection post = new Connection(call.reader().orElseThrow());
         call.dispatch();
         bed.backend.life().call(1).respond();
         assertThat(post.read()).containsExactly("result 1");

@@ -155,7 +155,7 @@ class CallTest {
     @Test
     void aCallThatIsCancelledBeforeItIsDispatchedNeverReachesTheBackend() {
         Call call = TestBed.accepted(session.call(TestBed.requests(1)));
-        Connection post = new Connection(call.reader());
+        Connection post = new Connection(call.reader().orElseThrow());
         cancel(1);
         call.dispatch();
         assertThat(bed.backend.life().calls).isEmpty();
@@ -177,7 +177,7 @@ class CallTest {
         Call call = TestBed.accepted(session.call(TestBed.requests(1)));
         call.dispatch();
         call(1).respond();
-        Connection post = new Connection(call.reader());
+        Connection post = new Connection(call.reader().orElseThrow());
         assertThat(post.read()).containsExactly("result 1");
         assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
     }

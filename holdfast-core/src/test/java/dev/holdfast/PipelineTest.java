@@ -127,7 +127,7 @@ class PipelineTest {
         CompletionStage<Call.Outcome> second = session.call(TestBed.requests(2));
         session.cancel(Wire.id(2), Wire.cancelled(2));
         bed.store.release();
-        Connection post = new Connection(TestBed.accepted(second).reader());
+        Connection post = new Connection(TestBed.accepted(second).reader().orElseThrow());
         assertThat(post.reason()).isEqualTo(EndReason.CANCELLED);
         assertThat(bed.engine.running()).isZero();
     }

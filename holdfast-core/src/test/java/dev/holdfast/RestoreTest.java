@@ -38,7 +38,7 @@ class RestoreTest {
     private Connection post(int id, String method, JournalChange journal) {
         InboundMessage request = Wire.request(Wire.id(id), method, journal);
         Call call = TestBed.accepted(session.call(List.of(request)));
-        Connection connection = new Connection(call.reader());
+        Connection connection = new Connection(call.reader().orElseThrow());
         call.dispatch();
         return connection;
     }

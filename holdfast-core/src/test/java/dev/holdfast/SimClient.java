@@ -128,9 +128,10 @@ final class SimClient {
             }
             if (call.outcome.join() instanceof Call.Accepted accepted) {
                 call.call = Optional.of(accepted.call());
-                call.cursor = EventId.parse(accepted.call().reader().position());
+                call.cursor =
+                        EventId.parse(accepted.call().reader().orElseThrow().position());
                 call.stream = call.cursor.map(EventId::stream);
-                new SimConnection(session, accepted.call().reader(), Optional.of(call), 0, 0, false);
+                new SimConnection(session, accepted.call().reader().orElseThrow(), Optional.of(call), 0, 0, false);
                 undispatched.add(call);
                 if (world.random.nextInt(3) > 0) {
                     dispatch(call);

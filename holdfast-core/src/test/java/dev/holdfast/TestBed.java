@@ -94,7 +94,7 @@ final class TestBed implements AutoCloseable {
     /** Posts requests, and returns the connection of their stream. */
     Connection post(Session session, int... ids) {
         Call call = accepted(session.call(requests(ids)));
-        Connection connection = new Connection(call.reader());
+        Connection connection = new Connection(call.reader().orElseThrow());
         call.dispatch();
         return connection;
     }

@@ -4,11 +4,19 @@ import java.util.List;
 
 /** One change to a session's record. A store applies the changes of an append together with its events. */
 public sealed interface RecordChange {
-    /** A call starts: its stream exists from here on. */
+    /**
+     * A call starts.
+     *
+     * @param stream its stream, which exists from here on; no more than its name where its answers go to the listening stream
+     * @param requests the ids of its requests
+     */
     record CallStarted(StreamId stream, List<RequestId> requests) implements RecordChange {}
 
     /** A call has ended. */
     record CallEnded(StreamId stream) implements RecordChange {}
+
+    /** The backend has accepted {@code initialize}. */
+    record Negotiated(String revision, byte[] initialize) implements RecordChange {}
 
     /** The journal gets this message, in the place of an earlier one under the same key. */
     record JournalPut(String key, byte[] message) implements RecordChange {}

@@ -9,7 +9,7 @@ import java.util.Map;
  * @param version the format of this record, now 1
  * @param kind what sort of record it is; a store keeps kinds it does not know
  * @param principal who opened the session, empty for nobody
- * @param revision the negotiated protocol revision
+ * @param revision the negotiated protocol revision, empty before {@code initialize} is answered
  * @param journal the messages that bring a fresh backend to the state of the last one, by key, in order
  * @param running the calls that have started and not ended, by stream
  */
@@ -21,6 +21,12 @@ public record SessionRecord(
         Map<String, byte[]> journal,
         Map<StreamId, List<RequestId>> running) {
 
-    /** The kind of an ordinary session. */
+    /** The key of {@code initialize} in the journal. */
+    public static final String INITIALIZE = "initialize";
+
+    /** The kind of a session whose calls have streams of their own. */
     public static final String SESSION = "session";
+
+    /** The kind of a session whose answers all go to the listening stream. */
+    public static final String LISTENING_SESSION = "listening session";
 }
