@@ -28,6 +28,9 @@ final class Attachments {
     }
 
     Resume listen() {
+        if (engine.handingOver()) {
+            return new Resume.Closed(EndReason.DRAINED);
+        }
         Effects effects = new Effects();
         Resume answer;
         session.lock();
@@ -47,6 +50,9 @@ final class Attachments {
     }
 
     Resume resume(EventId after) {
+        if (engine.handingOver()) {
+            return new Resume.Closed(EndReason.DRAINED);
+        }
         Effects effects = new Effects();
         Resume answer;
         session.lock();
@@ -74,7 +80,7 @@ final class Attachments {
         boolean missed = !ours || beyond || cursor < stream.dropped();
         streams.release(stream, cursor);
         if (stream.endsAt(cursor)) {
-            stream.reader().ifPresent(older -> supersede(older, effects));
+            stream.reader().ifPresent(older -> retire(older, effects));
             return new Resume.Ended();
         }
         LiveReader reader = LiveReader.from(session, stream, cursor, log.epoch());
@@ -119,6 +125,13 @@ final class Attachments {
             effects.add(() -> engine.tell(listener -> listener.onSessionReconnected(session.id())));
         }
         return true;
+    }
+
+    /** The client has everything, and has told so on another connection. */
+    private void retire(LiveReader older, Effects effects) {
+        older.stream().release(older);
+        lifecycle.detach(engine.now(), Detachment.IN_ORDER);
+        supersede(older, effects);
     }
 
     private static void supersede(LiveReader older, Effects effects) {
@@ -172,9 +185,8 @@ final class Attachments {
     }
 
     void reportGap(LiveStream stream) {
-        logger.info(
-                "session {}: messages on stream {} were dropped before they were read", session.shortId(), stream.id());
         String name = stream.id().epoch() + "." + stream.id().number();
+        logger.info("session {}: messages on stream {} were dropped before they were read", session.shortId(), name);
         engine.tell(listener -> listener.onGap(session.id(), name));
     }
 

@@ -32,6 +32,9 @@ import org.slf4j.LoggerFactory;
 final class BackendSlot {
     private static final Logger log = LoggerFactory.getLogger(BackendSlot.class);
     private static final int MOST_WAITING = 10_000;
+    /** How long a fresh backend may take for the journal. */
+    private static final long REPLAY_MILLIS = 30_000;
+
     private static final String UNINITIALIZED = "the session is not initialized yet";
 
     private enum State {
@@ -220,6 +223,7 @@ final class BackendSlot {
 
     private void replay(int life, BackendConnection fresh) {
         List<InboundMessage> messages = session.locked(() -> session.journal().replay());
+        session.later(() -> giveUp(life, "the backend does not answer what it had answered before"), REPLAY_MILLIS);
         new Replay(session).send(messages, fresh).whenComplete((done, failure) -> {
             if (failure != null) {
                 giveUp(life, "the backend refused what it had accepted before");

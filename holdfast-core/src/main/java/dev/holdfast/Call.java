@@ -42,6 +42,11 @@ public interface Call {
     record TooMany(int limit) implements Outcome {}
 
     /**
+     * The call would make the session's journal (its subscriptions, above all) outgrow the session's limits.
+     */
+    record JournalFull() implements Outcome {}
+
+    /**
      * The session has ended, or takes no calls any more.
      *
      * @param reason why

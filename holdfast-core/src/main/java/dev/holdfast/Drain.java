@@ -23,6 +23,7 @@ final class Drain {
     private final AtomicInteger running = new AtomicInteger();
     private final AtomicInteger closing = new AtomicInteger();
     private final AtomicBoolean begun = new AtomicBoolean();
+    private volatile boolean handingOver;
     private final CompletableFuture<Void> done = new CompletableFuture<>();
 
     Drain(SessionEngine engine) {
@@ -58,6 +59,11 @@ final class Drain {
         return begun.get();
     }
 
+    /** Whether connections are sent to the successor. */
+    boolean handingOver() {
+        return handingOver;
+    }
+
     CompletionStage<Void> begin(Duration timeout) {
         if (begun.compareAndSet(false, true)) {
             long deadline = engine.now() + timeout.toNanos();
@@ -82,6 +88,7 @@ final class Drain {
     }
 
     private void endConnections() {
+        handingOver = true;
         engine.all().forEach(LiveSession::handOver);
         await(this::nobodyReads, engine.now() + CONNECTIONS_NANOS, this::endSessions);
     }

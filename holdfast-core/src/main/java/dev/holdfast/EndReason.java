@@ -10,8 +10,6 @@ public enum EndReason {
     EXPIRED(1002, Advice.START_OVER, "expired"),
     /** The last connection broke and the grace period is zero. */
     DISCONNECTED(1003, Advice.START_OVER, "connection lost, and no grace period is configured"),
-    /** A cap on sessions needed the room. */
-    EVICTED(1004, Advice.START_OVER, "evicted"),
     /** What must not be dropped exceeds the session's history limit. */
     OVERFLOW(1005, Advice.START_OVER, "undelivered messages exceed the session's history limit"),
     /** A fresh backend could not be brought to the state of the old one. */
@@ -24,14 +22,8 @@ public enum EndReason {
     CANCELLED(1009, Advice.NOTHING, "cancelled"),
     /** A newer connection took the stream over. */
     SUPERSEDED(2001, Advice.NOTHING, "taken over by a newer connection"),
-    /** The connection reached its maximum age. */
-    ROTATED(2002, Advice.RECONNECT, "maximum connection age reached"),
     /** The backend asked the client to come back later. */
-    POLLING(2003, Advice.RECONNECT, "the server asked the client to come back"),
-    /** The peer did not read for the stall deadline. */
-    STALLED(2004, Advice.RECONNECT, "the peer stopped reading"),
-    /** The peer is gone. */
-    PEER_GONE(2005, Advice.RECONNECT, "the peer is gone");
+    POLLING(2003, Advice.RECONNECT, "the server asked the client to come back");
 
     /** What a client does best after an end. */
     public enum Advice {
@@ -66,7 +58,7 @@ public enum EndReason {
     /** Whether this is how things end day by day, as opposed to a bound that was reached or a part that failed. */
     boolean expected() {
         return switch (this) {
-            case EVICTED, OVERFLOW, RESTORE_FAILED, STORE_FAILED -> false;
+            case OVERFLOW, RESTORE_FAILED, STORE_FAILED -> false;
             default -> true;
         };
     }

@@ -42,6 +42,7 @@ final class History {
             last.newer = node;
         }
         newest[rank] = node;
+        node.stream.ranked(rank, 1);
     }
 
     /** Forgets an event. */
@@ -96,5 +97,6 @@ final class History {
         }
         node.older = null;
         node.newer = null;
+        node.stream.ranked(node.rank, -1);
     }
 }

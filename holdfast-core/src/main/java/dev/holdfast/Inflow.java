@@ -92,7 +92,7 @@ final class Inflow {
         if (session.listensOnly()) {
             return LiveCall.listening(streams.nextId(), streams.listening(), session, requests);
         }
-        return LiveCall.reading(LiveReader.from(session, streams.create(ids), 0, log.epoch()), session, requests);
+        return LiveCall.reading(LiveReader.first(session, streams.create(ids), log.epoch()), session, requests);
     }
 
     private Optional<Call.Outcome> refusal(List<InboundMessage> requests) {
@@ -105,6 +105,9 @@ final class Inflow {
         Optional<RequestId> duplicate = calls.duplicate(requests);
         if (duplicate.isPresent()) {
             return duplicate.map(Call.Duplicate::new);
+        }
+        if (!journal.hasRoom(requests)) {
+            return Optional.of(new Call.JournalFull());
         }
         int limit = engine.limits().runningCalls();
         return calls.running() + requests.size() > limit ? Optional.of(new Call.TooMany(limit)) : Optional.empty();
@@ -220,10 +223,11 @@ final class Inflow {
         if (!changes.isEmpty()) {
             Entry entry = new Entry(null, changes, null, () -> log.insist(changes));
             boolean kept = session.locked(() -> {
-                if (log.open()) {
+                boolean taken = log.open() && journal.hasRoom(List.of(notification));
+                if (taken) {
                     log.enqueue(entry);
                 }
-                return log.open();
+                return taken;
             });
             if (!kept) {
                 return CompletableFuture.failedFuture(new StoreUnavailableException(null));

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The messages that bring a fresh backend to the state of the last one: {@code initialize} first, then what changed the
@@ -15,7 +16,13 @@ import java.util.Optional;
  */
 final class Journal {
     private final Map<String, InboundMessage> entries = new LinkedHashMap<>(4);
+    private final SessionLimits limits;
     private Optional<InboundMessage> initialize = Optional.empty();
+    private long bytes;
+
+    Journal(SessionLimits limits) {
+        this.limits = limits;
+    }
 
     /** The backend has accepted this {@code initialize}. */
     void accepted(InboundMessage message) {
@@ -31,13 +38,30 @@ final class Journal {
         return new ArrayList<>(entries.values());
     }
 
+    /** Whether what these messages would add is within the session's limits, of events and of bytes. */
+    boolean hasRoom(List<InboundMessage> messages) {
+        int count = entries.size();
+        long sum = bytes;
+        for (InboundMessage message : messages) {
+            if (message.journal() instanceof JournalChange.Put put) {
+                count += entries.containsKey(put.key()) ? 0 : 1;
+                sum += size(put.key(), message) - size(put.key(), entries.get(put.key()));
+            }
+        }
+        return sum == bytes || (count <= limits.sessionEvents() && sum <= limits.sessionBytes());
+    }
+
     /** Applies the change of a message that succeeded. */
     void apply(InboundMessage message) {
         if (message.journal() instanceof JournalChange.Put put) {
-            entries.put(put.key(), message.withoutContext());
+            bytes += size(put.key(), message) - size(put.key(), entries.put(put.key(), message.withoutContext()));
         } else if (message.journal() instanceof JournalChange.Remove remove) {
-            entries.remove(remove.key());
+            bytes -= size(remove.key(), entries.remove(remove.key()));
         }
+    }
+
+    private static long size(String key, @Nullable InboundMessage message) {
+        return message == null ? 0 : key.length() + message.bytes().length;
     }
 
     /** The same change for the store. */

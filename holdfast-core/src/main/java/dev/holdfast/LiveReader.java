@@ -30,6 +30,7 @@ final class LiveReader implements StreamReader, Runnable {
     private long reportedGap;
     private volatile @Nullable End end;
     private long endAfter;
+    private volatile boolean returnable;
     private volatile Waker waker = new Waker() {
         @Override
         public void wake() {}
@@ -53,7 +54,8 @@ final class LiveReader implements StreamReader, Runnable {
         }
     }
 
-    private LiveReader(LiveSession session, LiveStream stream, long cursor, long repeatThrough, Epoch epoch) {
+    private LiveReader(
+            LiveSession session, LiveStream stream, long cursor, long repeatThrough, Epoch epoch, boolean returnable) {
         this.session = session;
         this.stream = stream;
         this.cursor = cursor;
@@ -62,16 +64,22 @@ final class LiveReader implements StreamReader, Runnable {
         this.reportedGap = stream.dropped();
         this.prefixEpoch = epoch;
         this.prefix = EventId.prefix(stream.id(), epoch);
+        this.returnable = returnable;
     }
 
-    /** A reader that goes on after an offset. */
+    /** The first reader of a call's stream. */
+    static LiveReader first(LiveSession session, LiveStream stream, Epoch epoch) {
+        return new LiveReader(session, stream, 0, 0, epoch, false);
+    }
+
+    /** A reader that goes on after an offset, which the client has named. */
     static LiveReader from(LiveSession session, LiveStream stream, long cursor, Epoch epoch) {
-        return new LiveReader(session, stream, cursor, 0, epoch);
+        return new LiveReader(session, stream, cursor, 0, epoch, true);
     }
 
     /** A reader that repeats what the client still owes an answer to, then goes on after the last confirmed event. */
     static LiveReader fromConfirmed(LiveSession session, LiveStream stream, Epoch epoch) {
-        return new LiveReader(session, stream, 0, stream.confirmed(), epoch);
+        return new LiveReader(session, stream, 0, stream.confirmed(), epoch, true);
     }
 
     LiveStream stream() {
@@ -90,6 +98,11 @@ final class LiveReader implements StreamReader, Runnable {
             prefix = EventId.prefix(stream.id(), prefixEpoch);
         }
         return EventId.text(prefix, Math.max(event.offset(), repeatThrough));
+    }
+
+    @Override
+    public void positionTold() {
+        returnable = true;
     }
 
     @Override
@@ -158,6 +171,7 @@ final class LiveReader implements StreamReader, Runnable {
             }
         }
         if (!found.isEmpty()) {
+            returnable = true;
             return new Events(found);
         }
         if (stream.complete()) {
@@ -222,11 +236,12 @@ final class LiveReader implements StreamReader, Runnable {
     }
 
     /**
-     * Ends the reading after what is committed now; under the lock. A stream that is complete has an end of its own. The
-     * connection learns of it when it is woken.
+     * Ends the reading after what is committed now; under the lock. A stream that is complete has an end of its own, and a
+     * client that could not come back is not sent away. The connection learns of it when it is woken.
      */
     void end(EndReason reason, Optional<Duration> retry) {
-        if (end == null && !stream.complete()) {
+        boolean stays = reason == EndReason.POLLING && !returnable && stream.committed() == 0;
+        if (end == null && !stays && !stream.complete()) {
             endAfter = stream.committed();
             end = new End(reason, retry);
         }

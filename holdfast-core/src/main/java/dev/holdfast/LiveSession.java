@@ -35,7 +35,7 @@ final class LiveSession implements Session {
     private final boolean listensOnly;
     private final Lifecycle lifecycle;
     private final Epoch firstEpoch;
-    private final Journal journal = new Journal();
+    private final Journal journal;
     private final SessionLog log;
     private final StreamTable streams;
     private final CallTable calls = new CallTable();
@@ -53,6 +53,7 @@ final class LiveSession implements Session {
         this.listensOnly = listensOnly;
         this.lifecycle = new Lifecycle(lifetime, engine.now());
         this.firstEpoch = new Epoch(1, engine.random().nextInt());
+        this.journal = new Journal(engine.limits());
         this.outflow = new Outflow(this, engine, calls, journal, firstEpoch, lifetime, listensOnly);
         this.log = outflow.log();
         this.streams = outflow.streams();
@@ -236,6 +237,10 @@ final class LiveSession implements Session {
         log.drain();
     }
 
+    void later(Runnable task, long millis) {
+        engine.later(task, millis);
+    }
+
     void restored() {
         engine.tell(listener -> listener.onSessionRestored(id));
     }
@@ -265,13 +270,17 @@ final class LiveSession implements Session {
 
     /** Looks whether time has ended something. */
     void sweep(long now) {
-        if (alive(lifecycle.expire(now)) && streams.sweepable()) {
-            locked(() -> {
-                streams.sweep(now);
-                log.flush();
-            });
+        if (alive(lifecycle.expire(now)) && locked(() -> swept(now))) {
             log.drain();
         }
+    }
+
+    private boolean swept(long now) {
+        boolean found = streams.sweep(now);
+        if (found) {
+            log.flush();
+        }
+        return found;
     }
 
     /**
@@ -354,7 +363,7 @@ final class LiveSession implements Session {
         backend.close();
         deleteRecord();
         logger.atLevel(reason.expected() ? Level.DEBUG : Level.INFO)
-                .log("session {}: ended, {}", shortId(), reason.text());
+                .log("session {}: ended, {} ({})", shortId(), reason.text(), reason.code());
         engine.tell(listener -> listener.onSessionClosed(id, reason));
         engine.ended();
     }

@@ -49,6 +49,7 @@ final class LiveStream {
     private long confirmed;
     private long bytes;
     private int events;
+    private int chatter;
     private @Nullable LiveReader reader;
     private @Nullable EndReason end;
     private boolean finished;
@@ -198,17 +199,23 @@ final class LiveStream {
 
     /** The event this stream can spare best: of the lowest rank the oldest, but no response, and not its newest event. */
     Optional<Node> spare() {
+        int lowest = chatter > 0 ? Node.CHATTER : Node.NOTICE;
         Node best = null;
         for (Node node = head; node != null && node.event.offset() < committed; node = node.next) {
             boolean spare = node.rank != Node.HELD && node.rank != Node.FINISHED;
             if (spare && (best == null || node.rank < best.rank)) {
                 best = node;
-                if (best.rank == Node.CHATTER) {
+                if (best.rank <= lowest) {
                     break;
                 }
             }
         }
         return Optional.ofNullable(best);
+    }
+
+    /** An event of this stream came to a rank, or left it. */
+    void ranked(int rank, int change) {
+        chatter += rank == Node.CHATTER ? change : 0;
     }
 
     /** Whether the client still owes an answer to something it was asked here. */

@@ -213,6 +213,11 @@ public final class SessionEngine implements AutoCloseable {
         return scheduler;
     }
 
+    /** Whether connections are sent to the successor of this server. */
+    boolean handingOver() {
+        return drain.handingOver();
+    }
+
     private void sweep() {
         long now = now();
         for (LiveSession session : sessions.values()) {

@@ -23,6 +23,12 @@ public interface StreamReader {
     void wakeWith(Waker waker);
 
     /**
+     * Reports that the client was told a position, so that it can come back. From the first event on it is known; before, only
+     * a call's client that was primed can.
+     */
+    void positionTold();
+
+    /**
      * Reads on from the cursor.
      *
      * @param maxBytes stop before the message that would exceed this, but never before the first; at least 1

@@ -76,11 +76,6 @@ final class StreamTable {
         streams.put(stream.id(), stream);
     }
 
-    /** A stream whose opening the store refused. */
-    void discard(LiveStream stream) {
-        streams.remove(stream.id());
-    }
-
     Node assign(LiveStream stream, OutboundMessage message) {
         Node node = stream.assign(message, log.epoch());
         uncommittedBytes += node.size();
@@ -214,16 +209,14 @@ final class StreamTable {
         }
     }
 
-    /** Forgets what ended in order longer ago than the retention. */
-    void sweep(long now) {
+    /** Forgets what ended in order longer ago than the retention; true if there was something. */
+    boolean sweep(long now) {
+        boolean found = false;
         while (!finished.isEmpty() && now - finished.peekFirst().at >= retentionNanos) {
             forget(finished.peekFirst().stream);
+            found = true;
         }
-    }
-
-    /** Whether {@link #sweep} may find something. */
-    boolean sweepable() {
-        return !finished.isEmpty();
+        return found;
     }
 
     /** Everything up to here has surely reached the client: from here on, responses on the listening stream may be dropped. */

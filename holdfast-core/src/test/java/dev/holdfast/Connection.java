@@ -21,6 +21,7 @@ final class Connection implements StreamReader.Waker {
     Connection(StreamReader reader) {
         this.reader = reader;
         this.lastEventId = reader.position();
+        reader.positionTold();
         reader.wakeWith(this);
     }
 

@@ -3,8 +3,11 @@ package dev.holdfast;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Every cap, in bytes and in count, per stream and per session. */
@@ -162,5 +165,35 @@ class LimitsTest {
                 .hasMessageStartingWith("sessionBytes must be 1024 to 4294967296");
         assertThatThrownBy(() -> TestBed.LIFETIME.withGrace(Duration.ofNanos(-1)))
                 .hasMessageStartingWith("grace must not be negative");
+    }
+
+    @Test
+    void theJournalIsBounded() {
+        try (TestBed small = new TestBed(new SessionLimits(1 << 20, 100, 1 << 20, 16, 10, 10))) {
+            Session session = small.open();
+            for (int i = 1; i <= 16; i++) {
+                TestBed.accepted(session.call(List.of(subscribe(i, "resource " + i))))
+                        .dispatch();
+                small.backend.life().call(i).respond();
+            }
+            assertThat(TestBed.now(session.call(List.of(subscribe(17, "resource 17")))))
+                    .isInstanceOf(Call.JournalFull.class);
+            assertThat(TestBed.now(session.call(List.of(subscribe(18, "resource 1")))))
+                    .isInstanceOf(Call.Accepted.class);
+            assertThat(TestBed.now(session.call(TestBed.requests(19)))).isInstanceOf(Call.Accepted.class);
+        }
+    }
+
+    @Test
+    void theJournalIsBoundedInBytes() {
+        try (TestBed small = new TestBed(new SessionLimits(1 << 20, 100, 1 << 10, 100, 10, 10))) {
+            Session session = small.open();
+            assertThat(TestBed.now(session.call(List.of(subscribe(1, "r".repeat(2000))))))
+                    .isInstanceOf(Call.JournalFull.class);
+        }
+    }
+
+    private static InboundMessage subscribe(int id, String subject) {
+        return Wire.request(Wire.id(id), "resources/subscribe", new JournalChange.Put(subject));
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -233,5 +234,20 @@ class RestoreTest {
         assertThat(session.state()).isEqualTo(SessionState.CLOSED);
         assertThat(bed.engine.find(session.id(), "")).isEmpty();
         assertThat(bed.news.heard).endsWith("closed: RESTORE_FAILED").doesNotContain("restored");
+    }
+
+    @Test
+    void aBackendThatDoesNotAnswerItsJournalEndsTheSession() {
+        die();
+        bed.backend.answersReplayed = false;
+        Connection post = bed.post(session, 10);
+        bed.pass(Duration.ofSeconds(29));
+        assertThat(post.read()).isEmpty();
+
+        bed.pass(Duration.ofSeconds(2));
+
+        assertThat(post.read())
+                .containsExactly("error 10 -32603: the backend does not answer what it had answered before");
+        assertThat(bed.news.heard).contains("closed: RESTORE_FAILED");
     }
 }

@@ -112,7 +112,7 @@ class ResumeTest {
         assertThat(session.resume(post.cursor())).isInstanceOf(Resume.Ended.class);
         assertThat(post.aborted).isTrue();
         post.broken();
-        assertThat(session.state()).isEqualTo(SessionState.DETACHED);
+        assertThat(session.state()).isEqualTo(SessionState.IDLE);
         assertThat(bed.news.heard).doesNotContain("gap on 1.1");
     }
 
@@ -139,6 +139,21 @@ class ResumeTest {
         post.handover();
         call(1).respond();
         assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
+    }
+
+    @Test
+    void aClientThatCouldNotComeBackIsNotSentAway() {
+        Call opened = TestBed.accepted(session.call(TestBed.requests(1)));
+        StreamReader reader = opened.reader().orElseThrow();
+        opened.dispatch();
+
+        call(1).sink().disconnect(Duration.ofSeconds(3));
+        assertThat(reader.read(100)).isEqualTo(StreamReader.Rest.REST);
+
+        call(1).sink().send(Wire.progress("p"));
+        assertThat(reader.read(100)).isInstanceOf(StreamReader.Events.class);
+        call(1).sink().disconnect(Duration.ofSeconds(3));
+        assertThat(reader.read(100)).isInstanceOf(StreamReader.End.class);
     }
 
     @Test

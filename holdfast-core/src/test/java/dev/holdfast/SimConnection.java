@@ -20,8 +20,6 @@ final class SimConnection implements StreamReader.Waker {
     final StreamId stream;
     final Optional<SimCall> call;
     /** A newer connection has this one's stream, or its client needs no connection any more. */
-    boolean superseded;
-    /** A newer connection is the one that reads. */
     boolean replaced;
 
     private final StreamReader reader;
@@ -58,19 +56,17 @@ final class SimConnection implements StreamReader.Waker {
                 dead ? 0 : session.live().streams().find(stream).orElseThrow().last();
         this.gapSeen = session.log.dropped(stream);
         if (!dead) {
-            session.reading(stream).ifPresent(older -> {
-                older.abandon();
-                older.replaced = true;
-            });
+            session.reading(stream).ifPresent(SimConnection::replace);
             session.delivered.remove(stream);
         }
         session.connections.add(this);
         reader.wakeWith(this);
+        reader.positionTold();
     }
 
     /** The client has turned to a newer connection: what is still under way on this one arrives nowhere. */
-    void abandon() {
-        superseded = true;
+    void replace() {
+        replaced = true;
         network.clear();
     }
 
@@ -119,7 +115,7 @@ final class SimConnection implements StreamReader.Waker {
 
     /** A connection that rests without having been woken has nothing to read. */
     void checkRest() {
-        world.check(!aborted || superseded, () -> this + " was aborted though it is the newest");
+        world.check(!aborted || replaced, () -> this + " was aborted though it is the newest");
         if (resting && !woken && !over) {
             int gaps = session.gaps(stream);
             boolean found = reader.read(1) != StreamReader.Rest.REST;
@@ -134,13 +130,13 @@ final class SimConnection implements StreamReader.Waker {
         StreamReader.Next next = reader.read(maxBytes);
         resting = next == StreamReader.Rest.REST;
         if (next instanceof StreamReader.Events events) {
-            world.check(!superseded, () -> this + " reads though it was taken over");
+            world.check(!replaced, () -> this + " reads though it was taken over");
             checkGap(gaps);
             events.events().forEach(this::got);
             return true;
         }
         world.check(
-                superseded || next != StreamReader.Rest.REST || nothingAfter(cursor), () -> this + " rests too early");
+                replaced || next != StreamReader.Rest.REST || nothingAfter(cursor), () -> this + " rests too early");
         if (next instanceof StreamReader.End end) {
             end(end.reason(), gaps);
         } else {
@@ -205,11 +201,11 @@ final class SimConnection implements StreamReader.Waker {
     private void end(EndReason reason, int gaps) {
         world.trace(() -> this + " is ended: " + reason);
         if (reason == EndReason.SUPERSEDED) {
-            world.check(superseded, () -> this + " is superseded by nobody");
+            world.check(replaced, () -> this + " is replaced by nobody");
             over = true;
             return;
         }
-        world.check(!superseded, () -> this + " does not know that it was taken over");
+        world.check(!replaced, () -> this + " does not know that it was taken over");
         if (reason == EndReason.COMPLETED || reason == EndReason.CANCELLED) {
             checkGap(gaps);
             world.check(nothingAfter(cursor), () -> this + " ends too early");
@@ -237,7 +233,7 @@ final class SimConnection implements StreamReader.Waker {
 
     /** Ends for its maximum age, if nothing is half-written. */
     void rotate() {
-        if (writing.isEmpty() && !superseded) {
+        if (writing.isEmpty() && !replaced) {
             world.trace(() -> this + " is rotated");
             network.forEach(this::arrive);
             network.clear();

@@ -76,7 +76,7 @@ final class SimReturn {
                 world.check(fact.dropped && !fact.answer(), () -> "told to be at the end before " + SimLog.name(fact));
             }
             world.check(call.isPresent() && call.get().over(), () -> "told to be at the end of " + cursor);
-            session.reading(stream).ifPresent(SimConnection::abandon);
+            session.reading(stream).ifPresent(SimConnection::replace);
             session.delivered(stream);
             return;
         }
