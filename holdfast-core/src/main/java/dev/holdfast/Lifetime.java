@@ -34,6 +34,11 @@ public record Lifetime(Duration grace, Duration idle, Duration retention) {
         return new Lifetime(grace, other, retention);
     }
 
+    /** The same with another retention. */
+    public Lifetime withRetention(Duration other) {
+        return new Lifetime(grace, idle, other);
+    }
+
     long graceNanos() {
         return nanos(grace);
     }

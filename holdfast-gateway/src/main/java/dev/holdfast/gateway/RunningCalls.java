@@ -29,10 +29,12 @@ final class RunningCalls {
     private record Running(InboundMessage request, Optional<RequestId> token, CallSink sink) {
         /**
          * Whether its stream can take a message that names no call. A request that goes into the journal only sets something;
-         * it provokes nothing that its stream is there for, and when it is replayed nobody hears that stream.
+         * it provokes nothing that its stream is there for, and when it is replayed nobody hears that stream. Nor has {@code
+         * initialize} a stream.
          */
         boolean carries() {
-            return request.journal() instanceof JournalChange.None;
+            return request.journal() instanceof JournalChange.None
+                    && !request.method().equals("initialize");
         }
     }
 

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,9 +42,13 @@ final class StdioOpening {
         Workers workers = backend.workers();
         Runnable late =
                 () -> handshake.fail("the server process did not answer initialize within " + Durations.text(timeout));
-        workers.clock().schedule(() -> workers.blocking().execute(late), timeout.toNanos(), TimeUnit.NANOSECONDS);
+        Future<?> deadline = workers.clock()
+                .schedule(() -> workers.blocking().execute(late), timeout.toNanos(), TimeUnit.NANOSECONDS);
         workers.starters().execute(this::start);
-        return handshake.end().thenApply(this::outcome);
+        return handshake.end().thenApply(end -> {
+            deadline.cancel(false);
+            return outcome(end);
+        });
     }
 
     /** Gives up, if the child has not answered yet. */

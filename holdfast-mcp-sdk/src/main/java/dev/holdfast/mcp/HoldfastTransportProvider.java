@@ -215,8 +215,11 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return this;
         }
 
-        /** How often clients that listen are pinged by JSON-RPC; null for never. Default 30 minutes. */
+        /** How often clients that listen are pinged by JSON-RPC, 1 ms and up; null for never. Default 30 minutes. */
         public Builder keepAliveInterval(@Nullable Duration value) {
+            if (value != null && value.toMillis() < 1) {
+                throw new IllegalArgumentException("keepAliveInterval must be at least 1 ms, got " + value);
+            }
             keepAliveInterval = value;
             return this;
         }
@@ -249,8 +252,11 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return sessionIdleTimeout(value == null ? Duration.ofDays(36_500) : value);
         }
 
-        /** How long a session waits whose last connection ended in order. Default 30 minutes. */
+        /** How long a session waits whose last connection ended in order, 1 ms and up. Default 30 minutes. */
         public Builder sessionIdleTimeout(Duration value) {
+            if (value.toMillis() < 1) {
+                throw new IllegalArgumentException("sessionIdleTimeout must be at least 1 ms, got " + value);
+            }
             return options(o -> o.withLifetime(o.lifetime().withIdle(value)));
         }
 
@@ -260,6 +266,14 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
          */
         public Builder sessionReconnectGracePeriod(Duration value) {
             return options(o -> o.withLifetime(o.lifetime().withGrace(value)));
+        }
+
+        /**
+         * How long a response is kept for a client that may not have got it though its connection ended in order: it was asleep,
+         * for example. A limit may need the room earlier. Default 60 s.
+         */
+        public Builder responseRetention(Duration value) {
+            return options(o -> o.withLifetime(o.lifetime().withRetention(value)));
         }
 
         /** Who hears of sessions. Default nobody. */
@@ -305,7 +319,10 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return this;
         }
 
-        /** Every knob of the edge at once; {@link EdgeOptions#context} is replaced by {@link #contextExtractor}. */
+        /**
+         * Every knob of the edge at once, in the place of those set before; {@link EdgeOptions#context} is replaced by {@link
+         * #contextExtractor}.
+         */
         public Builder edgeOptions(EdgeOptions value) {
             options = Objects.requireNonNull(value, "edgeOptions");
             return this;

@@ -19,7 +19,6 @@ import reactor.core.publisher.Mono;
 /** One session of the SDK's server, with all its streams going to the log. */
 final class SdkConnection implements BackendConnection {
     private static final Logger log = LoggerFactory.getLogger(SdkConnection.class);
-    private static final String CANCELLED = "notifications/cancelled";
 
     private final McpStreamableServerSession session;
     private final ListeningSink listening;
@@ -111,9 +110,6 @@ final class SdkConnection implements BackendConnection {
 
     @Override
     public void notify(InboundMessage notification) {
-        if (notification.method().equals(CANCELLED)) {
-            return;
-        }
         read(
                 notification,
                 McpSchema.JSONRPCNotification.class,

@@ -5,9 +5,11 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -28,6 +30,8 @@ final class ConnectionClock {
 
     private static final long HEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(HEAD_MILLIS);
     private static final double JITTER = 0.1;
+    private static final int WRITERS = 4;
+    private static final long WRITERS_IDLE_SECONDS = 10;
 
     private final Set<SseConnection> connections = ConcurrentHashMap.newKeySet();
     private final Queue<Unopened> unopened = new ConcurrentLinkedQueue<>();
@@ -36,6 +40,7 @@ final class ConnectionClock {
     private final EdgeOptions options;
     private final LongSupplier clock;
     private final ScheduledExecutorService scheduler;
+    private final ThreadPoolExecutor writers;
 
     /** A connection whose head is not written, and since when. */
     private record Unopened(SseConnection connection, long since) {}
@@ -44,6 +49,13 @@ final class ConnectionClock {
         this.options = options;
         this.clock = clock;
         this.scheduler = scheduler;
+        this.writers = new ThreadPoolExecutor(
+                WRITERS, WRITERS, WRITERS_IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
+                    Thread thread = new Thread(task, "holdfast-head");
+                    thread.setDaemon(true);
+                    return thread;
+                });
+        writers.allowCoreThreadTimeOut(true);
     }
 
     void start() {
@@ -55,6 +67,15 @@ final class ConnectionClock {
         if (running != null) {
             running.cancel(false);
         }
+        writers.shutdown();
+    }
+
+    /**
+     * Runs something that may block for a moment, on a thread of our own: the container's refuse loudly what comes after the end
+     * of a response, and the JVM's common pool belongs to the application, which may block it for long.
+     */
+    void execute(Runnable work) {
+        writers.execute(work);
     }
 
     private void tick() {

@@ -5,6 +5,7 @@ import dev.holdfast.spi.InboundMessage;
 import jakarta.servlet.http.HttpServletRequest;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -79,177 +80,106 @@ public record EdgeOptions(
 
     /** The same with another {@link #heartbeatInterval}. */
     public EdgeOptions withHeartbeatInterval(Duration value) {
-        return new EdgeOptions(
-                value,
-                retryInterval,
-                maxConnectionAge,
-                stallDeadline,
-                maxRequestSize,
-                allowedHosts,
-                allowedOrigins,
-                allowDelete,
-                lifetime,
-                connectionReset,
-                context);
+        return with(draft -> draft.heartbeatInterval = value);
     }
 
     /** The same with another {@link #retryInterval}. */
     public EdgeOptions withRetryInterval(Duration value) {
-        return new EdgeOptions(
-                heartbeatInterval,
-                value,
-                maxConnectionAge,
-                stallDeadline,
-                maxRequestSize,
-                allowedHosts,
-                allowedOrigins,
-                allowDelete,
-                lifetime,
-                connectionReset,
-                context);
+        return with(draft -> draft.retryInterval = value);
     }
 
     /** The same with another {@link #maxConnectionAge}. */
     public EdgeOptions withMaxConnectionAge(Duration value) {
-        return new EdgeOptions(
-                heartbeatInterval,
-                retryInterval,
-                value,
-                stallDeadline,
-                maxRequestSize,
-                allowedHosts,
-                allowedOrigins,
-                allowDelete,
-                lifetime,
-                connectionReset,
-                context);
+        return with(draft -> draft.maxConnectionAge = value);
     }
 
     /** The same with another {@link #stallDeadline}. */
     public EdgeOptions withStallDeadline(Duration value) {
-        return new EdgeOptions(
-                heartbeatInterval,
-                retryInterval,
-                maxConnectionAge,
-                value,
-                maxRequestSize,
-                allowedHosts,
-                allowedOrigins,
-                allowDelete,
-                lifetime,
-                connectionReset,
-                context);
+        return with(draft -> draft.stallDeadline = value);
     }
 
     /** The same with another {@link #maxRequestSize}. */
     public EdgeOptions withMaxRequestSize(int value) {
-        return new EdgeOptions(
-                heartbeatInterval,
-                retryInterval,
-                maxConnectionAge,
-                stallDeadline,
-                value,
-                allowedHosts,
-                allowedOrigins,
-                allowDelete,
-                lifetime,
-                connectionReset,
-                context);
+        return with(draft -> draft.maxRequestSize = value);
     }
 
     /** The same with another {@link #allowedHosts}. */
     public EdgeOptions withAllowedHosts(List<String> value) {
-        return new EdgeOptions(
-                heartbeatInterval,
-                retryInterval,
-                maxConnectionAge,
-                stallDeadline,
-                maxRequestSize,
-                value,
-                allowedOrigins,
-                allowDelete,
-                lifetime,
-                connectionReset,
-                context);
+        return with(draft -> draft.allowedHosts = value);
     }
 
     /** The same with another {@link #allowedOrigins}. */
     public EdgeOptions withAllowedOrigins(List<String> value) {
-        return new EdgeOptions(
-                heartbeatInterval,
-                retryInterval,
-                maxConnectionAge,
-                stallDeadline,
-                maxRequestSize,
-                allowedHosts,
-                value,
-                allowDelete,
-                lifetime,
-                connectionReset,
-                context);
+        return with(draft -> draft.allowedOrigins = value);
     }
 
     /** The same with another {@link #allowDelete}. */
     public EdgeOptions withAllowDelete(boolean value) {
-        return new EdgeOptions(
-                heartbeatInterval,
-                retryInterval,
-                maxConnectionAge,
-                stallDeadline,
-                maxRequestSize,
-                allowedHosts,
-                allowedOrigins,
-                value,
-                lifetime,
-                connectionReset,
-                context);
+        return with(draft -> draft.allowDelete = value);
     }
 
     /** The same with another {@link #lifetime}. */
     public EdgeOptions withLifetime(Lifetime value) {
-        return new EdgeOptions(
-                heartbeatInterval,
-                retryInterval,
-                maxConnectionAge,
-                stallDeadline,
-                maxRequestSize,
-                allowedHosts,
-                allowedOrigins,
-                allowDelete,
-                value,
-                connectionReset,
-                context);
+        return with(draft -> draft.lifetime = value);
     }
 
     /** The same with another {@link #connectionReset}. */
     public EdgeOptions withConnectionReset(ConnectionReset value) {
-        return new EdgeOptions(
-                heartbeatInterval,
-                retryInterval,
-                maxConnectionAge,
-                stallDeadline,
-                maxRequestSize,
-                allowedHosts,
-                allowedOrigins,
-                allowDelete,
-                lifetime,
-                value,
-                context);
+        return with(draft -> draft.connectionReset = value);
     }
 
     /** The same with another {@link #context}. */
     public EdgeOptions withContext(Function<HttpServletRequest, Object> value) {
-        return new EdgeOptions(
-                heartbeatInterval,
-                retryInterval,
-                maxConnectionAge,
-                stallDeadline,
-                maxRequestSize,
-                allowedHosts,
-                allowedOrigins,
-                allowDelete,
-                lifetime,
-                connectionReset,
-                value);
+        return with(draft -> draft.context = value);
+    }
+
+    private EdgeOptions with(Consumer<Draft> change) {
+        Draft draft = new Draft(this);
+        change.accept(draft);
+        return draft.done();
+    }
+
+    /** A copy on its way to be another. */
+    private static final class Draft {
+        private Duration heartbeatInterval;
+        private Duration retryInterval;
+        private Duration maxConnectionAge;
+        private Duration stallDeadline;
+        private int maxRequestSize;
+        private List<String> allowedHosts;
+        private List<String> allowedOrigins;
+        private boolean allowDelete;
+        private Lifetime lifetime;
+        private ConnectionReset connectionReset;
+        private Function<HttpServletRequest, Object> context;
+
+        private Draft(EdgeOptions from) {
+            heartbeatInterval = from.heartbeatInterval;
+            retryInterval = from.retryInterval;
+            maxConnectionAge = from.maxConnectionAge;
+            stallDeadline = from.stallDeadline;
+            maxRequestSize = from.maxRequestSize;
+            allowedHosts = from.allowedHosts;
+            allowedOrigins = from.allowedOrigins;
+            allowDelete = from.allowDelete;
+            lifetime = from.lifetime;
+            connectionReset = from.connectionReset;
+            context = from.context;
+        }
+
+        private EdgeOptions done() {
+            return new EdgeOptions(
+                    heartbeatInterval,
+                    retryInterval,
+                    maxConnectionAge,
+                    stallDeadline,
+                    maxRequestSize,
+                    allowedHosts,
+                    allowedOrigins,
+                    allowDelete,
+                    lifetime,
+                    connectionReset,
+                    context);
+        }
     }
 }

@@ -245,7 +245,7 @@ public final class Envelope {
             return method.equals("notifications/initialized") ? new JournalChange.Put(method) : JournalChange.NONE;
         }
         return switch (method) {
-            case INITIALIZE, "logging/setLevel" -> new JournalChange.Put(method);
+            case "logging/setLevel" -> new JournalChange.Put(method);
             case "resources/subscribe" ->
                 uri.<JournalChange>map(of -> new JournalChange.Put(subscription(of)))
                         .orElse(JournalChange.NONE);

@@ -1,5 +1,6 @@
 package dev.holdfast.servlet;
 
+import dev.holdfast.spi.Event;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
@@ -11,7 +12,7 @@ import java.util.regex.Pattern;
  *
  * @param revision the negotiated revision
  */
-record Era(String revision) {
+record Era(String revision) implements Framing {
     /** The revisions whose requests are taken, newest first. */
     static final List<String> SUPPORTED = List.of("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05");
 
@@ -30,17 +31,23 @@ record Era(String revision) {
      * The first bytes of a stream: how long to wait before a reconnect, and the position it starts at. Clients before
      * 2025-11-25 choke on an event without data, and get a comment in its place.
      */
-    byte[] opening(long retryMillis, String position) {
+    @Override
+    public byte[] opening(long retryMillis, String position) {
         String retry = "retry: " + retryMillis + "\n";
-        if (revision.compareTo(FIRST_PRIMED) < 0) {
+        if (!tellsPosition()) {
             return concat(retry.getBytes(StandardCharsets.US_ASCII), COMMENT);
         }
         return (retry + "id: " + position + "\ndata: \n\n").getBytes(StandardCharsets.US_ASCII);
     }
 
-    /** The last bytes of a connection whose client shall come back. */
-    static byte[] closing(long retryMillis) {
-        return ("retry: " + retryMillis + "\n\n").getBytes(StandardCharsets.US_ASCII);
+    @Override
+    public boolean tellsPosition() {
+        return revision.compareTo(FIRST_PRIMED) >= 0;
+    }
+
+    @Override
+    public void add(SseFrames frames, Event event, String position) {
+        frames.add(event, position);
     }
 
     /** The modern, stateless revision that a request names, if it names one. */

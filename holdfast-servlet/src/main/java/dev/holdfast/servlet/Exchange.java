@@ -2,6 +2,7 @@ package dev.holdfast.servlet;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.Session;
+import dev.holdfast.SessionEngine;
 import dev.holdfast.StreamReader;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -34,10 +35,6 @@ final class Exchange {
         this.principal = user == null ? "" : user.getName();
     }
 
-    HttpServletRequest request() {
-        return request;
-    }
-
     HttpServletResponse response() {
         return response;
     }
@@ -61,8 +58,27 @@ final class Exchange {
         return context;
     }
 
-    Optional<String> sessionId() {
+    private Optional<String> sessionId() {
         return headers.header("Mcp-Session-Id").map(String::trim).filter(id -> !id.isEmpty());
+    }
+
+    /** The session of this request, of those whose calls have streams of their own; if there is none, it is answered. */
+    Optional<Session> session(SessionEngine engine, Optional<RequestId> message) {
+        Optional<String> id = sessionId();
+        if (id.isEmpty()) {
+            reply(Rejection.badRequest("the Mcp-Session-Id header is missing").to(message));
+            return Optional.empty();
+        }
+        Optional<Session> session = engine.find(id.get(), principal).filter(found -> !found.listensOnly());
+        if (session.isEmpty()) {
+            notFound(engine, message);
+        }
+        return session;
+    }
+
+    /** Answers that there is no such session. */
+    void notFound(SessionEngine engine, Optional<RequestId> message) {
+        reply((engine.draining() ? Rejection.shuttingDown() : Rejection.sessionNotFound()).to(message));
     }
 
     /** Keeps the request open beyond its thread's visit. */
@@ -115,16 +131,20 @@ final class Exchange {
     }
 
     /** Turns the answer into a stream, not yet started; without one if the client is gone already, and the reader is closed. */
-    Optional<SseConnection> stream(StreamReader reader, Session session, ConnectionClock clock) {
+    Optional<SseConnection> stream(SseConnection.Source source, ConnectionClock clock) {
+        Optional<SseConnection> opened = Optional.empty();
         try {
             ServletSseChannel channel = ServletSseChannel.open(request, response, options.connectionReset());
-            SseConnection connection = new SseConnection(channel, reader, new Era(session.revision()), clock);
+            SseConnection connection = new SseConnection(channel, source, clock);
+            opened = Optional.of(connection);
             channel.listen(connection);
             connection.open();
-            return Optional.of(connection);
+            return opened;
         } catch (IOException | RuntimeException e) {
-            log.debug("session {}: a connection broke before its response began: {}", session.shortId(), e.toString());
-            reader.close(StreamReader.Close.BROKEN);
+            Faults.report(log, "a connection broke before its response began", e);
+            opened.ifPresent(clock::remove);
+            source.reader().close(StreamReader.Close.BROKEN);
+            end();
             return Optional.empty();
         }
     }

@@ -4,6 +4,7 @@ import dev.holdfast.EventId;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
+import dev.holdfast.StreamReader;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
@@ -91,9 +92,9 @@ public final class McpEndpoint {
             resume = after.isEmpty() ? new Resume.Unknown() : session.resume(after.get());
         }
         if (resume instanceof Resume.Resumed resumed) {
-            exchange.stream(resumed.reader(), session, clock).ifPresent(SseConnection::startNow);
+            listen(exchange, session, resumed.reader());
         } else if (resume instanceof Resume.Gap gap) {
-            exchange.stream(gap.reader(), session, clock).ifPresent(SseConnection::startNow);
+            listen(exchange, session, gap.reader());
         } else if (resume instanceof Resume.Ended) {
             exchange.status(HttpServletResponse.SC_NO_CONTENT);
         } else if (resume instanceof Resume.Closed closed) {
@@ -101,6 +102,11 @@ public final class McpEndpoint {
         } else {
             exchange.reply(Rejection.badRequest("the Last-Event-ID names no event of this session"));
         }
+    }
+
+    private void listen(Exchange exchange, Session session, StreamReader reader) {
+        exchange.stream(SseConnection.Source.get(reader, new Era(session.revision())), clock)
+                .ifPresent(SseConnection::startNow);
     }
 
     private void delete(Exchange exchange) {
@@ -117,15 +123,6 @@ public final class McpEndpoint {
             exchange.reply(unsupported.get());
             return Optional.empty();
         }
-        Optional<String> id = exchange.sessionId();
-        if (id.isEmpty()) {
-            exchange.reply(Rejection.badRequest("the Mcp-Session-Id header is missing"));
-            return Optional.empty();
-        }
-        Optional<Session> session = engine.find(id.get(), exchange.principal());
-        if (session.isEmpty()) {
-            exchange.reply(engine.draining() ? Rejection.shuttingDown() : Rejection.sessionNotFound());
-        }
-        return session;
+        return exchange.session(engine, Optional.empty());
     }
 }

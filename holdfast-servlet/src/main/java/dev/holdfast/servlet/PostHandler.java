@@ -58,33 +58,15 @@ final class PostHandler {
             initialize(exchange, message);
             return;
         }
-        Optional<Session> found = session(exchange, message.id());
+        Optional<Session> found = exchange.session(engine, message.id());
         if (found.isEmpty()) {
             return;
         }
         if (request) {
-            call(exchange, found.get(), List.of(message));
+            call(exchange, found.get(), List.of(message), List.of());
         } else {
-            when(
-                    exchange,
-                    handOver(exchange, found.get(), message),
-                    Optional.empty(),
-                    (at, done) -> exchange.status(ACCEPTED));
+            take(exchange, found.get(), List.of(message));
         }
-    }
-
-    private Optional<Session> session(Exchange exchange, Optional<RequestId> message) {
-        Optional<String> id = exchange.sessionId();
-        if (id.isEmpty()) {
-            exchange.reply(
-                    Rejection.badRequest("the Mcp-Session-Id header is missing").to(message));
-            return Optional.empty();
-        }
-        Optional<Session> session = engine.find(id.get(), exchange.principal());
-        if (session.isEmpty()) {
-            exchange.reply((engine.draining() ? Rejection.shuttingDown() : Rejection.sessionNotFound()).to(message));
-        }
-        return session;
     }
 
     private void initialize(Exchange exchange, Envelope message) {
@@ -120,7 +102,7 @@ final class PostHandler {
                 return;
             }
         }
-        Optional<Session> found = session(exchange, Optional.empty());
+        Optional<Session> found = exchange.session(engine, Optional.empty());
         if (found.isEmpty()) {
             return;
         }
@@ -133,13 +115,19 @@ final class PostHandler {
         List<Envelope> requests = new ArrayList<>();
         List<Envelope> others = new ArrayList<>();
         messages.forEach(message -> (message.kind() == Envelope.Kind.REQUEST ? requests : others).add(message));
-        when(exchange, handOver(exchange, session, others), Optional.empty(), (at, done) -> {
-            if (requests.isEmpty()) {
-                exchange.status(ACCEPTED);
-            } else {
-                call(exchange, session, requests);
-            }
-        });
+        if (requests.isEmpty()) {
+            take(exchange, session, others);
+        } else {
+            call(exchange, session, requests, others);
+        }
+    }
+
+    private void take(Exchange exchange, Session session, List<Envelope> messages) {
+        when(
+                exchange,
+                handOver(exchange, session, messages),
+                Optional.empty(),
+                (at, done) -> exchange.status(ACCEPTED));
     }
 
     /** Notifications and answers: nothing comes back but that they were taken. */
@@ -167,18 +155,23 @@ final class PostHandler {
         return session.notify(message.inbound(exchange.context()));
     }
 
-    private void call(Exchange exchange, Session session, List<Envelope> requests) {
+    /** Nothing of a batch is done whose requests are refused. */
+    private void call(Exchange exchange, Session session, List<Envelope> requests, List<Envelope> others) {
         List<InboundMessage> messages =
                 requests.stream().map(r -> r.inbound(exchange.context())).toList();
         Optional<RequestId> id = requests.size() == 1 ? requests.get(0).id() : Optional.empty();
         when(exchange, session.call(messages), id, (at, outcome) -> {
             if (outcome instanceof Call.Accepted accepted) {
-                run(exchange, session, accepted.call());
+                handOver(exchange, session, others)
+                        .whenComplete((done, failure) -> run(exchange, session, accepted.call()));
             } else if (outcome instanceof Call.Duplicate duplicate) {
                 exchange.reply(Rejection.badRequest("a request with id " + duplicate.id() + " is in flight already")
                         .to(Optional.of(duplicate.id())));
             } else if (outcome instanceof Call.TooMany tooMany) {
                 exchange.reply(Rejection.busy(429, "more than " + tooMany.limit() + " calls of this session run")
+                        .to(id));
+            } else if (outcome instanceof Call.JournalFull) {
+                exchange.reply(Rejection.of(429, JsonRpc.SERVER_ERROR, "this session has too many subscriptions")
                         .to(id));
             } else if (outcome instanceof Call.Closed closed) {
                 exchange.reply(closed.reason(), id);
@@ -188,7 +181,9 @@ final class PostHandler {
 
     /** The stream is there before the backend is called, so that it can be ended on request from the first moment on. */
     private void run(Exchange exchange, Session session, Call call) {
-        Optional<SseConnection> connection = exchange.stream(call.reader(), session, clock);
+        Framing framing = new Era(session.revision());
+        Optional<SseConnection> connection =
+                exchange.stream(SseConnection.Source.call(call.reader().orElseThrow(), framing), clock);
         call.dispatch();
         connection.ifPresent(SseConnection::start);
     }

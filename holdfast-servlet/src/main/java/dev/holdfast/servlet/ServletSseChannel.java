@@ -10,7 +10,6 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Objects;
-import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -125,12 +124,6 @@ final class ServletSseChannel implements SseChannel, AsyncListener, WriteListene
         if (gone) {
             throw new IOException("the container has ended the response");
         }
-    }
-
-    /** The container's own threads are of no use here: they refuse loudly what comes after the end of the response. */
-    @Override
-    public void execute(Runnable work) {
-        ForkJoinPool.commonPool().execute(work);
     }
 
     @Override

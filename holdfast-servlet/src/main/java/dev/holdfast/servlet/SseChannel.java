@@ -26,9 +26,6 @@ interface SseChannel {
     /** Whether the last write or flush is completed; if not, {@link Events#onWritable} will be called. */
     boolean ready() throws IOException;
 
-    /** Runs something on a thread of the container, where it may block for a moment. */
-    void execute(Runnable work);
-
     /** Ends the response. */
     void complete();
 

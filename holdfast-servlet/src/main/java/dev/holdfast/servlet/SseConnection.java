@@ -27,7 +27,8 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * <p>The first write carries head, priming and what there is; it may block, since it goes into an empty socket, and it is
- * small. From then on, once the request's thread is done, nothing blocks.
+ * small. From then on, once the request's thread is done, nothing blocks. A head that is written late is written by a thread
+ * that was not asked by the client: it blocks only while the request's own thread is still busy.
  */
 final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private static final Logger log = LoggerFactory.getLogger(SseConnection.class);
@@ -50,7 +51,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private final AtomicReference<Pump> pump = new AtomicReference<>(Pump.IDLE);
     private final SseChannel channel;
     private final StreamReader reader;
-    private final Era era;
+    private final Framing framing;
     private final ConnectionClock clock;
     private final long openedAt;
     private final long maxAgeNanos;
@@ -58,6 +59,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
 
     private volatile boolean started;
     private volatile boolean headDue;
+    private volatile boolean late;
     private volatile boolean opened;
     private volatile boolean broken;
     private volatile boolean rotate;
@@ -70,14 +72,36 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private boolean unconfirmed;
     private long began;
     private int blocking;
+    private int headBytes;
+    private boolean returnable;
     private final SseFrames frames = new SseFrames();
     private @Nullable ByteBuffer rest;
     private @Nullable Close closing;
 
-    SseConnection(SseChannel channel, StreamReader reader, Era era, ConnectionClock clock) {
+    /**
+     * What a connection carries.
+     *
+     * @param reader the cursor
+     * @param framing how events are written
+     * @param returnable whether the client could come back if the connection ended before its first event
+     */
+    record Source(StreamReader reader, Framing framing, boolean returnable) {
+        /** The stream of a call that has just been opened. */
+        static Source call(StreamReader reader, Framing framing) {
+            return new Source(reader, framing, framing.tellsPosition());
+        }
+
+        /** The listening stream, or any that the client has come back to. */
+        static Source get(StreamReader reader, Framing framing) {
+            return new Source(reader, framing, true);
+        }
+    }
+
+    SseConnection(SseChannel channel, Source source, ConnectionClock clock) {
         this.channel = channel;
-        this.reader = reader;
-        this.era = era;
+        this.reader = source.reader();
+        this.framing = source.framing();
+        this.returnable = source.returnable();
         this.clock = clock;
         this.openedAt = clock.now();
         this.wroteAt = openedAt;
@@ -108,7 +132,8 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     void headDue() {
         if (!opened && state() != Pump.CLOSED) {
             headDue = true;
-            channel.execute(this::wake);
+            late = true;
+            clock.execute(this::wake);
         }
     }
 
@@ -189,7 +214,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
             try {
                 next = turn();
             } catch (IOException | RuntimeException e) {
-                log.debug("a connection broke: {}", e.toString());
+                Faults.report(log, "a connection broke", e);
                 closing = Close.BROKEN;
                 next = Pump.CLOSED;
             }
@@ -232,8 +257,9 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
                 gather();
             }
             if (rest != null) {
-                if (mayWrite(rest)) {
-                    write(rest);
+                int size = mayWrite(rest);
+                if (size > 0) {
+                    write(rest, size);
                 } else if (started) {
                     goAsync();
                 } else {
@@ -249,8 +275,18 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
         }
     }
 
-    private boolean mayWrite(ByteBuffer bytes) {
-        return async || blocking + bytes.remaining() <= BLOCKING_BYTES;
+    /** How much of this may be written now: the head at least, whatever follows it. */
+    private int mayWrite(ByteBuffer bytes) {
+        if (async) {
+            return Math.min(bytes.remaining(), SLICE_BYTES);
+        }
+        if (late && started) {
+            return 0;
+        }
+        if (blocking + bytes.remaining() <= BLOCKING_BYTES) {
+            return bytes.remaining();
+        }
+        return blocking == 0 ? headBytes : 0;
     }
 
     private void goAsync() throws IOException {
@@ -268,19 +304,18 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     }
 
     /** Writes a slice at a time, so that a slow peer is seen to make progress. */
-    private void write(ByteBuffer bytes) throws IOException {
+    private void write(ByteBuffer bytes, int size) throws IOException {
         began = clock.now();
         if (!async) {
-            blocking += bytes.remaining();
+            blocking += size;
         }
-        int size = Math.min(bytes.remaining(), SLICE_BYTES);
         ByteBuffer slice = bytes.slice(bytes.position(), size);
         bytes.position(bytes.position() + size);
         if (!bytes.hasRemaining()) {
             rest = null;
             unconfirmed = true;
         }
-        if (!async && closing != null) {
+        if (!async && closing != null && rest == null) {
             channel.writeLast(slice);
         } else {
             channel.write(slice);
@@ -297,12 +332,16 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
                 return;
             }
             opened = true;
-            frames.add(era.opening(clock.retryMillis(), position));
+            frames.add(framing.opening(clock.retryMillis(), position));
+            headBytes = frames.size();
+            if (framing.tellsPosition()) {
+                reader.positionTold();
+            }
         }
         while (add(next) && frames.size() < BATCH_BYTES) {
             next = reader.read(BATCH_BYTES);
         }
-        if (closing == null && rotate) {
+        if (closing == null && rotate && returnable) {
             heartbeat.finish(frames);
             handOver(ROTATION_RETRY_MILLIS);
         }
@@ -318,7 +357,8 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private boolean add(StreamReader.Next next) {
         if (next instanceof StreamReader.Events events) {
             heartbeat.finish(frames);
-            events.events().forEach(event -> frames.add(event, reader.position(event)));
+            events.events().forEach(event -> framing.add(frames, event, reader.position(event)));
+            returnable = true;
             return true;
         }
         if (next instanceof StreamReader.End end) {
@@ -339,7 +379,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     }
 
     private void handOver(long retryMillis) {
-        frames.add(Era.closing(retryMillis));
+        frames.add(Framing.closing(retryMillis));
         closing = Close.HANDOVER;
     }
 

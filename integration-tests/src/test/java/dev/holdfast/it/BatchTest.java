@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
@@ -12,6 +13,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
 
 /** Several messages in one POST: in the one revision that has them. */
 @ParameterizedClass
@@ -23,12 +25,17 @@ class BatchTest {
     private static final String INITIALIZED = Json.notification("notifications/initialized", "{}");
 
     private static final SharedServer server = new SharedServer();
+    private static CompletableFuture<Void> gate = new CompletableFuture<>();
 
     BatchTest(ContainerKind kind) {}
 
     @BeforeParameterizedClassInvocation
     static void start(ContainerKind kind) throws Exception {
-        server.start(TestServer.in(kind));
+        gate = new CompletableFuture<>();
+        server.start(TestServer.in(kind)
+                .tool(
+                        "patient",
+                        (exchange, request) -> Mono.fromFuture(gate, true).thenReturn("done")));
     }
 
     @AfterParameterizedClassInvocation
@@ -105,6 +112,20 @@ class BatchTest {
 
         Refusal.of(server.port(), session.post(body)).assertIs(400, INVALID_REQUEST, "id");
         session.assertAlive();
+    }
+
+    @Test
+    void nothingOfABatchIsDoneWhoseRequestIsInFlightAlready() {
+        RawSession session = RawSession.open(server.port(), WITH_BATCHES);
+        String cancelled = Json.notification("notifications/cancelled", "{\"requestId\":7}");
+        try (RawConnection running = session.stream(session.post(Json.call("7", "patient")))) {
+            Refusal.of(server.port(), session.post(batch(cancelled, Json.echo("7", "again"))))
+                    .assertIs(400, INVALID_REQUEST, "in flight already");
+
+            gate.complete(null);
+            assertThat(running.message().json().at("/result/content/0/text").asString())
+                    .isEqualTo("done");
+        }
     }
 
     @Test

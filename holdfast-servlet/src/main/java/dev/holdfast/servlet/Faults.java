@@ -1,0 +1,18 @@
+package dev.holdfast.servlet;
+
+import java.io.IOException;
+import org.slf4j.Logger;
+
+/** Tells peers that are gone, which is daily life, from faults of our own. */
+final class Faults {
+    private Faults() {}
+
+    /** Logs what ended a connection. Containers say by an {@link IllegalStateException} that a response is over. */
+    static void report(Logger log, String what, Exception failure) {
+        if (failure instanceof IOException || failure instanceof IllegalStateException) {
+            log.debug("{}: {}", what, failure.toString());
+        } else {
+            log.error("{}", what, failure);
+        }
+    }
+}
