@@ -3,8 +3,8 @@ package dev.holdfast.it;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -44,6 +44,9 @@ final class RawConnection implements AutoCloseable {
 
     private final Socket socket;
     private final InputStream in;
+    private final byte[] buffer = new byte[8192];
+    private int at;
+    private int filled;
     private End end = End.NONE;
     private boolean chunked;
     private boolean inChunks;
@@ -51,7 +54,7 @@ final class RawConnection implements AutoCloseable {
 
     private RawConnection(Socket socket) throws IOException {
         this.socket = socket;
-        this.in = new BufferedInputStream(socket.getInputStream());
+        this.in = socket.getInputStream();
     }
 
     static RawConnection open(int port) {
@@ -99,7 +102,7 @@ final class RawConnection implements AutoCloseable {
     /** Whether something has come that was not read yet. */
     boolean readable() {
         try {
-            return in.available() > 0;
+            return at < filled || in.available() > 0;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -169,6 +172,19 @@ final class RawConnection implements AutoCloseable {
         return all;
     }
 
+    /** Reads what was written in one piece: the rest of the chunk at hand, or else the next one; empty at the end of the body. */
+    String chunk() {
+        ByteArrayOutputStream piece = new ByteArrayOutputStream();
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        for (int b = read(deadline); b >= 0; b = read(deadline)) {
+            piece.write(b);
+            if (left == 0) {
+                break;
+            }
+        }
+        return piece.toString(UTF_8);
+    }
+
     /** Reads one byte of the body; -1 at its end. */
     int read() {
         return read(System.nanoTime() + PATIENCE.toNanos());
@@ -200,7 +216,7 @@ final class RawConnection implements AutoCloseable {
                 return -1;
             }
             left--;
-            return rawByte(deadline);
+            return Byte.toUnsignedInt(rawByte(deadline));
         } catch (SocketTimeoutException e) {
             throw new AssertionError("nothing came in time", e);
         } catch (IOException e) {
@@ -226,7 +242,7 @@ final class RawConnection implements AutoCloseable {
 
     private String rawLine(long deadline) throws IOException {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
-        for (int b = rawByte(deadline); b != '\n'; b = rawByte(deadline)) {
+        for (byte b = rawByte(deadline); b != '\n'; b = rawByte(deadline)) {
             if (b != '\r') {
                 line.write(b);
             }
@@ -234,16 +250,17 @@ final class RawConnection implements AutoCloseable {
         return line.toString(ISO_8859_1);
     }
 
-    private int rawByte(long deadline) throws IOException {
-        if (in.available() == 0) {
+    private byte rawByte(long deadline) throws IOException {
+        if (at == filled) {
             long millis = (deadline - System.nanoTime()) / 1_000_000;
             socket.setSoTimeout((int) Math.max(1, millis));
+            at = 0;
+            filled = Math.max(0, in.read(buffer));
+            if (filled == 0) {
+                throw new EOFException("the peer closed the connection");
+            }
         }
-        int b = in.read();
-        if (b < 0) {
-            throw new java.io.EOFException("the peer closed the connection");
-        }
-        return b;
+        return buffer[at++];
     }
 
     /** Breaks the connection by RST. */
