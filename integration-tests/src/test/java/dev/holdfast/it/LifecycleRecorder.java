@@ -1,0 +1,44 @@
+package dev.holdfast.it;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.SessionLifecycleListener;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** Hears of what happens to the sessions of a server, and remembers it. */
+final class LifecycleRecorder implements SessionLifecycleListener {
+    private final List<String> detached = new CopyOnWriteArrayList<>();
+    private final List<String> closed = new CopyOnWriteArrayList<>();
+    private final List<String> gaps = new CopyOnWriteArrayList<>();
+
+    /** The sessions whose last connection broke, in order, as often as it did. */
+    List<String> detached() {
+        return List.copyOf(detached);
+    }
+
+    /** The sessions that have ended. */
+    List<String> closed() {
+        return List.copyOf(closed);
+    }
+
+    /** The sessions whose clients missed something. */
+    List<String> gaps() {
+        return List.copyOf(gaps);
+    }
+
+    @Override
+    public void onSessionDetached(String sessionId, Duration grace) {
+        detached.add(sessionId);
+    }
+
+    @Override
+    public void onSessionClosed(String sessionId, EndReason reason) {
+        closed.add(sessionId);
+    }
+
+    @Override
+    public void onGap(String sessionId, String stream) {
+        gaps.add(sessionId);
+    }
+}
