@@ -86,6 +86,7 @@ final class TestServer implements AutoCloseable {
         private UnaryOperator<EdgeOptions> edgeOptions = options -> options;
         private UnaryOperator<HoldfastTransportProvider.Builder> transportOptions = builder -> builder;
         private Consumer<McpServer.AsyncSpecification<?>> server = specification -> {};
+        private @Nullable Consumer<McpServer.SyncSpecification<?>> syncServer;
         private int threads = 40;
         private Duration writeTimeout = Duration.ofSeconds(20);
         private @Nullable HttpServlet servlet;
@@ -124,6 +125,12 @@ final class TestServer implements AutoCloseable {
             return this;
         }
 
+        /** Makes it a synchronous server, which has no other tools than {@code echo} and those that are given to it here. */
+        Builder syncServer(Consumer<McpServer.SyncSpecification<?>> change) {
+            syncServer = change;
+            return this;
+        }
+
         Builder filter(Filter filter) {
             filters.add(filter);
             return this;
@@ -148,15 +155,29 @@ final class TestServer implements AutoCloseable {
                 onPath = own;
                 under = own;
             }
-            McpServer.AsyncSpecification<?> specification = McpServer.async(under)
-                    .serverInfo("test", "1")
-                    .capabilities(
-                            ServerCapabilities.builder().tools(false).logging().build())
-                    .tools(tools);
-            server.accept(specification);
-            specification.build();
+            build(under);
             container.start(onPath, filters);
             return new TestServer(container, onPath, under);
+        }
+
+        private void build(McpStreamableServerTransportProvider under) {
+            ServerCapabilities capabilities =
+                    ServerCapabilities.builder().tools(false).logging().build();
+            if (syncServer == null) {
+                McpServer.AsyncSpecification<?> specification = McpServer.async(under)
+                        .serverInfo("test", "1")
+                        .capabilities(capabilities)
+                        .tools(tools);
+                server.accept(specification);
+                specification.build();
+            } else {
+                McpServer.SyncSpecification<?> specification = McpServer.sync(under)
+                        .serverInfo("test", "1")
+                        .capabilities(capabilities)
+                        .toolCall(Tools.definition("echo"), (exchange, request) -> Tools.text(Tools.textOf(request)));
+                syncServer.accept(specification);
+                specification.build();
+            }
         }
 
         private HoldfastTransportProvider holdfast(Container container) {

@@ -18,10 +18,12 @@ final class Tools {
 
     /** Answers with its argument {@code text}. */
     static AsyncToolSpecification echo() {
-        return tool(
-                "echo",
-                (exchange, request) ->
-                        Mono.just(String.valueOf(request.arguments().get("text"))));
+        return tool("echo", (exchange, request) -> Mono.just(textOf(request)));
+    }
+
+    /** The argument {@code text}. */
+    static String textOf(CallToolRequest request) {
+        return String.valueOf(request.arguments().get("text"));
     }
 
     static AsyncToolSpecification tool(
