@@ -38,7 +38,7 @@ final class Gateway {
         // A name that somebody has given to a loopback address is a host name that clients may use there.
         List<String> names = address.isLoopbackAddress() ? List.of(options.host()) : List.of();
         McpService service = McpService.of(options, options.edge(names));
-        web.start(service, options.path());
+        web.start(service, options.paths());
         return new Gateway(options, web, service);
     }
 

@@ -7,8 +7,7 @@ import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.JsonRpc;
 import dev.holdfast.servlet.McpServlet;
 import jakarta.servlet.http.HttpServlet;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 
 /**
  * What the gateway serves.
@@ -28,11 +27,12 @@ record McpService(HttpServlet servlet, SessionEngine engine, Runnable release) {
 
     /** A process for each session. */
     static McpService stdio(ServerCommand command, StdioOptions options, EdgeOptions edge) {
-        ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor(task -> {
+        ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, task -> {
             Thread thread = new Thread(task, "holdfast-clock");
             thread.setDaemon(true);
             return thread;
         });
+        clock.setRemoveOnCancelPolicy(true);
         StdioBackend backend = new StdioBackend(command, options, ProcessStarter.ofThisMachine(), clock);
         SessionEngine engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
                 .scheduler(clock)

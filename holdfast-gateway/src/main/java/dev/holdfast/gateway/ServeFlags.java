@@ -1,6 +1,7 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.servlet.HttpSseOptions;
 import java.time.Duration;
 import java.util.Optional;
 import picocli.CommandLine.ITypeConverter;
@@ -77,6 +78,31 @@ final class ServeFlags {
     private Duration maxAge = Duration.ZERO;
 
     @Option(
+            names = "--sse-path",
+            paramLabel = "PATH",
+            defaultValue = "/sse",
+            description = "path of HTTP+SSE, for clients of 2024-11-05" + DEFAULT)
+    private String ssePath = "";
+
+    @Option(
+            names = "--message-path",
+            paramLabel = "PATH",
+            defaultValue = "/message",
+            description = "path that clients of HTTP+SSE post to" + DEFAULT)
+    private String messagePath = "";
+
+    @Option(
+            names = "--sse-reconnect-grace",
+            paramLabel = "TIME",
+            defaultValue = "0",
+            converter = Time.class,
+            description = "the same as --reconnect-grace, for HTTP+SSE" + DEFAULT)
+    private Duration sseGrace = Duration.ZERO;
+
+    @Option(names = "--no-sse", description = "do not serve HTTP+SSE")
+    private boolean noSse;
+
+    @Option(
             names = "--start-timeout",
             paramLabel = "TIME",
             defaultValue = "30s",
@@ -126,23 +152,39 @@ final class ServeFlags {
         return new ServeOptions(
                 host,
                 port,
-                checkedPath(),
+                checkedPath("--path", path, "/|(/[A-Za-z0-9._~-]+)+"),
                 lifetime,
                 range("--heartbeat", heartbeat, Duration.ofMillis(100), HOUR),
                 range("--retry", retry, Duration.ZERO, HOUR),
                 maxAge,
+                httpSse(),
                 range("--start-timeout", startTimeout, MILLI, HOUR),
                 range("--drain-timeout", drainTimeout, Duration.ZERO, HOUR),
                 command);
     }
 
-    private String checkedPath() {
-        if (!path.startsWith("/")) {
-            throw new IllegalArgumentException("--path must begin with '/', not be " + path);
+    private Optional<HttpSseOptions> httpSse() {
+        if (noSse) {
+            return Optional.empty();
         }
-        if (!path.matches("/|(/[A-Za-z0-9._~-]+)+") || path.equals(Gateway.HEALTH)) {
-            throw new IllegalArgumentException("--path must be of letters, digits and ._~- between single '/', and not "
-                    + Gateway.HEALTH + ": " + path);
+        checkedPath("--sse-path", ssePath, "(/[A-Za-z0-9._~-]+)+");
+        checkedPath("--message-path", messagePath, "(/[A-Za-z0-9._~-]+)+");
+        if (ssePath.equals(path) || messagePath.equals(path) || ssePath.equals(messagePath)) {
+            throw new IllegalArgumentException("--path, --sse-path and --message-path must differ");
+        }
+        return Optional.of(HttpSseOptions.DEFAULT
+                .withPaths(ssePath, messagePath)
+                .withReconnectGrace(range("--sse-reconnect-grace", sseGrace, Duration.ZERO, YEAR)));
+    }
+
+    private static String checkedPath(String flag, String path, String form) {
+        if (!path.startsWith("/")) {
+            throw new IllegalArgumentException(flag + " must begin with '/', not be " + path);
+        }
+        if (!path.matches(form) || path.equals(Gateway.HEALTH)) {
+            throw new IllegalArgumentException(
+                    flag + " must be of letters, digits and ._~- between single '/', and not " + Gateway.HEALTH + ": "
+                            + path);
         }
         return path;
     }

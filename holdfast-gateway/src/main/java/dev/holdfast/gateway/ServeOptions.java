@@ -2,6 +2,7 @@ package dev.holdfast.gateway;
 
 import dev.holdfast.Lifetime;
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HttpSseOptions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -16,6 +17,7 @@ import java.util.Optional;
  * @param heartbeat how long a stream may be silent
  * @param retry how long clients wait before they reconnect
  * @param maxConnectionAge when a stream's connection is replaced, zero for never
+ * @param httpSse HTTP+SSE beside Streamable HTTP, if it is served
  * @param startTimeout how long a child may take to start
  * @param drainTimeout how long running calls may take when the gateway is told to end
  * @param command the MCP server to run, the demo if there is none
@@ -28,9 +30,15 @@ record ServeOptions(
         Duration heartbeat,
         Duration retry,
         Duration maxConnectionAge,
+        Optional<HttpSseOptions> httpSse,
         Duration startTimeout,
         Duration drainTimeout,
         Optional<ServerCommand> command) {
+
+    /** Every path that speaks MCP. */
+    List<String> paths() {
+        return httpSse.map(sse -> List.of(path, sse.path(), sse.messagePath())).orElse(List.of(path));
+    }
 
     /** What of this concerns the edge. A name given for a loopback address is one that clients may use. */
     EdgeOptions edge(List<String> names) {
@@ -40,6 +48,7 @@ record ServeOptions(
                 .withRetryInterval(retry)
                 .withMaxConnectionAge(maxConnectionAge)
                 .withAllowedHosts(names)
+                .withHttpSse(httpSse)
                 .withConnectionReset(new JettyConnectionReset());
     }
 }

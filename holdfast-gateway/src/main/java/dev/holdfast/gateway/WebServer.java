@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.InetAddress;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
@@ -76,13 +77,13 @@ final class WebServer {
     }
 
     /** Starts to serve. */
-    void start(McpService service, String path) {
+    void start(McpService service, List<String> paths) {
         ServletContextHandler context = new ServletContextHandler("/", false, false);
         context.setErrorHandler(new NeutralErrors());
         ServletHolder endpoint = new ServletHolder("mcp", service.servlet());
         endpoint.setAsyncSupported(true);
         endpoint.setInitOrder(0);
-        context.addServlet(endpoint, path.equals("/") ? "" : path);
+        paths.forEach(path -> context.addServlet(endpoint, path.equals("/") ? "" : path));
         context.addServlet(new ServletHolder("health", new HealthServlet(service.engine())), Gateway.HEALTH);
         requests.setHandler(context);
         server.setHandler(requests);

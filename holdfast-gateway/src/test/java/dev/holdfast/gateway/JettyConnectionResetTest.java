@@ -13,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -31,7 +32,7 @@ class JettyConnectionResetTest {
 
     @BeforeEach
     void start() {
-        web.start(new McpService(flood, engine, () -> {}), "/mcp");
+        web.start(new McpService(flood, engine, () -> {}), List.of("/mcp"));
     }
 
     @AfterEach

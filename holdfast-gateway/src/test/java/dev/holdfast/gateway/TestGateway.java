@@ -1,6 +1,7 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.servlet.HttpSseOptions;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Optional;
@@ -15,6 +16,7 @@ final class TestGateway implements AutoCloseable {
             Duration.ofSeconds(15),
             Duration.ofSeconds(2),
             Duration.ZERO,
+            Optional.of(HttpSseOptions.DEFAULT),
             Duration.ofSeconds(10),
             Duration.ofSeconds(5),
             Optional.of(ShellServer.COMMAND));
@@ -34,6 +36,7 @@ final class TestGateway implements AutoCloseable {
                 OPTIONS.heartbeat(),
                 OPTIONS.retry(),
                 OPTIONS.maxConnectionAge(),
+                OPTIONS.httpSse(),
                 OPTIONS.startTimeout(),
                 OPTIONS.drainTimeout(),
                 OPTIONS.command()));

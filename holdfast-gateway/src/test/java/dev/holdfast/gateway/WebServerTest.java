@@ -11,6 +11,7 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -35,7 +36,7 @@ class WebServerTest {
 
     @BeforeEach
     void start() {
-        web.start(new McpService(new Broken(), engine, () -> {}), "/mcp");
+        web.start(new McpService(new Broken(), engine, () -> {}), List.of("/mcp"));
     }
 
     @AfterEach

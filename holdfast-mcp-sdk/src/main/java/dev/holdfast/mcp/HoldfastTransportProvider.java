@@ -5,6 +5,7 @@ import dev.holdfast.SessionEngine;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HttpSseOptions;
 import dev.holdfast.servlet.JsonRpc;
 import dev.holdfast.servlet.McpEndpoint;
 import dev.holdfast.spi.SessionStore;
@@ -37,7 +38,8 @@ import reactor.core.publisher.Mono;
 
 /**
  * A Streamable HTTP transport for a server of the official SDK whose sessions outlive their connections. It takes the place of
- * {@code HttpServletStreamableServerTransportProvider}: another class name and another import are the whole migration.
+ * {@code HttpServletStreamableServerTransportProvider}: another class name and another import are the whole migration. With
+ * {@link Builder#sseEndpoint} it takes the place of {@code HttpServletSseServerTransportProvider} too, for the same server.
  *
  * <p>A broken connection ends neither session nor running calls; a client that comes back with {@code Last-Event-ID} gets what
  * it missed, once and in order. What the server sends while no client listens is kept.
@@ -97,7 +99,10 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     @Override
     public List<String> protocolVersions() {
         return List.of(
-                ProtocolVersions.MCP_2025_03_26, ProtocolVersions.MCP_2025_06_18, ProtocolVersions.MCP_2025_11_25);
+                ProtocolVersions.MCP_2024_11_05,
+                ProtocolVersions.MCP_2025_03_26,
+                ProtocolVersions.MCP_2025_06_18,
+                ProtocolVersions.MCP_2025_11_25);
     }
 
     /** Called by the SDK when a server is built on this transport; sessions can be opened from here on. */
@@ -158,7 +163,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
 
     @Override
     protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
-        if (!request.getRequestURI().endsWith(mcpEndpoint)) {
+        if (!request.getRequestURI().endsWith(mcpEndpoint) && !endpoint.servesHttpSse(request)) {
             response.setStatus(HttpServletResponse.SC_NOT_FOUND);
             return;
         }
@@ -190,7 +195,8 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         private SessionLifecycleListener listener = SessionLifecycleListener.NONE;
         private EdgeOptions options = EdgeOptions.DEFAULT;
 
-        private Builder() {}
+        /** A builder with every default, as {@link HoldfastTransportProvider#builder} gives. */
+        public Builder() {}
 
         /** How JSON is read and written. Default: the SDK's default mapper. */
         public Builder jsonMapper(McpJsonMapper value) {
@@ -280,6 +286,37 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         public Builder sessionLifecycleListener(SessionLifecycleListener value) {
             listener = Objects.requireNonNull(value, "sessionLifecycleListener");
             return this;
+        }
+
+        /**
+         * Serves HTTP+SSE as well, the transport of 2024-11-05, with the same server: the end of the path of its GET, {@code /sse}
+         * by custom. Default: not served.
+         */
+        public Builder sseEndpoint(String value) {
+            return sse(o -> o.withPaths(value, o.messagePath()));
+        }
+
+        /** The end of the path that clients of HTTP+SSE POST to. Default {@code /message}. */
+        public Builder messageEndpoint(String value) {
+            return sse(o -> o.withPaths(o.path(), value));
+        }
+
+        /** What clients of HTTP+SSE shall put before the path they POST to. Default: nothing; see {@link HttpSseOptions#base}. */
+        public Builder baseUrl(String value) {
+            return sse(o -> o.withBase(value));
+        }
+
+        /**
+         * How long a session over HTTP+SSE waits for its client when its connection broke; zero ends it with its connection.
+         * Default zero.
+         */
+        public Builder sseReconnectGracePeriod(Duration value) {
+            return sse(o -> o.withReconnectGrace(value));
+        }
+
+        private Builder sse(UnaryOperator<HttpSseOptions> change) {
+            return options(
+                    o -> o.withHttpSse(Optional.of(change.apply(o.httpSse().orElse(HttpSseOptions.DEFAULT)))));
         }
 
         /** How long a connection may be silent before a comment is written on it, 100 ms to 1 hour. Default 15 s. */

@@ -5,6 +5,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
@@ -115,6 +116,11 @@ final class ConnectionClock {
             first = unopened.peek();
         }
         armOpening();
+    }
+
+    /** Does something later, on the scheduler. */
+    void later(Runnable task, long millis) {
+        Future<?> unused = scheduler.schedule(task, millis, TimeUnit.MILLISECONDS);
     }
 
     void remove(SseConnection connection) {

@@ -5,6 +5,7 @@ import dev.holdfast.spi.InboundMessage;
 import jakarta.servlet.http.HttpServletRequest;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -27,6 +28,7 @@ import java.util.function.Function;
  * @param lifetime how long sessions live without a connection. Default {@link Lifetime#DEFAULT}
  * @param connectionReset how to reset the connection of a peer that is stuck. Default {@link ConnectionReset#NONE}
  * @param context what to attach to the messages of a request for the backend, taken on the request's thread. Default nothing
+ * @param httpSse HTTP+SSE beside Streamable HTTP, for clients of 2024-11-05. Default not
  */
 public record EdgeOptions(
         Duration heartbeatInterval,
@@ -39,7 +41,8 @@ public record EdgeOptions(
         boolean allowDelete,
         Lifetime lifetime,
         ConnectionReset connectionReset,
-        Function<HttpServletRequest, Object> context) {
+        Function<HttpServletRequest, Object> context,
+        Optional<HttpSseOptions> httpSse) {
 
     private static final Duration HOUR = Duration.ofHours(1);
 
@@ -55,7 +58,8 @@ public record EdgeOptions(
             true,
             Lifetime.DEFAULT,
             ConnectionReset.NONE,
-            request -> InboundMessage.NO_CONTEXT);
+            request -> InboundMessage.NO_CONTEXT,
+            Optional.empty());
 
     public EdgeOptions {
         requireRange("heartbeatInterval", heartbeatInterval, Duration.ofMillis(100));
@@ -133,6 +137,11 @@ public record EdgeOptions(
         return with(draft -> draft.context = value);
     }
 
+    /** The same with another {@link #httpSse}. */
+    public EdgeOptions withHttpSse(Optional<HttpSseOptions> value) {
+        return with(draft -> draft.httpSse = value);
+    }
+
     private EdgeOptions with(Consumer<Draft> change) {
         Draft draft = new Draft(this);
         change.accept(draft);
@@ -152,6 +161,7 @@ public record EdgeOptions(
         private Lifetime lifetime;
         private ConnectionReset connectionReset;
         private Function<HttpServletRequest, Object> context;
+        private Optional<HttpSseOptions> httpSse;
 
         private Draft(EdgeOptions from) {
             heartbeatInterval = from.heartbeatInterval;
@@ -165,6 +175,7 @@ public record EdgeOptions(
             lifetime = from.lifetime;
             connectionReset = from.connectionReset;
             context = from.context;
+            httpSse = from.httpSse;
         }
 
         private EdgeOptions done() {
@@ -179,7 +190,8 @@ public record EdgeOptions(
                     allowDelete,
                     lifetime,
                     connectionReset,
-                    context);
+                    context,
+                    httpSse);
         }
     }
 }

@@ -3,6 +3,7 @@ package dev.holdfast.servlet;
 import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
+import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -12,11 +13,15 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.security.Principal;
 import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One HTTP request and its answer, which is given once: a status, a JSON body, or a stream. */
 final class Exchange {
+    static final int ACCEPTED = 202;
+
     private static final Logger log = LoggerFactory.getLogger(Exchange.class);
 
     private final HttpServletRequest request;
@@ -53,6 +58,17 @@ final class Exchange {
         context = options.context().apply(request);
     }
 
+    /** A parameter of the query. */
+    Optional<String> parameter(String name) {
+        return Optional.ofNullable(request.getParameter(name)).filter(value -> !value.isEmpty());
+    }
+
+    /** What stands in the path before its known end, as a client wrote it. */
+    String pathBefore(String end) {
+        String path = request.getRequestURI();
+        return path.endsWith(end) ? path.substring(0, path.length() - end.length()) : request.getContextPath();
+    }
+
     /** What the backend gets to see of this request. */
     Object context() {
         return context;
@@ -81,8 +97,36 @@ final class Exchange {
         reply((engine.draining() ? Rejection.shuttingDown() : Rejection.sessionNotFound()).to(message));
     }
 
+    /** Goes on when a stage is complete: at once if it is, else on the thread that completes it. */
+    <T> void when(CompletionStage<T> stage, Optional<RequestId> id, Consumer<T> then) {
+        if (!stage.toCompletableFuture().isDone()) {
+            defer();
+        }
+        stage.whenComplete((value, failure) -> {
+            if (failure == null) {
+                guarded(id, () -> then.accept(value));
+            } else if (unavailable(failure)) {
+                reply(Rejection.busy(503, "the session store is not available").to(id));
+            } else {
+                fail(id, failure);
+            }
+        });
+    }
+
+    private void guarded(Optional<RequestId> id, Runnable action) {
+        try {
+            action.run();
+        } catch (RuntimeException e) {
+            fail(id, e);
+        }
+    }
+
+    private static boolean unavailable(Throwable failure) {
+        return failure instanceof StoreUnavailableException || failure.getCause() instanceof StoreUnavailableException;
+    }
+
     /** Keeps the request open beyond its thread's visit. */
-    void defer() {
+    private void defer() {
         if (!request.isAsyncStarted()) {
             AsyncContext async = request.startAsync(request, response);
             async.setTimeout(0);
@@ -116,6 +160,16 @@ final class Exchange {
             log.debug("an answer could not be written: {}", e.toString());
         }
         end();
+    }
+
+    /** Answers a POST whose work goes on: the client has the answer before it begins. */
+    void accept() {
+        status(ACCEPTED);
+        try {
+            response.flushBuffer();
+        } catch (IOException | RuntimeException e) {
+            Faults.report(log, "an answer could not be written", e);
+        }
     }
 
     void status(int status) {

@@ -26,9 +26,13 @@ final class Heartbeat {
         this.intervalNanos = intervalNanos;
     }
 
-    /** Whether a part has become due by now. */
-    boolean due(long now, long lastWrite) {
-        if (part == Part.NONE && now - lastWrite >= intervalNanos) {
+    /**
+     * Whether a part has become due by now.
+     *
+     * @param wanted whether a beat is wanted before its time
+     */
+    boolean due(long now, long lastWrite, boolean wanted) {
+        if (part == Part.NONE && (wanted || now - lastWrite >= intervalNanos)) {
             part = Part.FIRST_DUE;
             return true;
         }

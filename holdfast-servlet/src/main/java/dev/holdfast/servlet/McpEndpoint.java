@@ -1,18 +1,22 @@
 package dev.holdfast.servlet;
 
+import dev.holdfast.Call;
 import dev.holdfast.EventId;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
 import dev.holdfast.StreamReader;
+import dev.holdfast.spi.RequestId;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
- * Serves a {@link SessionEngine} over Streamable HTTP: POST, GET and DELETE on one path. It serves the legacy revisions, those
+ * Serves a {@link SessionEngine} over Streamable HTTP: POST, GET and DELETE on one path; and, where {@link
+ * EdgeOptions#httpSse} says so, over HTTP+SSE on two more. It serves the legacy revisions, those
  * with an {@code initialize} handshake; a client of a later one is told so in a way that makes it fall back.
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP transports,
@@ -25,6 +29,7 @@ public final class McpEndpoint {
     private final BodyReader bodies;
     private final ConnectionClock clock;
     private final PostHandler posts;
+    private final Optional<HttpSseEndpoint> httpSse;
 
     /** An endpoint for an engine that the caller starts and closes. */
     public McpEndpoint(SessionEngine engine, EdgeOptions options) {
@@ -33,7 +38,8 @@ public final class McpEndpoint {
         this.guard = new RequestGuard(options);
         this.bodies = new BodyReader(options.maxRequestSize());
         this.clock = new ConnectionClock(options, engine.clock(), engine.scheduler());
-        this.posts = new PostHandler(engine, options, guard, clock);
+        this.posts = new PostHandler(engine, options, guard, new Streams());
+        this.httpSse = options.httpSse().map(sse -> new HttpSseEndpoint(engine, options, sse, guard, bodies, clock));
     }
 
     /** Starts the heartbeats. Call it once, before the first request. */
@@ -55,10 +61,19 @@ public final class McpEndpoint {
     public void handle(HttpServletRequest request, HttpServletResponse response) throws IOException {
         Exchange exchange = new Exchange(request, response, options);
         try {
-            serve(exchange, request, response);
+            if (httpSse.isPresent() && servesHttpSse(request)) {
+                httpSse.get().serve(exchange, request, response);
+            } else {
+                serve(exchange, request, response);
+            }
         } catch (RuntimeException e) {
             exchange.fail(Optional.empty(), e);
         }
+    }
+
+    /** Whether a request is for one of the two paths of HTTP+SSE. */
+    public boolean servesHttpSse(HttpServletRequest request) {
+        return httpSse.isPresent() && httpSse.get().serves(request);
     }
 
     private void serve(Exchange exchange, HttpServletRequest request, HttpServletResponse response) throws IOException {
@@ -101,6 +116,29 @@ public final class McpEndpoint {
             exchange.reply(closed.reason(), Optional.empty());
         } else {
             exchange.reply(Rejection.badRequest("the Last-Event-ID names no event of this session"));
+        }
+    }
+
+    /** Streamable HTTP: a POST that carries requests is answered by a stream of its own. */
+    private final class Streams implements PostFace {
+        @Override
+        public boolean initializeOpens() {
+            return true;
+        }
+
+        @Override
+        public void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
+            exchange.session(engine, message).ifPresent(then);
+        }
+
+        /** The stream is there before the backend is called, so that it can be ended on request from the first moment on. */
+        @Override
+        public void run(Exchange exchange, Session session, Call call) {
+            Framing framing = new Era(session.revision());
+            Optional<SseConnection> connection =
+                    exchange.stream(SseConnection.Source.call(call.reader().orElseThrow(), framing), clock);
+            call.dispatch();
+            connection.ifPresent(SseConnection::start);
         }
     }
 

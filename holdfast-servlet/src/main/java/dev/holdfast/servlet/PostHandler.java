@@ -3,7 +3,6 @@ package dev.holdfast.servlet;
 import dev.holdfast.Call;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
-import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
@@ -11,7 +10,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.BiConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,19 +18,18 @@ final class PostHandler {
     private static final Logger log = LoggerFactory.getLogger(PostHandler.class);
     private static final String INITIALIZE = "initialize";
     private static final String CANCELLED = "notifications/cancelled";
-    private static final int ACCEPTED = 202;
 
     private final SessionEngine engine;
     private final EdgeOptions options;
     private final RequestGuard guard;
-    private final ConnectionClock clock;
+    private final PostFace face;
     private final EnvelopeReader envelopes = new EnvelopeReader();
 
-    PostHandler(SessionEngine engine, EdgeOptions options, RequestGuard guard, ConnectionClock clock) {
+    PostHandler(SessionEngine engine, EdgeOptions options, RequestGuard guard, PostFace face) {
         this.engine = engine;
         this.options = options;
         this.guard = guard;
-        this.clock = clock;
+        this.face = face;
     }
 
     void handle(Exchange exchange, byte[] body) {
@@ -54,28 +51,21 @@ final class PostHandler {
             return;
         }
         boolean request = message.kind() == Envelope.Kind.REQUEST;
-        if (request && message.method().equals(INITIALIZE)) {
+        if (request && message.method().equals(INITIALIZE) && face.initializeOpens()) {
             initialize(exchange, message);
-            return;
-        }
-        Optional<Session> found = exchange.session(engine, message.id());
-        if (found.isEmpty()) {
-            return;
-        }
-        if (request) {
-            call(exchange, found.get(), List.of(message), List.of());
+        } else if (request) {
+            face.find(exchange, message.id(), session -> call(exchange, session, List.of(message), List.of()));
         } else {
-            take(exchange, found.get(), List.of(message));
+            face.find(exchange, message.id(), session -> take(exchange, session, List.of(message)));
         }
     }
 
     private void initialize(Exchange exchange, Envelope message) {
         InboundMessage request = message.inbound(exchange.context());
-        when(
-                exchange,
+        exchange.when(
                 engine.open(request, exchange.principal(), options.lifetime()),
                 message.id(),
-                (session, opening) -> answer(exchange, opening));
+                opening -> answer(exchange, opening));
     }
 
     private static void answer(Exchange exchange, SessionEngine.Opening opening) {
@@ -102,11 +92,10 @@ final class PostHandler {
                 return;
             }
         }
-        Optional<Session> found = exchange.session(engine, Optional.empty());
-        if (found.isEmpty()) {
-            return;
-        }
-        Session session = found.get();
+        face.find(exchange, Optional.empty(), session -> batch(exchange, session, messages));
+    }
+
+    private void batch(Exchange exchange, Session session, List<Envelope> messages) {
         if (!new Era(session.revision()).batches()) {
             exchange.reply(Rejection.badRequest(
                     "revision " + session.revision() + " has no batches: POST one message at a time"));
@@ -123,11 +112,8 @@ final class PostHandler {
     }
 
     private void take(Exchange exchange, Session session, List<Envelope> messages) {
-        when(
-                exchange,
-                handOver(exchange, session, messages),
-                Optional.empty(),
-                (at, done) -> exchange.status(ACCEPTED));
+        exchange.when(
+                handOver(exchange, session, messages), Optional.empty(), done -> exchange.status(Exchange.ACCEPTED));
     }
 
     /** Notifications and answers: nothing comes back but that they were taken. */
@@ -160,10 +146,10 @@ final class PostHandler {
         List<InboundMessage> messages =
                 requests.stream().map(r -> r.inbound(exchange.context())).toList();
         Optional<RequestId> id = requests.size() == 1 ? requests.get(0).id() : Optional.empty();
-        when(exchange, session.call(messages), id, (at, outcome) -> {
+        exchange.when(session.call(messages), id, outcome -> {
             if (outcome instanceof Call.Accepted accepted) {
                 handOver(exchange, session, others)
-                        .whenComplete((done, failure) -> run(exchange, session, accepted.call()));
+                        .whenComplete((done, failure) -> face.run(exchange, session, accepted.call()));
             } else if (outcome instanceof Call.Duplicate duplicate) {
                 exchange.reply(Rejection.badRequest("a request with id " + duplicate.id() + " is in flight already")
                         .to(Optional.of(duplicate.id())));
@@ -177,44 +163,5 @@ final class PostHandler {
                 exchange.reply(closed.reason(), id);
             }
         });
-    }
-
-    /** The stream is there before the backend is called, so that it can be ended on request from the first moment on. */
-    private void run(Exchange exchange, Session session, Call call) {
-        Framing framing = new Era(session.revision());
-        Optional<SseConnection> connection =
-                exchange.stream(SseConnection.Source.call(call.reader().orElseThrow(), framing), clock);
-        call.dispatch();
-        connection.ifPresent(SseConnection::start);
-    }
-
-    /** Goes on when a stage is complete: at once if it is, else on the thread that completes it. */
-    private static <T> void when(
-            Exchange exchange, CompletionStage<T> stage, Optional<RequestId> id, BiConsumer<Exchange, T> then) {
-        if (!stage.toCompletableFuture().isDone()) {
-            exchange.defer();
-        }
-        stage.whenComplete((value, failure) -> {
-            if (failure == null) {
-                guarded(exchange, id, () -> then.accept(exchange, value));
-            } else if (unavailable(failure)) {
-                exchange.reply(Rejection.busy(503, "the session store is not available")
-                        .to(id));
-            } else {
-                exchange.fail(id, failure);
-            }
-        });
-    }
-
-    private static void guarded(Exchange exchange, Optional<RequestId> id, Runnable action) {
-        try {
-            action.run();
-        } catch (RuntimeException e) {
-            exchange.fail(id, e);
-        }
-    }
-
-    private static boolean unavailable(Throwable failure) {
-        return failure instanceof StoreUnavailableException || failure.getCause() instanceof StoreUnavailableException;
     }
 }

@@ -31,19 +31,43 @@ final class RequestGuard {
         }
         return switch (request.method()) {
             case "POST" -> checkPost(request);
-            case "GET" ->
-                accepts(request, EVENT_STREAM)
-                        ? Optional.empty()
-                        : Optional.of(notAcceptable("a GET must accept " + EVENT_STREAM));
-            case "DELETE" -> allowDelete ? Optional.empty() : Optional.of(methodNotAllowed());
-            default -> Optional.of(methodNotAllowed());
+            case "GET" -> checkGet(request);
+            case "DELETE" -> allowDelete ? Optional.empty() : Optional.of(methodNotAllowed(methods()));
+            default -> Optional.of(methodNotAllowed(methods()));
         };
+    }
+
+    /** The same for the GET of HTTP+SSE. */
+    Optional<Rejection> checkHttpSseGet(RequestHeaders request) {
+        return origins.check(request)
+                .or(() -> only("GET", request))
+                .or(() -> checkGet(request))
+                .or(() -> checkRevision(request));
+    }
+
+    /** The same for the POST of HTTP+SSE, whose clients do not say what they accept. */
+    Optional<Rejection> checkHttpSsePost(RequestHeaders request) {
+        return origins.check(request).or(() -> only("POST", request)).or(() -> checkBody(request));
+    }
+
+    private static Optional<Rejection> only(String method, RequestHeaders request) {
+        return request.method().equals(method) ? Optional.empty() : Optional.of(methodNotAllowed(method));
+    }
+
+    private static Optional<Rejection> checkGet(RequestHeaders request) {
+        return accepts(request, EVENT_STREAM)
+                ? Optional.empty()
+                : Optional.of(notAcceptable("a GET must accept " + EVENT_STREAM));
     }
 
     private Optional<Rejection> checkPost(RequestHeaders request) {
         if (!accepts(request, JSON) || !accepts(request, EVENT_STREAM)) {
             return Optional.of(notAcceptable("a POST must accept both " + JSON + " and " + EVENT_STREAM));
         }
+        return checkBody(request);
+    }
+
+    private Optional<Rejection> checkBody(RequestHeaders request) {
         if (!isJson(request.header("Content-Type").orElse(""))) {
             return Optional.of(Rejection.of(
                     415, JsonRpc.INVALID_REQUEST, "the Content-Type of a POST must be " + JSON + " in UTF-8"));
@@ -85,9 +109,13 @@ final class RequestGuard {
                 .about("{\"supported\":" + supported + ",\"requested\":\"" + requested + "\"}");
     }
 
-    private Rejection methodNotAllowed() {
+    private String methods() {
+        return allowDelete ? "GET, POST, DELETE" : "GET, POST";
+    }
+
+    private static Rejection methodNotAllowed(String allowed) {
         return Rejection.of(405, JsonRpc.INVALID_REQUEST, "this endpoint does not take this method")
-                .with("Allow", allowDelete ? "GET, POST, DELETE" : "GET, POST");
+                .with("Allow", allowed);
     }
 
     private static Rejection notAcceptable(String message) {

@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -39,6 +40,8 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private static final int SLICE_BYTES = 128 << 10;
 
     private static final long ROTATION_RETRY_MILLIS = 100;
+    /** How long a peer takes no more bytes before that says something about it. */
+    private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private enum Pump {
         IDLE,
@@ -56,6 +59,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private final long openedAt;
     private final long maxAgeNanos;
     private final Heartbeat heartbeat;
+    private final @Nullable PeerProof proof;
 
     private volatile boolean started;
     private volatile boolean headDue;
@@ -84,16 +88,26 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
      * @param reader the cursor
      * @param framing how events are written
      * @param returnable whether the client could come back if the connection ended before its first event
+     * @param proof learns whether the peer is there, where somebody may want to know
      */
-    record Source(StreamReader reader, Framing framing, boolean returnable) {
+    record Source(
+            StreamReader reader,
+            Framing framing,
+            boolean returnable,
+            @Nullable PeerProof proof) {
         /** The stream of a call that has just been opened. */
         static Source call(StreamReader reader, Framing framing) {
-            return new Source(reader, framing, framing.tellsPosition());
+            return new Source(reader, framing, framing.tellsPosition(), null);
         }
 
         /** The listening stream, or any that the client has come back to. */
         static Source get(StreamReader reader, Framing framing) {
-            return new Source(reader, framing, true);
+            return new Source(reader, framing, true, null);
+        }
+
+        /** The listening stream of a session that ends with its connection: that is never ended for its age. */
+        static Source only(StreamReader reader, Framing framing, PeerProof proof) {
+            return new Source(reader, framing, false, proof);
         }
     }
 
@@ -107,6 +121,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
         this.wroteAt = openedAt;
         this.maxAgeNanos = clock.jitteredMaxAge();
         this.heartbeat = new Heartbeat(clock.heartbeatNanos());
+        this.proof = source.proof();
     }
 
     /** Lets news come, and has the head written with the first of them, or a few milliseconds later without. */
@@ -192,13 +207,15 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
             if (now - stuckSince >= clock.stallNanos()) {
                 log.debug("a connection made no progress for {} and is ended", clock.stallDeadline());
                 abort();
+            } else if (proof != null && now - stuckSince >= STUCK_NANOS) {
+                proof.stuck();
             }
             return;
         }
         if (maxAgeNanos > 0 && now - openedAt >= maxAgeNanos) {
             rotate = true;
             wake();
-        } else if (heartbeat.due(now, wroteAt)) {
+        } else if (heartbeat.due(now, wroteAt, proof != null && proof.wanted())) {
             wake();
         }
     }
@@ -300,6 +317,9 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
             unconfirmed = false;
             wroteAt = clock.now();
             reader.wrote(began, wroteAt);
+            if (proof != null) {
+                proof.wrote(began, wroteAt);
+            }
         }
     }
 
@@ -358,7 +378,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
         if (next instanceof StreamReader.Events events) {
             heartbeat.finish(frames);
             events.events().forEach(event -> framing.add(frames, event, reader.position(event)));
-            returnable = true;
+            returnable |= proof == null;
             return true;
         }
         if (next instanceof StreamReader.End end) {
@@ -385,6 +405,9 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
 
     private void end(Close how) {
         clock.remove(this);
+        if (proof != null) {
+            proof.gone();
+        }
         try {
             channel.complete();
         } catch (RuntimeException e) {

@@ -8,7 +8,7 @@ import java.util.Arrays;
 /** Bytes of SSE frames on their way out, gathered into as few writes as possible. */
 final class SseFrames {
     private static final byte[] ID = ascii("id: ");
-    private static final byte[] DATA = ascii("\nevent: message\ndata: ");
+    private static final byte[] EVENT = ascii("event: message\ndata: ");
     private static final byte[] END = ascii("\n\n");
     private static final int FIRST_SIZE = 512;
 
@@ -31,13 +31,20 @@ final class SseFrames {
 
     /** One event as a frame. JSON has raw newlines only as white space: they become spaces. */
     void add(Event event, String id) {
-        byte[] json = event.bytes();
-        room(ID.length + id.length() + DATA.length + json.length + END.length);
+        room(ID.length + id.length() + 1 + EVENT.length + event.bytes().length + END.length);
         put(ID);
         for (int i = 0; i < id.length(); i++) {
             bytes[size++] = (byte) id.charAt(i);
         }
-        put(DATA);
+        bytes[size++] = '\n';
+        add(event);
+    }
+
+    /** One event as a frame without an id. */
+    void add(Event event) {
+        byte[] json = event.bytes();
+        room(EVENT.length + json.length + END.length);
+        put(EVENT);
         int from = size;
         put(json);
         for (int i = from; i < size; i++) {

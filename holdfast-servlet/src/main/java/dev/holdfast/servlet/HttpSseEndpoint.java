@@ -1,0 +1,193 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.Call;
+import dev.holdfast.EventId;
+import dev.holdfast.Lifetime;
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.SessionEngine;
+import dev.holdfast.StreamReader;
+import dev.holdfast.spi.RequestId;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+
+/**
+ * The second face of the engine: a GET opens a session and stays its one stream, POSTs to the endpoint that it names are
+ * answered 202, and their results come by the GET.
+ *
+ * <p>Without a grace period a session ends with its GET, and a POST to a dead one gets 404. Since no container tells that an
+ * idle peer has left, a POST is taken only if the peer was seen just now, or is found there.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse">MCP transports, HTTP
+ *     with SSE</a>
+ */
+final class HttpSseEndpoint implements PostFace {
+    private final SessionEngine engine;
+    private final HttpSseOptions sse;
+    private final Lifetime lifetime;
+    private final RequestGuard guard;
+    private final BodyReader bodies;
+    private final ConnectionClock clock;
+    private final PostHandler posts;
+    /** What is known of the peers, by session; only where a session ends with its connection. */
+    private final Map<String, PeerProof> peers = new ConcurrentHashMap<>();
+
+    HttpSseEndpoint(
+            SessionEngine engine,
+            EdgeOptions options,
+            HttpSseOptions sse,
+            RequestGuard guard,
+            BodyReader bodies,
+            ConnectionClock clock) {
+        this.engine = engine;
+        this.sse = sse;
+        this.lifetime = lifetime(options, sse);
+        this.guard = guard;
+        this.bodies = bodies;
+        this.clock = clock;
+        this.posts = new PostHandler(engine, options, guard, this);
+    }
+
+    /** A connection that we ended in order waits as long as one that broke; before its first, a session waits as any other. */
+    private static Lifetime lifetime(EdgeOptions options, HttpSseOptions sse) {
+        Lifetime lifetime = options.lifetime().withGrace(sse.reconnectGrace());
+        return sse.reconnectGrace().isZero() ? lifetime : lifetime.withIdle(sse.reconnectGrace());
+    }
+
+    /** Whether a request is for one of the two paths. */
+    boolean serves(HttpServletRequest request) {
+        String path = request.getRequestURI();
+        return path.endsWith(sse.path()) || path.endsWith(sse.messagePath());
+    }
+
+    void serve(Exchange exchange, HttpServletRequest request, HttpServletResponse response) throws IOException {
+        response.setHeader("Referrer-Policy", "no-referrer");
+        boolean get = request.getRequestURI().endsWith(sse.path());
+        Optional<Rejection> rejection =
+                get ? guard.checkHttpSseGet(exchange.headers()) : guard.checkHttpSsePost(exchange.headers());
+        if (rejection.isPresent()) {
+            exchange.reply(rejection.get());
+        } else if (get) {
+            get(exchange);
+        } else {
+            exchange.takeContext();
+            bodies.read(request, response, body -> posts.handle(exchange, body), exchange::reply);
+        }
+    }
+
+    private void get(Exchange exchange) {
+        if (!comesBack(exchange)) {
+            exchange.when(engine.open(exchange.principal(), lifetime), Optional.empty(), opening -> {
+                if (opening instanceof SessionEngine.Awaiting awaiting) {
+                    begin(exchange, awaiting.session());
+                } else if (opening instanceof SessionEngine.Unavailable unavailable) {
+                    exchange.reply(unavailable.reason(), Optional.empty());
+                }
+            });
+        }
+    }
+
+    private void begin(Exchange exchange, Session session) {
+        if (!attach(exchange, session, session.listen())) {
+            exchange.notFound(engine, Optional.empty());
+        }
+    }
+
+    /** Attaches a client to the session that its {@code Last-Event-ID} names; false if there is none for it. */
+    private boolean comesBack(Exchange exchange) {
+        String lastEventId =
+                exchange.headers().header("Last-Event-ID").orElse("").trim();
+        int end = lastEventId.indexOf('.');
+        if (ephemeral() || end < 0) {
+            return false;
+        }
+        Optional<EventId> after = EventId.parse(lastEventId.substring(end + 1));
+        Optional<Session> session = find(lastEventId.substring(0, end), exchange);
+        return session.isPresent()
+                && after.isPresent()
+                && attach(exchange, session.get(), session.get().resume(after.get()));
+    }
+
+    private boolean attach(Exchange exchange, Session session, Resume resume) {
+        if (resume instanceof Resume.Resumed resumed) {
+            stream(exchange, session, resumed.reader());
+            return true;
+        }
+        if (resume instanceof Resume.Gap gap) {
+            stream(exchange, session, gap.reader());
+            return true;
+        }
+        return false;
+    }
+
+    private void stream(Exchange exchange, Session session, StreamReader reader) {
+        String id = session.id();
+        SseConnection.Source source;
+        if (ephemeral()) {
+            PeerProof proof = new PeerProof(clock, () -> peers.remove(id));
+            peers.put(id, proof);
+            source = SseConnection.Source.only(reader, new EndpointFraming(endpoint(exchange, id), ""), proof);
+        } else {
+            source = SseConnection.Source.get(reader, new EndpointFraming(endpoint(exchange, id), id));
+        }
+        Optional<SseConnection> connection = exchange.stream(source, clock);
+        connection.ifPresentOrElse(SseConnection::startNow, () -> peers.remove(id));
+    }
+
+    private String endpoint(Exchange exchange, String session) {
+        String before = exchange.pathBefore(sse.path());
+        String forwarded = exchange.headers().header("X-Forwarded-Prefix").orElse("");
+        String prefix = !sse.base().isEmpty() || !HttpSseOptions.prefix(forwarded) ? sse.base() : forwarded;
+        return prefix + (HttpSseOptions.prefix(before) ? before : "") + sse.messagePath() + "?sessionId=" + session;
+    }
+
+    /** Whether sessions end with their connections. */
+    private boolean ephemeral() {
+        return sse.reconnectGrace().isZero();
+    }
+
+    private Optional<Session> find(String id, Exchange exchange) {
+        return engine.find(id, exchange.principal()).filter(Session::listensOnly);
+    }
+
+    @Override
+    public boolean initializeOpens() {
+        return false;
+    }
+
+    @Override
+    public void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
+        Optional<String> id = exchange.parameter("sessionId");
+        if (id.isEmpty()) {
+            exchange.reply(
+                    Rejection.badRequest("the sessionId parameter is missing").to(message));
+            return;
+        }
+        Optional<Session> session = find(id.get(), exchange);
+        Optional<PeerProof> peer = Optional.ofNullable(peers.get(id.get()));
+        if (session.isEmpty() || (ephemeral() && peer.isEmpty())) {
+            exchange.notFound(engine, message);
+        } else if (peer.isEmpty()) {
+            then.accept(session.get());
+        } else {
+            exchange.when(peer.get().ask(), message, there -> {
+                if (there) {
+                    then.accept(session.get());
+                } else {
+                    exchange.notFound(engine, message);
+                }
+            });
+        }
+    }
+
+    @Override
+    public void run(Exchange exchange, Session session, Call call) {
+        exchange.accept();
+        call.dispatch();
+    }
+}

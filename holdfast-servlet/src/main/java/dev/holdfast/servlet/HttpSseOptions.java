@@ -1,0 +1,67 @@
+package dev.holdfast.servlet;
+
+import java.time.Duration;
+import java.util.Objects;
+import java.util.regex.Pattern;
+
+/**
+ * Every knob of HTTP+SSE, the transport of revision 2024-11-05. Immutable: each {@code with} method returns a changed copy.
+ *
+ * @param path the end of the path of the GET. Default {@code /sse}
+ * @param messagePath the end of the path that clients POST to. Default {@code /message}
+ * @param reconnectGrace how long a session waits for its client when its connection broke, zero and up; zero ends it with its
+ *     connection. Else events carry ids, and a client that returns with one finds its session and all it missed. Default zero
+ * @param base what the {@code endpoint} event puts before the context path and {@code messagePath}: nothing, a path, or an
+ *     absolute URL, without a slash at its end. Empty: the {@code X-Forwarded-Prefix} of a reverse proxy, where there is one.
+ *     Default empty
+ * @see <a href="https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse">MCP transports, HTTP
+ *     with SSE</a>
+ */
+public record HttpSseOptions(String path, String messagePath, Duration reconnectGrace, String base) {
+    private static final Pattern PATH = Pattern.compile("(/[A-Za-z0-9._~-]+)+");
+
+    /** The defaults named above. */
+    public static final HttpSseOptions DEFAULT = new HttpSseOptions("/sse", "/message", Duration.ZERO, "");
+
+    public HttpSseOptions {
+        requirePath("path", path);
+        requirePath("messagePath", messagePath);
+        Objects.requireNonNull(base, "base");
+        if (path.equals(messagePath)) {
+            throw new IllegalArgumentException("path and messagePath must differ, both are " + path);
+        }
+        if (reconnectGrace.isNegative()) {
+            throw new IllegalArgumentException("reconnectGrace must not be negative, got " + reconnectGrace);
+        }
+        if (base.endsWith("/") || base.chars().anyMatch(c -> c <= ' ' || c > '~')) {
+            throw new IllegalArgumentException("base must be a path or URL without a slash at its end, got " + base);
+        }
+    }
+
+    private static void requirePath(String name, String value) {
+        if (!PATH.matcher(value).matches()) {
+            throw new IllegalArgumentException(
+                    name + " must be of letters, digits and ._~- between single '/', got " + value);
+        }
+    }
+
+    /** Whether this can stand before a path. */
+    static boolean prefix(String text) {
+        return PATH.matcher(text).matches();
+    }
+
+    /** The same with other paths. */
+    public HttpSseOptions withPaths(String listening, String message) {
+        return new HttpSseOptions(listening, message, reconnectGrace, base);
+    }
+
+    /** The same with another {@link #reconnectGrace}. */
+    public HttpSseOptions withReconnectGrace(Duration value) {
+        return new HttpSseOptions(path, messagePath, value, base);
+    }
+
+    /** The same with another {@link #base}. */
+    public HttpSseOptions withBase(String value) {
+        return new HttpSseOptions(path, messagePath, reconnectGrace, value);
+    }
+}
