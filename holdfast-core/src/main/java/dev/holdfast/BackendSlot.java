@@ -138,10 +138,13 @@ final class BackendSlot {
         session.locked(() -> {
             if (state == State.OPENING) {
                 state = State.NEW;
+                lastLost = incarnation;
+                session.backendLost(UNINITIALIZED);
                 refused.addAll(waiting);
                 waiting.clear();
             }
         });
+        session.drain();
         refused.forEach(user -> user.refused(UNINITIALIZED));
     }
 

@@ -105,6 +105,18 @@ class HttpSseSessionTest {
     }
 
     @Test
+    void aBackendThatHasRefusedIsNotHeardAnyMore() {
+        bed.backend.slow = true;
+        Session session = initialized(TestBed.LIFETIME);
+        Connection connection = TestBed.listen(session);
+        bed.backend.life().refuse();
+
+        bed.backend.life().sink.send(Wire.notice("late"));
+
+        assertThat(connection.read()).containsExactly("refused 0");
+    }
+
+    @Test
     void whatComesWhileTheBackendIsOpenedWaits() {
         bed.backend.slow = true;
         Session session = initialized(TestBed.LIFETIME);

@@ -34,7 +34,7 @@ final class SimBackend implements Backend {
         for (Life older : session.lives) {
             world.check(older.lost || older.closed, "a second backend was opened beside a living one");
         }
-        Life life = new Life(session, sink);
+        Life life = new Life(session, sink, request.initialize().requiredId());
         session.lives.add(life);
         world.trace(() -> life + " is being opened");
         if (world.random.nextBoolean()) {
@@ -58,11 +58,13 @@ final class SimBackend implements Backend {
         private boolean foreign;
         boolean closed;
         private final int number;
+        private final RequestId initialize;
         private final Set<RequestId> answered = new HashSet<>();
         private Deque<String> expected = new ArrayDeque<>();
 
-        private Life(SimSession session, ListeningSink listening) {
+        private Life(SimSession session, ListeningSink listening, RequestId initialize) {
             this.session = session;
+            this.initialize = initialize;
             this.listening = listening;
             this.number = session.lives.size();
         }
@@ -74,11 +76,14 @@ final class SimBackend implements Backend {
 
         void accept() {
             world.trace(() -> this + " accepts");
-            if (number > 0) {
+            boolean again = session.accepted;
+            session.accepted = true;
+            if (again) {
                 expected = new ArrayDeque<>(session.journal());
             }
-            String revision = number > 0 && world.oneIn(20) ? "another" : "revision";
-            outcome.complete(new Opened(this, Wire.response(0), revision, Optional.of("id #" + session.number)));
+            String revision = again && world.oneIn(20) ? "another" : "revision";
+            outcome.complete(
+                    new Opened(this, Wire.response(initialize), revision, Optional.of("id #" + session.number)));
             foreign = !revision.equals("revision");
         }
 
@@ -92,7 +97,7 @@ final class SimBackend implements Backend {
             world.trace(() -> this + " refuses");
             lost = true;
             refused = true;
-            outcome.complete(new Refused(Wire.refusal(Wire.id(0))));
+            outcome.complete(new Refused(Wire.refusal(initialize)));
         }
 
         void die() {

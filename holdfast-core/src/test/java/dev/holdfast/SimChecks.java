@@ -98,6 +98,10 @@ final class SimChecks {
                 break;
             }
             Fact fact = session.log.fact(node.event);
+            if (session.listensOnly && confirmed(session, fact)) {
+                boolean known = fact.received || fact.ping() || session.answered(fact);
+                world.check(known, () -> "confirmed, but never arrived: " + SimLog.name(fact));
+            }
             kept.add(fact);
             bytes += fact.size;
             events++;
@@ -116,10 +120,18 @@ final class SimChecks {
         return switch (fact.event.kind()) {
             case EventKind.PROGRESS, EventKind.LOG, EventKind.PING -> 0;
             case EventKind.SERVER_REQUEST -> session.open(fact) ? HELD : 2;
-            case EventKind.RESPONSE, EventKind.ERROR ->
-                session.delivered.contains(fact.event.stream()) ? FINISHED : HELD;
+            case EventKind.RESPONSE, EventKind.ERROR -> {
+                if (session.listensOnly) {
+                    yield confirmed(session, fact) ? 2 : HELD;
+                }
+                yield session.delivered.contains(fact.event.stream()) ? FINISHED : HELD;
+            }
             default -> 1;
         };
+    }
+
+    private static boolean confirmed(SimSession session, Fact fact) {
+        return fact.event.offset() <= session.live().streams().listening().confirmed();
     }
 
     /** What is gone since the last look was allowed to go, and nothing that should have gone before it is left. */
@@ -148,8 +160,10 @@ final class SimChecks {
     }
 
     /** Whether nobody can ask for it any more, or its stream was kept for long enough. */
-    private static boolean released(SimSession session, Fact fact) {
-        return fact.event.offset() <= session.released.getOrDefault(fact.event.stream(), 0L)
+    private boolean released(SimSession session, Fact fact) {
+        boolean forgotten = session.listensOnly && world.ephemeral() && confirmed(session, fact);
+        return forgotten
+                || fact.event.offset() <= session.released.getOrDefault(fact.event.stream(), 0L)
                 || session.finished.contains(fact.event.stream());
     }
 

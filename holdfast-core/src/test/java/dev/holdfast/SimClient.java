@@ -35,7 +35,9 @@ final class SimClient {
         connection.call.ifPresentOrElse(call -> call.cursor = cursor, () -> back.listening = cursor);
         RequestId answered = event.id();
         if (answered != null && EventKind.answers(event.kind())) {
-            boolean first = connection.call.orElseThrow().answers.add(answered);
+            SimCall call = world.call(answered);
+            world.check(call.session == session, () -> "an answer of another session: " + answered);
+            boolean first = call.answers.add(answered);
             world.check(first || !back.namesCursor, () -> "the client has two answers to " + answered);
         } else if (answered != null && event.kind() == EventKind.SERVER_REQUEST && !questions.contains(answered)) {
             questions.add(answered);
@@ -53,6 +55,12 @@ final class SimClient {
             }
             last.put(connection.stream, event.offset());
         }
+    }
+
+    /** Opens the stream of a session that listens only, and initializes it. */
+    void begin() {
+        back.listen();
+        post(List.of(session.initialize(world.next())));
     }
 
     /** Does one thing. */
@@ -81,6 +89,10 @@ final class SimClient {
     }
 
     private void post() {
+        if (session.listensOnly && world.oneIn(10)) {
+            post(List.of(session.initialize(world.next())));
+            return;
+        }
         List<InboundMessage> requests = new ArrayList<>();
         int size = world.oneIn(5) ? 1 + world.random.nextInt(3) : 1;
         for (int i = 0; i < size; i++) {
@@ -128,10 +140,12 @@ final class SimClient {
             }
             if (call.outcome.join() instanceof Call.Accepted accepted) {
                 call.call = Optional.of(accepted.call());
-                call.cursor =
-                        EventId.parse(accepted.call().reader().orElseThrow().position());
-                call.stream = call.cursor.map(EventId::stream);
-                new SimConnection(session, accepted.call().reader().orElseThrow(), Optional.of(call), 0, 0, false);
+                accepted.call().reader().ifPresent(reader -> {
+                    call.cursor = EventId.parse(reader.position());
+                    call.stream = call.cursor.map(EventId::stream);
+                    new SimConnection(session, reader, Optional.of(call), 0, 0, false);
+                });
+                world.check(call.stream.isPresent() != session.listensOnly, () -> "a call on the wrong stream");
                 undispatched.add(call);
                 if (world.random.nextInt(3) > 0) {
                     dispatch(call);

@@ -107,10 +107,10 @@ final class SimConnection implements StreamReader.Waker {
     /** The pump runs until there is nothing more, and the network is quick. */
     void pumpHonestly() {
         writing = Optional.empty();
-        while (!over && read(Integer.MAX_VALUE)) {
+        do {
             network.forEach(this::arrive);
             network.clear();
-        }
+        } while (!over && read(Integer.MAX_VALUE));
     }
 
     /** A connection that rests without having been woken has nothing to read. */

@@ -12,7 +12,7 @@ final class SimNews implements SessionLifecycleListener {
     }
 
     private SimSession session(String id) {
-        return world.sessions.get(SimSession.number(id));
+        return world.session(id);
     }
 
     private SimSession living(String id, String news) {

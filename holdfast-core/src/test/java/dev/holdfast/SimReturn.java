@@ -52,7 +52,7 @@ final class SimReturn {
         world.trace(() -> "client " + session.number + " listens after " + confirmed);
         Resume answer = session.live().listen();
         attach(answer, Optional.empty(), 0, confirmed, gap);
-        if (world.random.nextBoolean() && answer instanceof Resume.Resumed resumed) {
+        if ((session.listensOnly || world.random.nextBoolean()) && answer instanceof Resume.Resumed resumed) {
             listening = EventId.parse(resumed.reader().position());
         }
     }

@@ -18,6 +18,9 @@ import java.util.Set;
 final class SimSession {
     final Simulation world;
     final int number;
+    /** Everything goes to the listening stream. */
+    final boolean listensOnly;
+
     final SimLog log;
     final List<SimBackend.Life> lives = new ArrayList<>();
     final List<SimCall> calls = new ArrayList<>();
@@ -42,6 +45,8 @@ final class SimSession {
     Optional<Session> session = Optional.empty();
     Optional<EndReason> closed = Optional.empty();
     boolean created;
+    /** A backend has accepted it. */
+    boolean accepted;
     /** Appends and claims on their way. */
     int operations;
     /** An append or a claim has failed since the last claim. */
@@ -49,9 +54,10 @@ final class SimSession {
 
     long lastSign;
 
-    SimSession(Simulation world, int number) {
+    SimSession(Simulation world, int number, boolean listensOnly) {
         this.world = world;
         this.number = number;
+        this.listensOnly = listensOnly;
         this.log = new SimLog(world::tick, this::acked);
     }
 
@@ -65,8 +71,8 @@ final class SimSession {
         return Integer.parseInt(text.substring(begin, end));
     }
 
-    InboundMessage initialize() {
-        return message(InboundMessage.Kind.REQUEST, Wire.id(0), "initialize", JournalChange.NONE);
+    InboundMessage initialize(int id) {
+        return message(InboundMessage.Kind.REQUEST, Wire.id(id), "initialize", JournalChange.NONE);
     }
 
     InboundMessage request(int id, String method, JournalChange change) {
@@ -175,6 +181,9 @@ final class SimSession {
     Optional<SimCall> home(SimLog.Fact fact) {
         String text = Wire.text(fact.event);
         RequestId id = fact.event.id();
+        if (listensOnly) {
+            return Optional.empty();
+        }
         if (id != null && fact.answer()) {
             return Optional.of(world.call(id));
         }

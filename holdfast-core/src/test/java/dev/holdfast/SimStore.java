@@ -138,8 +138,9 @@ final class SimStore implements SessionStore {
 
     @Override
     public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record) {
-        String initialize = Wire.text(record.journal().getOrDefault("initialize", new byte[0]));
-        owners.put(key, sessions.get(SimSession.number(initialize)));
+        byte[] initialize = record.journal().get(SessionRecord.INITIALIZE);
+        String named = initialize == null ? record.principal() : Wire.text(initialize);
+        owners.put(key, sessions.get(SimSession.number(named)));
         return submit(false, () -> kept.create(key, epoch, record), () -> {});
     }
 

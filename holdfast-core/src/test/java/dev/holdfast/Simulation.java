@@ -5,6 +5,7 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
@@ -36,6 +37,7 @@ final class Simulation {
     private final List<String> trace;
     private final boolean tracing;
     private final SimChecks checks;
+    private final Map<String, SimSession> named = new HashMap<>();
     private final Lifetime lifetime;
     private final Map<RequestId, SimCall> calls = new HashMap<>();
     private final Map<RequestId, Question> questions = new HashMap<>();
@@ -77,7 +79,7 @@ final class Simulation {
                 .clock(time)
                 .scheduler(time)
                 .sweepInterval(SWEEP)
-                .random(new Random(seed))
+                .random(new Names(seed))
                 .build()
                 .start();
         trace(() -> "seed " + seed + ", " + limits + ", " + lifetime);
@@ -108,9 +110,15 @@ final class Simulation {
         } else if (choice < 50 && !session.connections.isEmpty()) {
             connection(pick(session.connections));
         } else if (choice < 75) {
-            (oneIn(15) ? pick(session.lives) : session.lives.get(session.lives.size() - 1)).step();
+            backend(session);
         } else if (session.usable()) {
             client(session).step();
+        }
+    }
+
+    private void backend(SimSession session) {
+        if (!session.lives.isEmpty()) {
+            (oneIn(15) ? pick(session.lives) : session.lives.get(session.lives.size() - 1)).step();
         }
     }
 
@@ -127,14 +135,43 @@ final class Simulation {
         time.advance(duration);
     }
 
+    /** Gives session ids, and remembers whose they are. */
+    private final class Names extends Random {
+        private static final long serialVersionUID = 1;
+
+        private Names(long seed) {
+            super(seed);
+        }
+
+        @Override
+        public void nextBytes(byte[] bytes) {
+            super.nextBytes(bytes);
+            named.put(Base64.getUrlEncoder().withoutPadding().encodeToString(bytes), sessions.get(sessions.size() - 1));
+        }
+    }
+
+    /** The session of an id, which a backend has proposed or the engine has drawn. */
+    SimSession session(String id) {
+        SimSession drawn = named.get(id);
+        return drawn == null ? sessions.get(SimSession.number(id)) : drawn;
+    }
+
     private void open() {
-        SimSession session = new SimSession(this, sessions.size());
+        SimSession session = new SimSession(this, sessions.size(), oneIn(3));
         sessions.add(session);
-        trace(() -> "session " + session.number + " is opened");
-        engine.open(session.initialize(), "", lifetime).whenComplete((opening, broken) -> {
-            if (opening instanceof SessionEngine.Opened opened) {
+        trace(() -> "session " + session.number + " is opened" + (session.listensOnly ? ", and listens only" : ""));
+        CompletionStage<SessionEngine.Opening> opening = session.listensOnly
+                ? engine.open("#" + session.number, lifetime)
+                : engine.open(session.initialize(0), "", lifetime);
+        opening.whenComplete((how, broken) -> {
+            if (how instanceof SessionEngine.Opened opened) {
                 session.session = Optional.of(opened.session());
                 clients.put(session, new SimClient(session, !oneIn(4)));
+            } else if (how instanceof SessionEngine.Awaiting awaiting) {
+                session.session = Optional.of(awaiting.session());
+                SimClient client = new SimClient(session, true);
+                clients.put(session, client);
+                client.begin();
             } else if (!session.created) {
                 session.closed = session.closed.or(() -> Optional.of(EndReason.DRAINED));
             }
@@ -153,6 +190,11 @@ final class Simulation {
         if (failure.isPresent()) {
             throw new AssertionError(failure.get());
         }
+    }
+
+    /** Whether a session that listens only ends with its connection. */
+    boolean ephemeral() {
+        return lifetime.grace().isZero();
     }
 
     /** A backend has sent something. */
