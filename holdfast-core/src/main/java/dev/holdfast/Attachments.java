@@ -190,7 +190,11 @@ final class Attachments {
         engine.tell(listener -> listener.onGap(session.id(), name));
     }
 
+    /** Sends a client away for a while, unless its session would end with its connection. */
     void disconnect(LiveStream stream, Duration retry) {
+        if (session.listensOnly() && lifetime.grace().isZero()) {
+            return;
+        }
         end(stream, EndReason.POLLING, Optional.of(retry));
     }
 

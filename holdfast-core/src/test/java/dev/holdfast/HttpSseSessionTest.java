@@ -145,6 +145,18 @@ class HttpSseSessionTest {
     }
 
     @Test
+    void aClientThatCannotComeBackIsNotSentAway() {
+        Session session = initialized(ENDS_WITH_ITS_CONNECTION);
+        Connection connection = TestBed.listen(session);
+        send(session, Wire.request(1));
+
+        bed.backend.life().call(1).sink().disconnect(Duration.ofSeconds(1));
+        connection.read();
+
+        assertThat(connection.end).isEmpty();
+    }
+
+    @Test
     void aBackendThatOpensTooLateIsClosed() {
         bed.backend.slow = true;
         Session session = initialized(ENDS_WITH_ITS_CONNECTION);
