@@ -288,7 +288,7 @@ final class LiveSession implements Session {
      * successor of this server.
      */
     void handOver() {
-        failRunning(EndReason.DRAINED).whenComplete((done, failure) -> {
+        outflow.failRunning(EndReason.DRAINED).whenComplete((done, failure) -> {
             List<LiveStream> all = new ArrayList<>();
             locked(() -> streams.all().forEach(all::add));
             all.forEach(stream -> attachments.end(stream, EndReason.DRAINED, Optional.empty()));
@@ -334,7 +334,7 @@ final class LiveSession implements Session {
         }
         ended = reason;
         engine.forget(this);
-        CompletionStage<Void> answered = failRunning(reason);
+        CompletionStage<Void> answered = outflow.failRunning(reason);
         if (answered == SessionLog.DONE) {
             bury(reason);
         } else {
@@ -342,24 +342,8 @@ final class LiveSession implements Session {
         }
     }
 
-    /** Answers every running call with an error. Completes when what is on its way is committed. */
-    private CompletionStage<Void> failRunning(EndReason reason) {
-        locked(() -> calls.all().forEach(sink -> outflow.fail(sink, "the session has ended: " + reason.text())));
-        log.drain();
-        return log.settled();
-    }
-
     private void bury(EndReason reason) {
-        Effects effects = new Effects();
-        locked(() -> {
-            log.close(effects);
-            for (LiveStream stream : streams.all()) {
-                stream.seal(reason);
-                stream.reader().ifPresent(effects::add);
-            }
-            calls.all().forEach(sink -> outflow.end(sink.call()));
-        });
-        effects.run();
+        outflow.close(reason);
         backend.close();
         deleteRecord();
         logger.atLevel(reason.expected() ? Level.DEBUG : Level.INFO)

@@ -176,6 +176,27 @@ final class Outflow implements SessionLog.Owner {
         }
     }
 
+    /** Answers every running call with an error. Completes when what is on its way is committed. */
+    CompletionStage<Void> failRunning(EndReason reason) {
+        session.locked(() -> calls.all().forEach(sink -> fail(sink, "the session has ended: " + reason.text())));
+        log.drain();
+        return log.settled();
+    }
+
+    /** Ends the log, every stream and every call. */
+    void close(EndReason reason) {
+        Effects effects = new Effects();
+        session.locked(() -> {
+            log.close(effects);
+            for (LiveStream stream : streams.all()) {
+                stream.seal(reason);
+                stream.reader().ifPresent(effects::add);
+            }
+            calls.all().forEach(sink -> end(sink.call()));
+        });
+        effects.run();
+    }
+
     @Override
     public void committed(Entry entry, Effects effects) {
         recovery.committed();

@@ -23,8 +23,8 @@ public interface StreamReader {
     void wakeWith(Waker waker);
 
     /**
-     * Reports that the client was told a position, so that it can come back. From the first event on it is known; before, only
-     * a call's client that was primed can.
+     * Reports that the client is told a position before anything else, so that it can come back. From the first event on it can
+     * anyway. Called before the first {@link #read}, if at all.
      */
     void positionTold();
 

@@ -30,6 +30,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,12 +50,19 @@ import reactor.core.publisher.Mono;
 public final class HoldfastTransportProvider extends HttpServlet implements McpStreamableServerTransportProvider {
     private static final Logger log = LoggerFactory.getLogger(HoldfastTransportProvider.class);
 
+    private static final List<String> STREAMABLE =
+            List.of(ProtocolVersions.MCP_2025_03_26, ProtocolVersions.MCP_2025_06_18, ProtocolVersions.MCP_2025_11_25);
+    private static final List<String> WITH_HTTP_SSE = Stream.concat(
+                    Stream.of(ProtocolVersions.MCP_2024_11_05), STREAMABLE.stream())
+            .toList();
+
     private final transient SdkBackend backend;
     private final transient SessionEngine engine;
     private final transient McpEndpoint endpoint;
     private final transient ServerHttpHeaderValidator headerValidator;
     private final transient Optional<KeepAliveScheduler> keepAlive;
     private final String mcpEndpoint;
+    private final List<String> protocolVersions;
     private final AtomicBoolean started = new AtomicBoolean();
 
     private HoldfastTransportProvider(Builder builder) {
@@ -70,6 +78,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         this.headerValidator = builder.headerValidator;
         this.keepAlive = Optional.ofNullable(builder.keepAliveInterval).map(this::keepAlive);
         this.mcpEndpoint = builder.mcpEndpoint;
+        this.protocolVersions = builder.options.httpSse().isPresent() ? WITH_HTTP_SSE : STREAMABLE;
     }
 
     private KeepAliveScheduler keepAlive(Duration interval) {
@@ -98,11 +107,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
 
     @Override
     public List<String> protocolVersions() {
-        return List.of(
-                ProtocolVersions.MCP_2024_11_05,
-                ProtocolVersions.MCP_2025_03_26,
-                ProtocolVersions.MCP_2025_06_18,
-                ProtocolVersions.MCP_2025_11_25);
+        return protocolVersions;
     }
 
     /** Called by the SDK when a server is built on this transport; sessions can be opened from here on. */

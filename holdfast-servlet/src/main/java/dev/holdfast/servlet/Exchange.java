@@ -185,7 +185,7 @@ final class Exchange {
     }
 
     /** Turns the answer into a stream, not yet started; without one if the client is gone already, and the reader is closed. */
-    Optional<SseConnection> stream(SseConnection.Source source, ConnectionClock clock) {
+    Optional<SseConnection> stream(SseSource source, ConnectionClock clock) {
         Optional<SseConnection> opened = Optional.empty();
         try {
             ServletSseChannel channel = ServletSseChannel.open(request, response, options.connectionReset());

@@ -127,13 +127,13 @@ final class HttpSseEndpoint implements PostFace {
 
     private void stream(Exchange exchange, Session session, StreamReader reader) {
         String id = session.id();
-        SseConnection.Source source;
+        SseSource source;
         if (ephemeral()) {
             PeerProof proof = new PeerProof(clock, () -> peers.remove(id));
             peers.put(id, proof);
-            source = SseConnection.Source.only(reader, new EndpointFraming(endpoint(exchange, id), ""), proof);
+            source = SseSource.only(reader, new EndpointFraming(endpoint(exchange, id), ""), proof);
         } else {
-            source = SseConnection.Source.get(reader, new EndpointFraming(endpoint(exchange, id), id));
+            source = SseSource.get(reader, new EndpointFraming(endpoint(exchange, id), id));
         }
         Optional<SseConnection> connection = exchange.stream(source, clock);
         connection.ifPresentOrElse(SseConnection::startNow, () -> peers.remove(id));

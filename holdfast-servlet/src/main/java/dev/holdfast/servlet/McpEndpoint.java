@@ -136,14 +136,14 @@ public final class McpEndpoint {
         public void run(Exchange exchange, Session session, Call call) {
             Framing framing = new Era(session.revision());
             Optional<SseConnection> connection =
-                    exchange.stream(SseConnection.Source.call(call.reader().orElseThrow(), framing), clock);
+                    exchange.stream(SseSource.call(call.reader().orElseThrow(), framing), clock);
             call.dispatch();
             connection.ifPresent(SseConnection::start);
         }
     }
 
     private void listen(Exchange exchange, Session session, StreamReader reader) {
-        exchange.stream(SseConnection.Source.get(reader, new Era(session.revision())), clock)
+        exchange.stream(SseSource.get(reader, new Era(session.revision())), clock)
                 .ifPresent(SseConnection::startNow);
     }
 

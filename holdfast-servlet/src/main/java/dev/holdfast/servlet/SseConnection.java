@@ -1,13 +1,10 @@
 package dev.holdfast.servlet;
 
-import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
 import dev.holdfast.StreamReader.Close;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.time.Duration;
 import java.util.Objects;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -33,13 +30,11 @@ import org.slf4j.LoggerFactory;
  */
 final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private static final Logger log = LoggerFactory.getLogger(SseConnection.class);
-    private static final int BATCH_BYTES = 32 << 10;
     /** What may be written while writes may block: what fits into the buffers of a socket that nothing was written to. */
-    private static final int BLOCKING_BYTES = 2 * BATCH_BYTES;
+    private static final int BLOCKING_BYTES = 2 * SseComposer.BATCH_BYTES;
 
     private static final int SLICE_BYTES = 128 << 10;
 
-    private static final long ROTATION_RETRY_MILLIS = 100;
     /** How long a peer takes no more bytes before that says something about it. */
     private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -54,17 +49,16 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private final AtomicReference<Pump> pump = new AtomicReference<>(Pump.IDLE);
     private final SseChannel channel;
     private final StreamReader reader;
-    private final Framing framing;
     private final ConnectionClock clock;
     private final long openedAt;
     private final long maxAgeNanos;
     private final Heartbeat heartbeat;
+    private final SseComposer composer;
     private final @Nullable PeerProof proof;
 
     private volatile boolean started;
     private volatile boolean headDue;
     private volatile boolean late;
-    private volatile boolean opened;
     private volatile boolean broken;
     private volatile boolean rotate;
     private volatile long wroteAt;
@@ -76,51 +70,18 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private boolean unconfirmed;
     private long began;
     private int blocking;
-    private int headBytes;
-    private boolean returnable;
-    private final SseFrames frames = new SseFrames();
     private @Nullable ByteBuffer rest;
     private @Nullable Close closing;
 
-    /**
-     * What a connection carries.
-     *
-     * @param reader the cursor
-     * @param framing how events are written
-     * @param returnable whether the client could come back if the connection ended before its first event
-     * @param proof learns whether the peer is there, where somebody may want to know
-     */
-    record Source(
-            StreamReader reader,
-            Framing framing,
-            boolean returnable,
-            @Nullable PeerProof proof) {
-        /** The stream of a call that has just been opened. */
-        static Source call(StreamReader reader, Framing framing) {
-            return new Source(reader, framing, framing.tellsPosition(), null);
-        }
-
-        /** The listening stream, or any that the client has come back to. */
-        static Source get(StreamReader reader, Framing framing) {
-            return new Source(reader, framing, true, null);
-        }
-
-        /** The listening stream of a session that ends with its connection: that is never ended for its age. */
-        static Source only(StreamReader reader, Framing framing, PeerProof proof) {
-            return new Source(reader, framing, false, proof);
-        }
-    }
-
-    SseConnection(SseChannel channel, Source source, ConnectionClock clock) {
+    SseConnection(SseChannel channel, SseSource source, ConnectionClock clock) {
         this.channel = channel;
         this.reader = source.reader();
-        this.framing = source.framing();
-        this.returnable = source.returnable();
         this.clock = clock;
         this.openedAt = clock.now();
         this.wroteAt = openedAt;
         this.maxAgeNanos = clock.jitteredMaxAge();
         this.heartbeat = new Heartbeat(clock.heartbeatNanos());
+        this.composer = new SseComposer(source, heartbeat, clock);
         this.proof = source.proof();
     }
 
@@ -145,7 +106,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
 
     /** The head has waited long enough for news. */
     void headDue() {
-        if (!opened && state() != Pump.CLOSED) {
+        if (!composer.opened() && state() != Pump.CLOSED) {
             headDue = true;
             late = true;
             clock.execute(this::wake);
@@ -271,7 +232,8 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
             }
             confirm();
             if (rest == null && closing == null) {
-                gather();
+                rest = composer.next(headDue, rotate);
+                closing = composer.closing();
             }
             if (rest != null) {
                 int size = mayWrite(rest);
@@ -284,7 +246,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
                 }
             } else if (closing != null) {
                 return Pump.CLOSED;
-            } else if (started && opened && !async) {
+            } else if (started && composer.opened() && !async) {
                 goAsync();
             } else {
                 return Pump.IDLE;
@@ -303,7 +265,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
         if (blocking + bytes.remaining() <= BLOCKING_BYTES) {
             return bytes.remaining();
         }
-        return blocking == 0 ? headBytes : 0;
+        return blocking == 0 ? composer.headBytes() : 0;
     }
 
     private void goAsync() throws IOException {
@@ -341,66 +303,6 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
             channel.write(slice);
             flush = true;
         }
-    }
-
-    /** Gathers what is to be written next, up to a batch. */
-    private void gather() {
-        String position = opened ? "" : reader.position();
-        StreamReader.Next next = reader.read(BATCH_BYTES);
-        if (!opened) {
-            if (next == StreamReader.Rest.REST && !headDue) {
-                return;
-            }
-            opened = true;
-            frames.add(framing.opening(clock.retryMillis(), position));
-            headBytes = frames.size();
-            if (framing.tellsPosition()) {
-                reader.positionTold();
-            }
-        }
-        while (add(next) && frames.size() < BATCH_BYTES) {
-            next = reader.read(BATCH_BYTES);
-        }
-        if (closing == null && rotate && returnable) {
-            heartbeat.finish(frames);
-            handOver(ROTATION_RETRY_MILLIS);
-        }
-        if (closing == null) {
-            heartbeat.beat(frames);
-        }
-        if (!frames.isEmpty()) {
-            rest = frames.take();
-        }
-    }
-
-    /** Adds what was read; false if nothing can follow it now. */
-    private boolean add(StreamReader.Next next) {
-        if (next instanceof StreamReader.Events events) {
-            heartbeat.finish(frames);
-            events.events().forEach(event -> framing.add(frames, event, reader.position(event)));
-            returnable |= proof == null;
-            return true;
-        }
-        if (next instanceof StreamReader.End end) {
-            heartbeat.finish(frames);
-            close(end);
-        }
-        return false;
-    }
-
-    private void close(StreamReader.End end) {
-        Duration retry = clock.retry();
-        switch (end.reason()) {
-            case POLLING -> handOver(end.retry().orElse(retry).toMillis());
-            case DRAINED ->
-                handOver(retry.toMillis() + ThreadLocalRandom.current().nextLong(retry.toMillis() + 1));
-            default -> closing = end.reason() == EndReason.SUPERSEDED ? Close.BROKEN : Close.IN_ORDER;
-        }
-    }
-
-    private void handOver(long retryMillis) {
-        frames.add(Framing.closing(retryMillis));
-        closing = Close.HANDOVER;
     }
 
     private void end(Close how) {
