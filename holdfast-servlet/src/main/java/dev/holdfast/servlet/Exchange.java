@@ -162,14 +162,19 @@ final class Exchange {
         end();
     }
 
-    /** Answers a POST whose work goes on: the client has the answer before it begins. */
+    /**
+     * Answers a POST whose work goes on: the client has the answer before it begins. Nothing is flushed after the end, for by
+     * then the container may have given the response to another request.
+     */
     void accept() {
-        status(ACCEPTED);
+        response.setStatus(ACCEPTED);
+        response.setContentLength(0);
         try {
             response.flushBuffer();
         } catch (IOException | RuntimeException e) {
             Faults.report(log, "an answer could not be written", e);
         }
+        end();
     }
 
     void status(int status) {
