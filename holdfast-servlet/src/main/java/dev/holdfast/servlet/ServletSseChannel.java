@@ -21,11 +21,15 @@ import org.jspecify.annotations.Nullable;
  * an end returns only when nobody touches the response, and from then on nobody does.
  */
 final class ServletSseChannel implements SseChannel, AsyncListener, WriteListener {
+    private static final ByteBuffer NOTHING = ByteBuffer.allocate(0).asReadOnlyBuffer();
+
     private final ReentrantLock touching = new ReentrantLock();
     private final AsyncContext context;
     private final ServletOutputStream out;
     private final Runnable reset;
     private boolean gone;
+    private boolean async;
+    private boolean unsure;
     private volatile @Nullable Events events;
 
     private ServletSseChannel(AsyncContext context, ServletOutputStream out, Runnable reset) {
@@ -70,6 +74,7 @@ final class ServletSseChannel implements SseChannel, AsyncListener, WriteListene
         try {
             requireThere();
             out.flush();
+            unsure = async;
         } finally {
             touching.unlock();
         }
@@ -92,6 +97,7 @@ final class ServletSseChannel implements SseChannel, AsyncListener, WriteListene
         try {
             requireThere();
             out.setWriteListener(this);
+            async = true;
         } finally {
             touching.unlock();
         }
@@ -102,7 +108,14 @@ final class ServletSseChannel implements SseChannel, AsyncListener, WriteListene
         touching.lock();
         try {
             requireThere();
-            return out.isReady();
+            boolean ready = out.isReady();
+            if (ready && unsure) {
+                // Jetty knows by now whether the flush failed, but says so only to a write, or later on another thread
+                unsure = false;
+                out.write(NOTHING.duplicate());
+                ready = out.isReady();
+            }
+            return ready;
         } finally {
             touching.unlock();
         }

@@ -23,7 +23,10 @@ interface SseChannel {
     /** From here on nothing blocks: {@link #ready} tells whether a write or flush may follow. */
     void startAsync() throws IOException;
 
-    /** Whether the last write or flush is completed; if not, {@link Events#onWritable} will be called. */
+    /**
+     * Whether the last write or flush is completed; if not, {@link Events#onWritable} will be called. Throws if it failed, be it
+     * that the container has yet to report so.
+     */
     boolean ready() throws IOException;
 
     /** Ends the response. */
