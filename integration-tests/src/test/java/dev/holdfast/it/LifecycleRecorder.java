@@ -4,12 +4,15 @@ import dev.holdfast.EndReason;
 import dev.holdfast.SessionLifecycleListener;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /** Hears of what happens to the sessions of a server, and remembers it. */
 final class LifecycleRecorder implements SessionLifecycleListener {
     private final List<String> detached = new CopyOnWriteArrayList<>();
     private final List<String> closed = new CopyOnWriteArrayList<>();
+    private final Map<String, EndReason> ends = new ConcurrentHashMap<>();
     private final List<String> gaps = new CopyOnWriteArrayList<>();
 
     /** The sessions whose last connection broke, in order, as often as it did. */
@@ -20,6 +23,11 @@ final class LifecycleRecorder implements SessionLifecycleListener {
     /** The sessions that have ended. */
     List<String> closed() {
         return List.copyOf(closed);
+    }
+
+    /** Why each session that has ended did so. */
+    Map<String, EndReason> ends() {
+        return Map.copyOf(ends);
     }
 
     /** The sessions whose clients missed something. */
@@ -34,6 +42,7 @@ final class LifecycleRecorder implements SessionLifecycleListener {
 
     @Override
     public void onSessionClosed(String sessionId, EndReason reason) {
+        ends.put(sessionId, reason);
         closed.add(sessionId);
     }
 

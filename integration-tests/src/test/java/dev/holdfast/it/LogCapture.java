@@ -11,7 +11,7 @@ import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import org.slf4j.LoggerFactory;
 
-/** What is logged while it is open, at INFO and above: by Holdfast and the SDK, by Jetty, and by Tomcat. */
+/** What is logged while it is open, at INFO and above unless told: by Holdfast and the SDK, by Jetty, and by Tomcat. */
 final class LogCapture implements AutoCloseable {
     private final List<Line> lines = new CopyOnWriteArrayList<>();
     private final LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
@@ -44,15 +44,25 @@ final class LogCapture implements AutoCloseable {
     record Line(Level level, String text) {}
 
     LogCapture() {
+        this(Level.INFO);
+    }
+
+    /** Of Holdfast's own lines, those from a level on. */
+    LogCapture(Level from) {
         appender.setContext(context);
         appender.start();
         for (Logger logger : List.of(holdfast, sdk, jetty)) {
             logger.addAppender(appender);
             logger.setAdditive(false);
         }
-        holdfast.setLevel(Level.INFO);
+        holdfast.setLevel(from);
         sdk.setLevel(Level.WARN);
         java.util.logging.Logger.getLogger("").addHandler(handler);
+    }
+
+    /** Every line. */
+    List<Line> lines() {
+        return List.copyOf(lines);
     }
 
     /** The lines at WARN and above. */

@@ -8,10 +8,12 @@ import java.util.Map;
 /**
  * An HTTP request that a test writes to a socket, right or wrong.
  *
+ * @param target the path it asks for, {@code /mcp} unless told
  * @param headers its headers; {@code Host} is added where it is missing, {@code Content-Length} where nothing says how long the
  *     body is
  */
-record RawRequest(String method, Map<String, String> headers, byte[] body) {
+record RawRequest(String method, String target, Map<String, String> headers, byte[] body) {
+    private static final String MCP = "/mcp";
     private static final byte[] NOTHING = new byte[0];
 
     static RawRequest post(String json) {
@@ -19,29 +21,34 @@ record RawRequest(String method, Map<String, String> headers, byte[] body) {
     }
 
     static RawRequest post(byte[] body) {
-        return new RawRequest("POST", Map.of(), body)
+        return new RawRequest("POST", MCP, Map.of(), body)
                 .with("Content-Type", "application/json")
                 .with("Accept", "application/json, text/event-stream");
     }
 
     static RawRequest get() {
-        return new RawRequest("GET", Map.of(), NOTHING).with("Accept", "text/event-stream");
+        return new RawRequest("GET", MCP, Map.of(), NOTHING).with("Accept", "text/event-stream");
     }
 
     static RawRequest of(String method) {
-        return new RawRequest(method, Map.of(), NOTHING);
+        return new RawRequest(method, MCP, Map.of(), NOTHING);
+    }
+
+    /** The same for another path. */
+    RawRequest to(String other) {
+        return new RawRequest(method, other, headers, body);
     }
 
     RawRequest with(String name, String value) {
         Map<String, String> more = new LinkedHashMap<>(headers);
         more.put(name, value);
-        return new RawRequest(method, more, body);
+        return new RawRequest(method, target, more, body);
     }
 
     RawRequest without(String name) {
         Map<String, String> fewer = new LinkedHashMap<>(headers);
         fewer.remove(name);
-        return new RawRequest(method, fewer, body);
+        return new RawRequest(method, target, fewer, body);
     }
 
     /** What goes over the wire before the body. */
@@ -52,7 +59,8 @@ record RawRequest(String method, Map<String, String> headers, byte[] body) {
                 && !headers.containsKey("Transfer-Encoding")) {
             whole = whole.with("Content-Length", Integer.toString(body.length));
         }
-        StringBuilder head = new StringBuilder(method).append(" /mcp HTTP/1.1\r\n");
+        StringBuilder head =
+                new StringBuilder(method).append(' ').append(target).append(" HTTP/1.1\r\n");
         whole.headers.forEach(
                 (name, value) -> head.append(name).append(": ").append(value).append("\r\n"));
         return head.append("\r\n").toString().getBytes(UTF_8);

@@ -1,0 +1,42 @@
+package dev.holdfast.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
+
+/** Many clients that do the same at the same time. */
+final class Parallel {
+    private Parallel() {}
+
+    /** Does something so many times, each on a thread of its own, and passes on what fails. */
+    static void times(int count, IntConsumer client) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(count);
+        try {
+            List<Future<?>> clients = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                int number = i;
+                clients.add(threads.submit(() -> client.accept(number)));
+            }
+            for (Future<?> each : clients) {
+                each.get(20, TimeUnit.SECONDS);
+            }
+        } finally {
+            threads.shutdownNow();
+            assertThat(threads.awaitTermination(5, TimeUnit.SECONDS)).isTrue();
+        }
+    }
+
+    /** Lets time pass. */
+    static void pass(Duration time) {
+        long since = System.nanoTime();
+        await().pollDelay(time).until(() -> System.nanoTime() - since >= time.toNanos());
+    }
+}
