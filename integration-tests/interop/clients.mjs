@@ -1,19 +1,28 @@
-// Three real clients behind one face, each with a record of what reached its user.
+// Real clients behind one face, each with a record of what reached its user.
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport as SseTransportV1 } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema, LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client';
+import { Client as ClientV2, SSEClientTransport as SseTransportV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client';
 import { waitFor } from './wait.mjs';
 
 const INFO = { name: 'holdfast-interop', version: '1.0.0' };
 
-const FLAVOURS = {
+const STREAMABLE = {
   'v1': capabilities => v1(new ClientV1(INFO, { capabilities })),
   'v2-legacy': capabilities => v2(new ClientV2(INFO, { capabilities, versionNegotiation: { mode: 'legacy' } })),
   'v2-auto': capabilities => v2(new ClientV2(INFO, { capabilities, versionNegotiation: { mode: 'auto' } })),
 };
 
-export const CLIENTS = Object.keys(FLAVOURS);
+const HTTP_SSE = {
+  'v1-sse': capabilities => overSse(SseTransportV1, STREAMABLE['v1'](capabilities)),
+  'v2-sse': capabilities => overSse(SseTransportV2, STREAMABLE['v2-legacy'](capabilities)),
+};
+
+const FLAVOURS = { ...STREAMABLE, ...HTTP_SSE };
+
+export const CLIENTS = Object.keys(STREAMABLE);
+export const SSE_CLIENTS = Object.keys(HTTP_SSE);
 
 /**
  * Connects the client and waits until its listening GET is answered, unless `listens` is false.
@@ -26,8 +35,16 @@ export async function connect(flavour, url, { elicits = false, listens = true } 
   return client;
 }
 
+/** The status of a POST to the endpoint of an HTTP+SSE session, by somebody who has nothing but the address. */
+export async function postTo(endpoint) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 'late', method: 'ping' });
+  const response = await fetch(endpoint, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  await response.arrayBuffer();
+  return response.status;
+}
+
 class RecordedClient {
-  /** Every HTTP request: `{method, lastEventId, rpc, status}`. */
+  /** Every HTTP request: `{url, method, lastEventId, rpc, status}`. */
   requests = [];
   /** `data` of every `notifications/message` that reached the user, in order. */
   logs = [];
@@ -48,15 +65,20 @@ class RecordedClient {
   async open(url) {
     this.transport = this.#sdk.transport(new URL(url), { fetch: (input, init) => this.#fetch(input, init) });
     await this.#sdk.client.connect(this.transport, { timeout: 30_000 });
-    const deliver = this.transport.onmessage;
+    const deliver = this.transport.onmessage.bind(this.transport);
     this.transport.onmessage = (message, extra) => {
       this.received.push(message);
-      deliver.call(this.transport, message, extra);
+      this.#sdk.turn(() => deliver(message, extra));
     };
   }
 
   get sessionId() {
     return this.transport.sessionId;
+  }
+
+  /** Where an HTTP+SSE client posts to: every address that it ever used. */
+  get endpoints() {
+    return [...new Set(this.requests.filter(each => each.method === 'POST').map(each => each.url))];
   }
 
   get initializes() {
@@ -78,7 +100,7 @@ class RecordedClient {
     return { text: result.content?.map(part => part.text).join('\n'), progress, result };
   }
 
-  /** Ends the session on the server, then the client. */
+  /** Ends the session of a Streamable HTTP client on the server, then the client. */
   async end() {
     await this.transport.terminateSession();
     await this.close();
@@ -90,7 +112,7 @@ class RecordedClient {
 
   async #fetch(input, init = {}) {
     const headers = new Headers(init.headers);
-    const request = { method: init.method ?? 'GET', lastEventId: headers.get('last-event-id') ?? undefined };
+    const request = { url: String(input), method: init.method ?? 'GET', lastEventId: headers.get('last-event-id') ?? undefined };
     if (init.body) request.rpc = JSON.parse(init.body).method;
     this.requests.push(request);
     const response = await fetch(input, init);
@@ -102,6 +124,7 @@ class RecordedClient {
 function v1(client) {
   return {
     client,
+    turn: deliver => deliver(),
     transport: (url, options) => new TransportV1(url, options),
     onLog: handler => client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => handler(params)),
     onElicit: handler => client.setRequestHandler(ElicitRequestSchema, ({ params }) => handler(params)),
@@ -112,9 +135,20 @@ function v1(client) {
 function v2(client) {
   return {
     client,
+    turn: deliver => deliver(),
     transport: (url, options) => new TransportV2(url, options),
     onLog: handler => client.setNotificationHandler('notifications/message', ({ params }) => handler(params)),
     onElicit: handler => client.setRequestHandler('elicitation/create', ({ params }) => handler(params)),
     call: (params, options) => client.callTool(params, options),
   };
+}
+
+/**
+ * The same client by HTTP+SSE, on the same gateway. Its transport hands up all that came in one piece at once, and the client
+ * takes a response a moment earlier than a notification before it: it would drop the last progress. So each gets its own turn.
+ */
+function overSse(Transport, sdk) {
+  let last = Promise.resolve();
+  const turn = deliver => (last = last.then(() => new Promise(resolve => setImmediate(resolve))).then(deliver));
+  return { ...sdk, turn, transport: (url, options) => new Transport(new URL('/sse', url), options) };
 }

@@ -109,7 +109,10 @@ export class HttpReader {
   }
 }
 
-/** Splits an SSE body into events `{id, message}`; `message` is the parsed JSON-RPC message, absent when the event carries none. */
+/**
+ * Splits an SSE body into events `{id, type, message, data}`; `message` is the parsed JSON-RPC message, absent when the event
+ * carries none, and `data` what an event with a type of its own carries instead.
+ */
 export class SseReader {
   #text = '';
 
@@ -127,8 +130,10 @@ function parseEvent(block) {
   for (const line of block.split('\n')) {
     const [, field, value] = /^([^:]*):? ?(.*)$/s.exec(line);
     if (field === 'id') event.id = value;
+    if (field === 'event') event.type = value;
     if (field === 'data') data += value;
   }
-  if (data) event.message = JSON.parse(data);
+  if (data && (event.type ?? 'message') === 'message') event.message = JSON.parse(data);
+  else if (data) event.data = data;
   return event;
 }
