@@ -4,6 +4,7 @@ import { SSEClientTransport as SseTransportV1 } from '@modelcontextprotocol/sdk/
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema, LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as ClientV2, SSEClientTransport as SseTransportV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client';
+import { SseReader } from './http-reader.mjs';
 import { waitFor } from './wait.mjs';
 
 const INFO = { name: 'holdfast-interop', version: '1.0.0' };
@@ -19,10 +20,18 @@ const HTTP_SSE = {
   'v2-sse': capabilities => overSse(SseTransportV2, STREAMABLE['v2-legacy'](capabilities)),
 };
 
-const FLAVOURS = { ...STREAMABLE, ...HTTP_SSE };
+// SSEClientTransport replaces all headers that its EventSource asks for, Last-Event-ID among them (typescript-sdk 339, 2475):
+// alone it can only come back as a stranger. These put it back, in the fetch that a user may give to the transport.
+const HTTP_SSE_RESUMING = {
+  'v1-sse-resuming': capabilities => ({ ...HTTP_SSE['v1-sse'](capabilities), fetch: withLastEventId() }),
+  'v2-sse-resuming': capabilities => ({ ...HTTP_SSE['v2-sse'](capabilities), fetch: withLastEventId() }),
+};
+
+const FLAVOURS = { ...STREAMABLE, ...HTTP_SSE, ...HTTP_SSE_RESUMING };
 
 export const CLIENTS = Object.keys(STREAMABLE);
 export const SSE_CLIENTS = Object.keys(HTTP_SSE);
+export const RESUMING_SSE_CLIENTS = Object.keys(HTTP_SSE_RESUMING);
 
 /**
  * Connects the client and waits until its listening GET is answered, unless `listens` is false.
@@ -63,7 +72,9 @@ class RecordedClient {
   }
 
   async open(url) {
-    this.transport = this.#sdk.transport(new URL(url), { fetch: (input, init) => this.#fetch(input, init) });
+    const { fetch: ownFetch = (input, init, send) => send(input, init) } = this.#sdk;
+    const send = (input, init) => this.#fetch(input, init);
+    this.transport = this.#sdk.transport(new URL(url), { fetch: (input, init) => ownFetch(input, init, send) });
     await this.#sdk.client.connect(this.transport, { timeout: 30_000 });
     const deliver = this.transport.onmessage.bind(this.transport);
     this.transport.onmessage = (message, extra) => {
@@ -151,4 +162,32 @@ function overSse(Transport, sdk) {
   let last = Promise.resolve();
   const turn = deliver => (last = last.then(() => new Promise(resolve => setImmediate(resolve))).then(deliver));
   return { ...sdk, turn, transport: (url, options) => new Transport(new URL('/sse', url), options) };
+}
+
+/** Puts the id of the last event that was read into the header of every later GET, as an EventSource does. */
+function withLastEventId() {
+  let lastEventId;
+  return async (input, init, send) => {
+    if (init?.method === 'POST') return send(input, init);
+    const headers = new Headers(init?.headers);
+    if (lastEventId) headers.set('last-event-id', lastEventId);
+    const response = await send(input, { ...init, headers });
+    return new Response(tapped(response.body, id => (lastEventId = id)), response);
+  };
+}
+
+/** The same bytes, none of them taken before it is asked for: what a cut keeps from the reader must not count as read. */
+function tapped(body, onId) {
+  const reader = body.getReader();
+  const events = new SseReader();
+  const pull = async controller => {
+    const { done, value } = await reader.read();
+    if (done) {
+      controller.close();
+      return;
+    }
+    events.push(Buffer.from(value)).filter(event => event.id).forEach(event => onId(event.id));
+    controller.enqueue(value);
+  };
+  return new ReadableStream({ pull, cancel: reason => reader.cancel(reason) }, { highWaterMark: 0 });
 }

@@ -6,17 +6,18 @@ import { startGateway } from './gateway.mjs';
 
 /**
  * `scenario({gateway, proxy, client, by, t})` is the body of each test; `client` is connected through `proxy` and listens.
- * `gateway` and `client` in the options go to `startGateway` and `connect`.
+ * `gateway` and `client` in the options go to `startGateway` and `connect`; `clients` and `cuts` narrow the matrix down.
  */
 export function forEachClientAndCut(title, options, scenario) {
   describe(title, () => {
+    const clients = options.clients ?? CLIENTS;
     let gateway;
     before(async () => (gateway = await startGateway(options.gateway)));
     after(() => gateway?.stop());
 
     for (const by of options.cuts ?? CUTS) {
-      describe(`by ${by}`, { concurrency: CLIENTS.length }, () => {
-        for (const flavour of CLIENTS) {
+      describe(`by ${by}`, { concurrency: clients.length }, () => {
+        for (const flavour of clients) {
           test(`${title}: ${flavour}, ${by}`, { timeout: options.timeout ?? 60_000 }, async t => {
             const proxy = await CuttingProxy.to(gateway.port);
             t.after(() => proxy.close());
