@@ -1,0 +1,92 @@
+// A browser's own EventSource: beside a Streamable HTTP client, and through a cut every second for 30 s.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openPage, record, startBrowser } from './browser.mjs';
+import { connect, postTo } from './clients.mjs';
+import { CUTS, CuttingProxy } from './cutting-proxy.mjs';
+import { startGateway } from './gateway.mjs';
+import { assertEachRanOnce, assertNothingLost, callSeries, upTo } from './series.mjs';
+
+const TIMEOUT = { timeout: 90_000 };
+const CUT_MS = 30_000;
+const BURST = 20;
+
+let browser;
+before(async () => (browser = await startBrowser()));
+after(() => browser?.close());
+
+test('tools, notifications and elicitation, while a Streamable HTTP client uses the same server', TIMEOUT, async t => {
+  const gateway = await startGateway();
+  t.after(() => gateway.stop());
+  const other = await connect('v1', gateway.url);
+  t.after(() => other.close());
+  const page = await openPage(browser, gateway.url);
+
+  const series = callSeries(other, { calls: 10 });
+  const calls = await page.evaluate(async () => {
+    client.answer = 'forty-two';
+    const echo = await client.call('echo', { text: 'hello' });
+    const slow = await Promise.all([1, 2, 3].map(() => client.call('slow', { ms: 1000, steps: 5 })));
+    const notify = await client.call('notify', { count: 100, tag: 'page' });
+    const elicit = await client.call('elicit');
+    return { echo, slow, notify, elicit };
+  });
+  const done = await series;
+  await assertNothingLost(other, done, { calls: 10 });
+  assert.equal(calls.echo.text, 'hello');
+  for (const { progress } of calls.slow) assert.deepEqual(progress, upTo(5));
+  assertEachRanOnce([...calls.slow, ...done].map(each => each.text));
+  assert.equal(calls.elicit.text, 'forty-two');
+
+  const { logs, asked, breaks, endpoints, statuses } = await record(page);
+  assert.deepEqual(logs, upTo(100).map(i => `page#${i}`));
+  assert.deepEqual({ asked, breaks, endpoints: endpoints.length }, { asked: 1, breaks: 0, endpoints: 1 });
+  assert.ok(statuses.every(status => status === 202));
+
+  await page.close();
+  await delay(300);
+  assert.equal(await postTo(new URL(endpoints[0], gateway.url)), 404, 'the first POST after the page was closed');
+  assert.doesNotMatch(gateway.log, /WARN|ERROR/);
+});
+
+for (const by of CUTS) {
+  test(`a cut every second for 30 s loses and doubles nothing, ${by}`, TIMEOUT, async t => {
+    const gateway = await startGateway({ flags: ['--sse-reconnect-grace', '1m', '--retry', '300ms'] });
+    t.after(() => gateway.stop());
+    const proxy = await CuttingProxy.to(gateway.port);
+    t.after(() => proxy.close());
+    const page = await openPage(browser, proxy.url);
+    t.after(() => page.close());
+
+    proxy.cutEvery(1000, by);
+    const [bursts, asked, slow] = await page.evaluate(([ms, count]) => Promise.all([
+      client.stream(ms, count),
+      client.ask(ms),
+      Promise.all(Array.from({ length: 10 }, () => client.call('slow', { ms, steps: 100 }))),
+    ]), [CUT_MS, BURST]);
+    await proxy.calm();
+    const seen = await record(page);
+    t.diagnostic(`${by}: ${proxy.counts.cuts} cuts, ${seen.responses.length} responses, ${seen.logs.length} notifications, ${asked} questions`);
+
+    const expected = upTo(bursts).flatMap(burst => upTo(BURST).map(i => `${burst - 1}#${i}`));
+    assert.deepEqual(seen.logs, expected);
+    for (const { progress } of slow) assert.deepEqual(progress, upTo(100));
+    assert.equal(seen.asked, asked, 'times the user was asked');
+    assert.equal(new Set(seen.responses).size, seen.responses.length, 'responses that came twice');
+    assert.ok(seen.statuses.every(status => status === 202), 'no POST failed');
+    assertCameBack(proxy, seen);
+  });
+}
+
+/** The cuts have hit the stream, and after each the browser came back by itself to the same endpoint. */
+function assertCameBack(proxy, { breaks, endpoints }) {
+  const gets = proxy.exchanges.filter(each => each.method === 'GET' && each.status === 200 && each.events.length > 0);
+  const cuts = proxy.exchanges.filter(each => each.cutBy);
+  assert.ok(cuts.length >= 25, `${cuts.length} cuts`);
+  assert.ok(cuts.every(each => each.method === 'GET'), 'a POST is answered in one piece, and so never cut');
+  assert.equal(breaks, cuts.length, 'breaks that the page saw');
+  assert.ok(gets.slice(1).every(each => each.lastEventId), 'every return named an event');
+  assert.equal(endpoints.length, gets.length, 'endpoint events');
+  assert.equal(new Set(endpoints).size, 1, 'endpoints');
+}
