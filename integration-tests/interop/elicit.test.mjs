@@ -1,5 +1,6 @@
 // The server asks the user something during a call, and the stream that carried the question breaks.
 import assert from 'node:assert/strict';
+import { CLIENTS, RESUMING_SSE_CLIENTS } from './clients.mjs';
 import { waitFor } from './wait.mjs';
 import { forEachClientAndCut } from './matrix.mjs';
 import { assertOneSession } from './series.mjs';
@@ -29,7 +30,8 @@ elicitation('the answer is taken, the result swallowed by the cut', {
 });
 
 function elicitation(title, { beforeCall = () => {}, whenAsked = () => {} }) {
-  const options = { gateway: { flags: ['--retry', '300ms'] }, client: { elicits: true } };
+  const gateway = { flags: ['--retry', '300ms', '--sse-reconnect-grace', '1m'] };
+  const options = { gateway, client: { elicits: true }, clients: [...CLIENTS, ...RESUMING_SSE_CLIENTS] };
   forEachClientAndCut(title, options, async scenario => {
     const { proxy, client } = scenario;
     await proxy.underWay(exchange => exchange.method === 'GET');
