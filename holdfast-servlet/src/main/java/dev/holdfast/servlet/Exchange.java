@@ -15,6 +15,7 @@ import java.security.Principal;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -97,20 +98,36 @@ final class Exchange {
         reply((engine.draining() ? Rejection.shuttingDown() : Rejection.sessionNotFound()).to(message));
     }
 
-    /** Goes on when a stage is complete: at once if it is, else on the thread that completes it. */
+    /**
+     * Goes on when a stage is complete: at once if it is, else on a thread of the container, since what follows may run a handler
+     * and the thread that completes the stage belongs to somebody else.
+     */
     <T> void when(CompletionStage<T> stage, Optional<RequestId> id, Consumer<T> then) {
-        if (!stage.toCompletableFuture().isDone()) {
-            defer();
+        if (stage.toCompletableFuture().isDone()) {
+            stage.whenComplete((value, failure) -> proceed(value, failure, id, then));
+            return;
         }
-        stage.whenComplete((value, failure) -> {
-            if (failure == null) {
-                guarded(id, () -> then.accept(value));
-            } else if (unavailable(failure)) {
-                reply(Rejection.busy(503, "the session store is not available").to(id));
-            } else {
-                fail(id, failure);
-            }
-        });
+        defer();
+        stage.whenComplete((value, failure) -> onContainerThread(() -> proceed(value, failure, id, then)));
+    }
+
+    private void onContainerThread(Runnable task) {
+        try {
+            request.getAsyncContext().start(task);
+        } catch (RuntimeException e) {
+            Faults.report(log, "a request could not go on", e);
+            end();
+        }
+    }
+
+    private <T> void proceed(T value, @Nullable Throwable failure, Optional<RequestId> id, Consumer<T> then) {
+        if (failure == null) {
+            guarded(id, () -> then.accept(value));
+        } else if (unavailable(failure)) {
+            reply(Rejection.busy(503, "the session store is not available").to(id));
+        } else {
+            fail(id, failure);
+        }
     }
 
     private void guarded(Optional<RequestId> id, Runnable action) {
