@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(30)
 class SdkClientServerTest extends AbstractMcpClientServerIntegrationTests {
     /** The name under which the inherited tests look for a client. */
-    private static final String CLIENT = "httpclient";
+    static final String CLIENT = "httpclient";
 
     private static OutsideWorld outside;
 
