@@ -26,7 +26,7 @@ final class Parallel {
                 clients.add(threads.submit(() -> client.accept(number)));
             }
             for (Future<?> each : clients) {
-                each.get(20, TimeUnit.SECONDS);
+                each.get(100, TimeUnit.SECONDS);
             }
         } finally {
             threads.shutdownNow();
