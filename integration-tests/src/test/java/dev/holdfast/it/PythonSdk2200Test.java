@@ -128,7 +128,8 @@ class PythonSdk2200Test {
                 posts.add(Duration.ofNanos(System.nanoTime() - before));
             });
 
-            assertThat(median(posts)).isLessThan(A_MOMENT);
+            // one after the other they would take three seconds
+            assertThat(median(posts)).isLessThan(Duration.ofSeconds(1));
             List<Integer> answered = new ArrayList<>();
             for (int i = 0; i < CLIENTS; i++) {
                 answered.add(session.receive().at("/id").asInt());
