@@ -2,9 +2,11 @@ package dev.holdfast.benchmarks;
 
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HttpSseOptions;
 import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
 import jakarta.servlet.http.HttpServlet;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 
@@ -22,6 +24,12 @@ record Contender(
         return switch (kind) {
             case "holdfast" -> holdfast(EdgeOptions.DEFAULT, variant);
             case "resetting" -> holdfast(EdgeOptions.DEFAULT.withConnectionReset(new JettyReset()), variant);
+            case "sse" -> holdfast(EdgeOptions.DEFAULT.withHttpSse(Optional.of(HttpSseOptions.DEFAULT)), variant);
+            case "sse-grace" ->
+                holdfast(
+                        EdgeOptions.DEFAULT.withHttpSse(
+                                Optional.of(HttpSseOptions.DEFAULT.withReconnectGrace(Duration.ofMinutes(1)))),
+                        variant);
             case "official" -> {
                 HttpServletStreamableServerTransportProvider transport =
                         HttpServletStreamableServerTransportProvider.builder().build();

@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.servlet.HttpSseOptions;
 import java.util.Locale;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee11.servlet.ServletHolder;
@@ -34,6 +35,8 @@ final class ServerMain {
         ServletHolder endpoint = new ServletHolder("mcp", contender.servlet());
         endpoint.setAsyncSupported(true);
         context.addServlet(endpoint, "/mcp");
+        context.addServlet(endpoint, HttpSseOptions.DEFAULT.path());
+        context.addServlet(endpoint, HttpSseOptions.DEFAULT.messagePath());
         context.addServlet(new ServletHolder("control", new ControlServlet(contender)), "/control/*");
         server.setHandler(context);
         server.start();

@@ -29,7 +29,6 @@ final class ServletSseChannel implements SseChannel, AsyncListener, WriteListene
     private final Runnable reset;
     private boolean gone;
     private boolean async;
-    private boolean unsure;
     private volatile @Nullable Events events;
 
     private ServletSseChannel(AsyncContext context, ServletOutputStream out, Runnable reset) {
@@ -74,7 +73,6 @@ final class ServletSseChannel implements SseChannel, AsyncListener, WriteListene
         try {
             requireThere();
             out.flush();
-            unsure = async;
         } finally {
             touching.unlock();
         }
@@ -108,14 +106,21 @@ final class ServletSseChannel implements SseChannel, AsyncListener, WriteListene
         touching.lock();
         try {
             requireThere();
-            boolean ready = out.isReady();
-            if (ready && unsure) {
-                // Jetty knows by now whether the flush failed, but says so only to a write, or later on another thread
-                unsure = false;
+            return out.isReady();
+        } finally {
+            touching.unlock();
+        }
+    }
+
+    /** Jetty knows when a flush has failed, but says so only to a write, or later on another thread. */
+    @Override
+    public void check() throws IOException {
+        touching.lock();
+        try {
+            requireThere();
+            if (async) {
                 out.write(NOTHING.duplicate());
-                ready = out.isReady();
             }
-            return ready;
         } finally {
             touching.unlock();
         }

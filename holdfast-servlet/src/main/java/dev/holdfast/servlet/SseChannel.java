@@ -23,11 +23,11 @@ interface SseChannel {
     /** From here on nothing blocks: {@link #ready} tells whether a write or flush may follow. */
     void startAsync() throws IOException;
 
-    /**
-     * Whether the last write or flush is completed; if not, {@link Events#onWritable} will be called. Throws if it failed, be it
-     * that the container has yet to report so.
-     */
+    /** Whether the last write or flush is completed; if not, {@link Events#onWritable} will be called. */
     boolean ready() throws IOException;
+
+    /** Throws if the last flush failed, though the container has yet to report so. Counts as a write, of nothing. */
+    void check() throws IOException;
 
     /** Ends the response. */
     void complete();

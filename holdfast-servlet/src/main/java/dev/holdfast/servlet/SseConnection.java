@@ -68,6 +68,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private boolean async;
     private boolean flush;
     private boolean unconfirmed;
+    private boolean checked;
     private long began;
     private int blocking;
     private @Nullable ByteBuffer rest;
@@ -230,6 +231,11 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
                 channel.flush();
                 continue;
             }
+            if (unconfirmed && proof != null && !checked) {
+                checked = true;
+                channel.check();
+                continue;
+            }
             confirm();
             if (rest == null && closing == null) {
                 rest = composer.next(headDue, rotate);
@@ -277,6 +283,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private void confirm() {
         if (unconfirmed) {
             unconfirmed = false;
+            checked = false;
             wroteAt = clock.now();
             reader.wrote(began, wroteAt);
             if (proof != null) {
