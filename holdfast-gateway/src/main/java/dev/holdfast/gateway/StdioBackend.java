@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.ListeningSink;
 import java.io.IOException;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -24,7 +25,9 @@ final class StdioBackend implements Backend, AutoCloseable {
     private final ProcessStarter starter;
     private final Workers workers;
     private final Set<StdioOpening> openings = ConcurrentHashMap.newKeySet();
-    private final Set<Child> children = ConcurrentHashMap.newKeySet();
+    /** The children, and when each is gone and forgotten. */
+    private final Map<Child, CompletableFuture<Void>> children = new ConcurrentHashMap<>();
+
     private volatile boolean closed;
 
     /**
@@ -53,8 +56,12 @@ final class StdioBackend implements Backend, AutoCloseable {
     /** Starts a child that is ended with this backend at the latest. */
     Child start(String name) throws IOException {
         Child child = new Child(name, starter.start(command.words()), options, workers);
-        children.add(child);
-        child.gone().thenRun(() -> children.remove(child));
+        CompletableFuture<Void> forgotten = new CompletableFuture<>();
+        children.put(child, forgotten);
+        child.gone().thenRun(() -> {
+            children.remove(child);
+            forgotten.complete(null);
+        });
         if (closed) {
             child.close();
         }
@@ -83,10 +90,9 @@ final class StdioBackend implements Backend, AutoCloseable {
     public void close() {
         closed = true;
         openings.forEach(StdioOpening::abandon);
-        CompletableFuture<?>[] ends = children.stream()
-                .map(child -> child.close().toCompletableFuture())
-                .toArray(CompletableFuture<?>[]::new);
-        CompletableFuture.allOf(ends)
+        Map<Child, CompletableFuture<Void>> last = Map.copyOf(children);
+        last.keySet().forEach(Child::close);
+        CompletableFuture.allOf(last.values().toArray(CompletableFuture<?>[]::new))
                 .completeOnTimeout(null, CLOSE_SECONDS, TimeUnit.SECONDS)
                 .join();
         workers.close();
