@@ -169,12 +169,15 @@ final class ServeFlags {
         }
         checkedPath("--sse-path", ssePath, "(/[A-Za-z0-9._~-]+)+");
         checkedPath("--message-path", messagePath, "(/[A-Za-z0-9._~-]+)+");
-        if (ssePath.equals(path) || messagePath.equals(path) || ssePath.equals(messagePath)) {
-            throw new IllegalArgumentException("--path, --sse-path and --message-path must differ");
+        String all = "none of --path, --sse-path and --message-path may end with another (or use --no-sse)";
+        if (ssePath.endsWith(messagePath) || messagePath.endsWith(ssePath)) {
+            throw new IllegalArgumentException(all);
         }
-        return Optional.of(HttpSseOptions.DEFAULT
-                .withPaths(ssePath, messagePath)
-                .withReconnectGrace(range("--sse-reconnect-grace", sseGrace, Duration.ZERO, YEAR)));
+        HttpSseOptions sse = HttpSseOptions.DEFAULT.withPaths(ssePath, messagePath);
+        if (!path.equals("/") && sse.conflictsWith(path)) {
+            throw new IllegalArgumentException(all);
+        }
+        return Optional.of(sse.withReconnectGrace(range("--sse-reconnect-grace", sseGrace, Duration.ZERO, YEAR)));
     }
 
     private static String checkedPath(String flag, String path, String form) {

@@ -375,8 +375,16 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return this;
         }
 
-        /** Builds the transport; the SDK server that is built on it starts it. */
+        /**
+         * Builds the transport; the SDK server that is built on it starts it.
+         *
+         * @throws IllegalArgumentException if {@link #mcpEndpoint} and a path of HTTP+SSE could be taken for each other
+         */
         public HoldfastTransportProvider build() {
+            if (options.httpSse().filter(sse -> sse.conflictsWith(mcpEndpoint)).isPresent()) {
+                throw new IllegalArgumentException(
+                        "mcpEndpoint " + mcpEndpoint + " and the paths of HTTP+SSE must not end with one another");
+            }
             return new HoldfastTransportProvider(this);
         }
     }

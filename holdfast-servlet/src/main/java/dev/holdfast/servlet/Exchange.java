@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.security.Principal;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -61,7 +62,12 @@ final class Exchange {
 
     /** A parameter of the query. */
     Optional<String> parameter(String name) {
-        return Optional.ofNullable(request.getParameter(name)).filter(value -> !value.isEmpty());
+        try {
+            return Optional.ofNullable(request.getParameter(name)).filter(value -> !value.isEmpty());
+        } catch (RuntimeException e) {
+            log.debug("a query could not be read: {}", e.toString());
+            return Optional.empty();
+        }
     }
 
     /** What stands in the path before its known end, as a client wrote it. */
@@ -114,9 +120,10 @@ final class Exchange {
     private void onContainerThread(Runnable task) {
         try {
             request.getAsyncContext().start(task);
+        } catch (RejectedExecutionException e) {
+            reply(Rejection.shuttingDown());
         } catch (RuntimeException e) {
             Faults.report(log, "a request could not go on", e);
-            end();
         }
     }
 
@@ -128,6 +135,11 @@ final class Exchange {
         } else {
             fail(id, failure);
         }
+    }
+
+    /** Does what the whole body asks for, on whatever thread it has arrived. */
+    void attempt(Runnable action) {
+        guarded(Optional.empty(), action);
     }
 
     private void guarded(Optional<RequestId> id, Runnable action) {
@@ -180,17 +192,20 @@ final class Exchange {
     }
 
     /**
-     * Answers a POST whose work goes on: the client has the answer before it begins. Nothing is flushed after the end, for by
-     * then the container may have given the response to another request.
+     * Tells the client that its POST was taken, before the work begins. The response ends when the work has left this thread: until
+     * then the connection is not free for another request, which would have to wait for it.
      */
     void accept() {
         response.setStatus(ACCEPTED);
-        response.setContentLength(0);
         try {
             response.flushBuffer();
         } catch (IOException | RuntimeException e) {
             Faults.report(log, "an answer could not be written", e);
         }
+    }
+
+    /** Ends a response that was {@link #accept accepted}. */
+    void accepted() {
         end();
     }
 

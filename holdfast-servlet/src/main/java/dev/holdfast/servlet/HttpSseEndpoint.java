@@ -76,7 +76,8 @@ final class HttpSseEndpoint implements PostFace {
             get(exchange);
         } else {
             exchange.takeContext();
-            bodies.read(request, response, body -> posts.handle(exchange, body), exchange::reply);
+            bodies.read(
+                    request, response, body -> exchange.attempt(() -> posts.handle(exchange, body)), exchange::reply);
         }
     }
 
@@ -188,6 +189,10 @@ final class HttpSseEndpoint implements PostFace {
     @Override
     public void run(Exchange exchange, Session session, Call call) {
         exchange.accept();
-        call.dispatch();
+        try {
+            call.dispatch();
+        } finally {
+            exchange.accepted();
+        }
     }
 }

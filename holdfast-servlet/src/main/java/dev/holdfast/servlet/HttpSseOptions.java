@@ -27,8 +27,9 @@ public record HttpSseOptions(String path, String messagePath, Duration reconnect
         requirePath("path", path);
         requirePath("messagePath", messagePath);
         Objects.requireNonNull(base, "base");
-        if (path.equals(messagePath)) {
-            throw new IllegalArgumentException("path and messagePath must differ, both are " + path);
+        if (alike(path, messagePath)) {
+            throw new IllegalArgumentException(
+                    "neither of path and messagePath may end with the other, got " + path + " and " + messagePath);
         }
         if (reconnectGrace.isNegative()) {
             throw new IllegalArgumentException("reconnectGrace must not be negative, got " + reconnectGrace);
@@ -43,6 +44,15 @@ public record HttpSseOptions(String path, String messagePath, Duration reconnect
             throw new IllegalArgumentException(
                     name + " must be of letters, digits and ._~- between single '/', got " + value);
         }
+    }
+
+    /** Whether requests for an endpoint on this path could be taken for those of HTTP+SSE. */
+    public boolean conflictsWith(String endpoint) {
+        return alike(endpoint, path) || alike(endpoint, messagePath);
+    }
+
+    private static boolean alike(String one, String other) {
+        return one.endsWith(other) || other.endsWith(one);
     }
 
     /** Whether this can stand before a path. */

@@ -85,7 +85,11 @@ public final class McpEndpoint {
         switch (request.getMethod()) {
             case "POST" -> {
                 exchange.takeContext();
-                bodies.read(request, response, body -> posts.handle(exchange, body), exchange::reply);
+                bodies.read(
+                        request,
+                        response,
+                        body -> exchange.attempt(() -> posts.handle(exchange, body)),
+                        exchange::reply);
             }
             case "GET" -> get(exchange);
             default -> delete(exchange);

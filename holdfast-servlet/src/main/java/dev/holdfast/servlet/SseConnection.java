@@ -174,10 +174,9 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
             }
             return;
         }
-        if (maxAgeNanos > 0 && now - openedAt >= maxAgeNanos) {
-            rotate = true;
-            wake();
-        } else if (heartbeat.due(now, wroteAt, proof != null && proof.wanted())) {
+        boolean aged = proof == null && maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
+        rotate |= aged;
+        if (heartbeat.due(now, wroteAt, proof != null && proof.wanted()) || aged) {
             wake();
         }
     }

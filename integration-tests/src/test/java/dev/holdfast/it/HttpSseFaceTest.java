@@ -1,9 +1,11 @@
 package dev.holdfast.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import ch.qos.logback.classic.Level;
+import dev.holdfast.mcp.HoldfastTransportProvider;
 import io.modelcontextprotocol.spec.McpSchema.ElicitFormRequest;
 import java.time.Duration;
 import java.util.List;
@@ -363,5 +365,66 @@ class HttpSseFaceTest {
             assertThat(log.lines()).anySatisfy(line -> assertThat(line.text()).contains(id.substring(0, 8)));
             assertThat(log.lines()).allSatisfy(line -> assertThat(line.text()).doesNotContain(id.substring(0, 12)));
         }
+    }
+
+    @Test
+    void aConnectionThatMayNotBeEndedForItsAgeBeatsOn() throws Exception {
+        Duration age = Duration.ofSeconds(1);
+        try (TestServer aging = server().options(options -> options.sseEndpoint("/sse")
+                        .heartbeatInterval(Duration.ofMillis(200))
+                        .maxConnectionAge(age))
+                .start()) {
+            RawSseSession session = RawSseSession.open(aging.port());
+            Parallel.pass(age.plusMillis(300));
+            session.assertAlive();
+            await().until(session.stream()::readable);
+
+            session.stream().reset();
+
+            await().until(() -> aging.holdfast().engine().size() == 0);
+            session.assertGone();
+        }
+    }
+
+    @Test
+    void theConnectionOfAPostIsNotFreeWhileItsHandlerHoldsTheThread() throws Exception {
+        CompletableFuture<String> release = new CompletableFuture<>();
+        try (TestServer immediate = TestServer.in(kind)
+                .options(options -> options.sseEndpoint("/sse"))
+                .syncServer(specification -> specification
+                        .immediateExecution(true)
+                        .toolCall(Tools.definition("patient"), (exchange, request) -> Tools.text(release.join())))
+                .start()) {
+            try (RawSseSession session = RawSseSession.open(immediate.port());
+                    RawConnection post = RawConnection.open(immediate.port())
+                            .send(session.post(Json.call("\"patient\"", "patient")))) {
+                assertThat(post.head().status()).isEqualTo(202);
+                session.send(Json.answer("\"nobody asked\"", "{}"));
+                assertThat(post.readable()).isFalse();
+
+                release.complete("done");
+
+                assertThat(post.body()).isEmpty();
+                assertThat(session.receive().at("/result/content/0/text").asString())
+                        .isEqualTo("done");
+            }
+        }
+    }
+
+    @Test
+    void aQueryThatCannotBeReadIsABadRequest() {
+        refusal(RawRequest.post(Json.echo("1", "hello")).to("/message?sessionId=%zz"))
+                .assertIs(400, INVALID_REQUEST, "sessionId");
+    }
+
+    @Test
+    void pathsThatCouldBeTakenForEachOtherAreRefused() {
+        HoldfastTransportProvider.Builder builder =
+                HoldfastTransportProvider.builder().mcpEndpoint("/mcp/message").sseEndpoint("/sse");
+
+        assertThatThrownBy(builder::build)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("/mcp/message");
+        assertThatThrownBy(() -> builder.messageEndpoint("/mcp/sse")).isInstanceOf(IllegalArgumentException.class);
     }
 }
