@@ -191,12 +191,10 @@ final class Exchange {
         end();
     }
 
-    /**
-     * Tells the client that its POST was taken, before the work begins. The response ends when the work has left this thread: until
-     * then the connection is not free for another request, which would have to wait for it.
-     */
+    /** Answers a POST whose work goes on: the client has the whole answer before it begins. */
     void accept() {
         response.setStatus(ACCEPTED);
+        response.setContentLength(0);
         try {
             response.flushBuffer();
         } catch (IOException | RuntimeException e) {

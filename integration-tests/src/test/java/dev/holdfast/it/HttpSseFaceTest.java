@@ -387,31 +387,6 @@ class HttpSseFaceTest {
     }
 
     @Test
-    void theConnectionOfAPostIsNotFreeWhileItsHandlerHoldsTheThread() throws Exception {
-        CompletableFuture<String> release = new CompletableFuture<>();
-        try (TestServer immediate = TestServer.in(kind)
-                .options(options -> options.sseEndpoint("/sse"))
-                .syncServer(specification -> specification
-                        .immediateExecution(true)
-                        .toolCall(Tools.definition("patient"), (exchange, request) -> Tools.text(release.join())))
-                .start()) {
-            try (RawSseSession session = RawSseSession.open(immediate.port());
-                    RawConnection post = RawConnection.open(immediate.port())
-                            .send(session.post(Json.call("\"patient\"", "patient")))) {
-                assertThat(post.head().status()).isEqualTo(202);
-                session.send(Json.answer("\"nobody asked\"", "{}"));
-                assertThat(post.readable()).isFalse();
-
-                release.complete("done");
-
-                assertThat(post.body()).isEmpty();
-                assertThat(session.receive().at("/result/content/0/text").asString())
-                        .isEqualTo("done");
-            }
-        }
-    }
-
-    @Test
     void aQueryThatCannotBeReadIsABadRequest() {
         refusal(RawRequest.post(Json.echo("1", "hello")).to("/message?sessionId=%zz"))
                 .assertIs(400, INVALID_REQUEST, "sessionId");
