@@ -1,5 +1,6 @@
 package dev.holdfast.servlet;
 
+import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
@@ -191,20 +192,13 @@ final class Exchange {
         end();
     }
 
-    /** Answers a POST whose work goes on: the client has the whole answer before it begins. */
-    void accept() {
-        response.setStatus(ACCEPTED);
-        response.setContentLength(0);
+    /** Hands a call to the backend, and answers its POST that this is done. */
+    void accept(Call call, ConnectionClock clock) {
         try {
-            response.flushBuffer();
-        } catch (IOException | RuntimeException e) {
-            Faults.report(log, "an answer could not be written", e);
+            Acceptance.of(response, clock, call::dispatch);
+        } finally {
+            end();
         }
-    }
-
-    /** Ends a response that was {@link #accept accepted}. */
-    void accepted() {
-        end();
     }
 
     void status(int status) {

@@ -188,11 +188,6 @@ final class HttpSseEndpoint implements PostFace {
 
     @Override
     public void run(Exchange exchange, Session session, Call call) {
-        exchange.accept();
-        try {
-            call.dispatch();
-        } finally {
-            exchange.accepted();
-        }
+        exchange.accept(call, clock);
     }
 }

@@ -387,6 +387,40 @@ class HttpSseFaceTest {
     }
 
     @Test
+    void aHandlerThatHoldsTheThreadHoldsUpNeitherItsPostNorTheNext() throws Exception {
+        CompletableFuture<String> release = new CompletableFuture<>();
+        try (TestServer immediate = TestServer.in(kind)
+                .options(options -> options.sseEndpoint("/sse"))
+                .syncServer(specification -> specification
+                        .immediateExecution(true)
+                        .toolCall(Tools.definition("patient"), (exchange, request) -> Tools.text(release.join()))
+                        .toolCall(Tools.definition("quick"), (exchange, request) -> Tools.text("quick")))
+                .start()) {
+            try (RawSseSession session = RawSseSession.open(immediate.port())) {
+                try (RawConnection quick =
+                        RawConnection.open(immediate.port()).send(session.post(Json.call("\"quick\"", "quick")))) {
+                    RawConnection.Head head = quick.head();
+                    assertThat(head.status()).isEqualTo(202);
+                    assertThat(head.header("Connection")).isEmpty();
+                }
+                session.receive();
+                try (RawConnection post =
+                        RawConnection.open(immediate.port()).send(session.post(Json.call("\"patient\"", "patient")))) {
+                    RawConnection.Head head = post.head();
+                    assertThat(head.status()).isEqualTo(202);
+                    assertThat(head.header("Connection")).contains("close");
+                    session.send(Json.answer("\"nobody asked\"", "{}"));
+
+                    release.complete("done");
+
+                    assertThat(session.receive().at("/result/content/0/text").asString())
+                            .isEqualTo("done");
+                }
+            }
+        }
+    }
+
+    @Test
     void aQueryThatCannotBeReadIsABadRequest() {
         refusal(RawRequest.post(Json.echo("1", "hello")).to("/message?sessionId=%zz"))
                 .assertIs(400, INVALID_REQUEST, "sessionId");
