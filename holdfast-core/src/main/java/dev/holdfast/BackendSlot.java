@@ -3,8 +3,6 @@ package dev.holdfast;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
-import dev.holdfast.spi.ListeningSink;
-import dev.holdfast.spi.OutboundMessage;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -70,6 +68,7 @@ final class BackendSlot {
     private int lastLost;
     private boolean served;
     private @Nullable BackendConnection connection;
+    private Optional<LifeSink> opening = Optional.empty();
 
     BackendSlot(LiveSession session, Backend backend) {
         this.session = session;
@@ -90,8 +89,11 @@ final class BackendSlot {
 
     private CompletionStage<Backend.Outcome> open(InboundMessage initialize, String principal, int life) {
         String name = Long.toString(session.nonce(), 36) + "." + life;
+        LifeSink sink = new LifeSink(session, this, life);
+        session.locked(() -> opening = Optional.of(sink));
         try {
-            return backend.open(new Backend.OpenRequest(initialize, principal, name), new Listening(life));
+            return backend.open(new Backend.OpenRequest(initialize, principal, name), sink)
+                    .whenComplete((outcome, failure) -> sink.opened());
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);
         }
@@ -292,7 +294,8 @@ final class BackendSlot {
         }
     }
 
-    private void lost(int life, String cause) {
+    /** A backend is gone. */
+    void lost(int life, String cause) {
         Optional<BackendConnection> dead;
         State before;
         int next = life;
@@ -329,42 +332,20 @@ final class BackendSlot {
 
     /** Ends the backend. */
     void close() {
-        Optional<BackendConnection> last = session.locked(() -> {
+        Optional<BackendConnection> last;
+        Optional<LifeSink> unfinished;
+        session.lock();
+        try {
             state = State.CLOSED;
             waiting.clear();
-            Optional<BackendConnection> open = Optional.ofNullable(connection);
+            last = Optional.ofNullable(connection);
             connection = null;
-            return open;
-        });
+            unfinished = opening;
+            opening = Optional.empty();
+        } finally {
+            session.unlock();
+        }
+        unfinished.ifPresent(LifeSink::abandon);
         last.ifPresent(session::closing);
-    }
-
-    /** What one incarnation sends outside of calls. */
-    private final class Listening implements ListeningSink {
-        private final int life;
-
-        private Listening(int life) {
-            this.life = life;
-        }
-
-        @Override
-        public CompletionStage<Void> send(OutboundMessage message) {
-            return session.send(life, message);
-        }
-
-        @Override
-        public boolean attached() {
-            return session.attachments().listening();
-        }
-
-        @Override
-        public String sessionId() {
-            return session.id();
-        }
-
-        @Override
-        public void lost(String cause) {
-            BackendSlot.this.lost(life, cause);
-        }
     }
 }

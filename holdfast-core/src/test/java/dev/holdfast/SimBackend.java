@@ -36,6 +36,7 @@ final class SimBackend implements Backend {
         }
         Life life = new Life(session, sink, request.initialize().requiredId());
         session.lives.add(life);
+        sink.onAbandon(life::abandoned);
         world.trace(() -> life + " is being opened");
         if (world.random.nextBoolean()) {
             life.accept();
@@ -57,6 +58,7 @@ final class SimBackend implements Backend {
         boolean refused;
         private boolean foreign;
         boolean closed;
+        boolean abandoned;
         private final int number;
         private final RequestId initialize;
         private final Set<RequestId> answered = new HashSet<>();
@@ -91,6 +93,16 @@ final class SimBackend implements Backend {
         void checkReplayed() {
             boolean due = !lost && !closed && !foreign && session.usable();
             world.check(!due || expected.isEmpty(), () -> this + " misses " + expected);
+        }
+
+        /** Nobody waits for it any more: it leaves at once, or when it comes to it. */
+        private void abandoned() {
+            world.check(!outcome.isDone(), () -> this + " was abandoned though it is open");
+            world.trace(() -> this + " is abandoned");
+            abandoned = true;
+            if (world.random.nextBoolean()) {
+                refuse();
+            }
         }
 
         void refuse() {

@@ -31,6 +31,7 @@ final class TestBackend implements Backend {
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
         Life life = new Life(request, sink);
         lives.add(life);
+        sink.onAbandon(() -> life.abandoned++);
         if (!slow) {
             life.accept();
         }
@@ -62,6 +63,7 @@ final class TestBackend implements Backend {
         boolean throwing;
         String dyingFrom = "";
         int closed;
+        int abandoned;
         private boolean replayed;
 
         private Life(OpenRequest request, ListeningSink sink) {

@@ -15,6 +15,12 @@ public interface ListeningSink {
     /** Whether a client reads the listening stream now. */
     boolean attached();
 
+    /**
+     * Sets what to do when nobody waits any more for the connection that is being opened; runs at once if that is so already.
+     * The stage of {@link Backend#open} completes all the same, soon: what is opened then is closed by whoever asked for it.
+     */
+    void onAbandon(Runnable hook);
+
     /** The session id that the client holds; empty while the session is being opened. */
     String sessionId();
 

@@ -22,19 +22,27 @@ final class Handshake implements CallSink {
     /** The child will not answer, for this reason. */
     record Failed(String cause) implements End {}
 
+    /** Nobody waits for the answer any more, for this reason. */
+    record Abandoned(String cause) implements End {}
+
     /** Completes when it is known how it ended. */
     CompletionStage<End> end() {
         return end;
     }
 
-    /** Whether it is known that there will be no answer. */
-    boolean failed() {
-        return end.isDone() && end.join() instanceof Failed;
+    /** Whether it has ended without an answer. */
+    boolean unanswered() {
+        return end.isDone() && !(end.join() instanceof Answered);
     }
 
     /** There will be no answer; false if it was known before how it ended. */
     boolean fail(String cause) {
         return end.complete(new Failed(cause));
+    }
+
+    /** Nobody waits for the answer any more; changes nothing if it was known before how it ended. */
+    void abandon(String cause) {
+        end.complete(new Abandoned(cause));
     }
 
     @Override

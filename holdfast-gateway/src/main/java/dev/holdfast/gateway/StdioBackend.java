@@ -19,6 +19,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class StdioBackend implements Backend, AutoCloseable {
     private static final long CLOSE_SECONDS = 15;
+    private static final String CLOSING = "the gateway is shutting down";
 
     private final ServerCommand command;
     private final StdioOptions options;
@@ -47,8 +48,9 @@ final class StdioBackend implements Backend, AutoCloseable {
         StdioOpening opening = new StdioOpening(this, request, sink);
         openings.add(opening);
         CompletionStage<Outcome> outcome = opening.begin().whenComplete((end, failure) -> openings.remove(opening));
+        sink.onAbandon(() -> opening.abandon("the client has left"));
         if (closed) {
-            opening.abandon();
+            opening.abandon(CLOSING);
         }
         return outcome;
     }
@@ -89,7 +91,7 @@ final class StdioBackend implements Backend, AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        openings.forEach(StdioOpening::abandon);
+        openings.forEach(opening -> opening.abandon(CLOSING));
         Map<Child, CompletableFuture<Void>> last = Map.copyOf(children);
         last.keySet().forEach(Child::close);
         CompletableFuture.allOf(last.values().toArray(CompletableFuture<?>[]::new))

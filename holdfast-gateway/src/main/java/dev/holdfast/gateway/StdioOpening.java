@@ -52,12 +52,12 @@ final class StdioOpening {
     }
 
     /** Gives up, if the child has not answered yet. */
-    void abandon() {
-        handshake.fail("the gateway is shutting down");
+    void abandon(String cause) {
+        handshake.abandon(cause);
     }
 
     private void start() {
-        if (handshake.failed()) {
+        if (handshake.unanswered()) {
             return;
         }
         ServerCommand command = backend.command();
@@ -72,7 +72,7 @@ final class StdioOpening {
             connection = open;
             open.call(request.initialize(), handshake);
             started.listen(open);
-            if (handshake.failed()) {
+            if (handshake.unanswered()) {
                 open.close();
             }
         } catch (IOException | RuntimeException e) {
@@ -85,7 +85,10 @@ final class StdioOpening {
         if (end instanceof Handshake.Answered answered) {
             return answered(answered.response());
         }
-        return refused(((Handshake.Failed) end).cause());
+        if (end instanceof Handshake.Failed failed) {
+            return failed(failed.cause());
+        }
+        return refused(((Handshake.Abandoned) end).cause());
     }
 
     private Backend.Outcome answered(OutboundMessage response) {
@@ -97,16 +100,20 @@ final class StdioOpening {
                 ? single.message().protocolVersion()
                 : Optional.empty();
         if (revision.isEmpty()) {
-            return refused("the server answered initialize without a protocolVersion");
+            return failed("the server answered initialize without a protocolVersion");
         }
         return new Backend.Opened(Objects.requireNonNull(connection), response, revision.get(), Optional.empty());
+    }
+
+    private Backend.Refused failed(String cause) {
+        log.warn("a session could not be opened: {}", LogText.shortened(cause));
+        return refused(cause);
     }
 
     private Backend.Refused refused(String cause) {
         Child last = child;
         String errors = last == null ? "" : last.lastErrors();
         String text = errors.isEmpty() ? cause : cause + "; its last error output was:\n" + errors;
-        log.warn("a session could not be opened: {}", LogText.shortened(cause));
         close();
         return new Backend.Refused(
                 JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.SERVER_ERROR, text));

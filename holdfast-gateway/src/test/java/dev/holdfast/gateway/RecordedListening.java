@@ -12,6 +12,7 @@ final class RecordedListening implements ListeningSink {
     final BlockingQueue<String> losses = new LinkedBlockingQueue<>();
     private final BlockingQueue<OutboundMessage> messages = new LinkedBlockingQueue<>();
     volatile boolean attached;
+    private volatile Runnable abandon = () -> {};
     volatile CompletableFuture<Void> commit = CompletableFuture.completedFuture(null);
 
     /** The next message. */
@@ -37,6 +38,16 @@ final class RecordedListening implements ListeningSink {
     @Override
     public boolean attached() {
         return attached;
+    }
+
+    @Override
+    public void onAbandon(Runnable hook) {
+        abandon = hook;
+    }
+
+    /** Tells the backend that nobody waits for it any more. */
+    void abandon() {
+        abandon.run();
     }
 
     @Override

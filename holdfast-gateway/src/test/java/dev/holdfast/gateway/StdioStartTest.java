@@ -87,6 +87,19 @@ class StdioStartTest {
     }
 
     @Test
+    void aChildThatNobodyWaitsForAnyMoreIsEndedBeforeItAnswers() {
+        try (StdioBed bed = new StdioBed(StdioBed.script(StdioBed.READS), StdioBed.HASTY)) {
+            CompletionStage<Outcome> opening = bed.open();
+            Wait.until("the child runs", () -> bed.backend.size() == 1);
+
+            bed.listening.abandon();
+
+            assertThat(Json.text(((Refused) Wait.until(opening)).response())).contains("the client has left");
+            Wait.until("the child is gone", () -> bed.backend.size() == 0);
+        }
+    }
+
+    @Test
     void aBackendThatClosesRefusesWhatIsBeingOpened() {
         StdioBed bed = new StdioBed(StdioBed.script(StdioBed.READS), StdioBed.HASTY);
         CompletionStage<Outcome> opening = bed.open();

@@ -1,0 +1,71 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import java.util.concurrent.CompletionStage;
+
+/** What one life of a session's backend says outside of calls. What changes is guarded by the session's lock. */
+final class LifeSink implements ListeningSink {
+    private final LiveSession session;
+    private final BackendSlot slot;
+    private final int life;
+    private Runnable hook = LifeSink::nothing;
+    private boolean opened;
+    private boolean abandoned;
+
+    LifeSink(LiveSession session, BackendSlot slot, int life) {
+        this.session = session;
+        this.slot = slot;
+        this.life = life;
+    }
+
+    private static void nothing() {}
+
+    @Override
+    public CompletionStage<Void> send(OutboundMessage message) {
+        return session.send(life, message);
+    }
+
+    @Override
+    public boolean attached() {
+        return session.attachments().listening();
+    }
+
+    @Override
+    public String sessionId() {
+        return session.id();
+    }
+
+    @Override
+    public void onAbandon(Runnable next) {
+        boolean late = session.locked(() -> {
+            hook = opened ? LifeSink::nothing : next;
+            return abandoned;
+        });
+        if (late) {
+            next.run();
+        }
+    }
+
+    @Override
+    public void lost(String cause) {
+        slot.lost(life, cause);
+    }
+
+    /** The opening is over: nobody can give it up any more. */
+    void opened() {
+        session.locked(() -> {
+            opened = true;
+            hook = LifeSink::nothing;
+        });
+    }
+
+    /** Nobody waits for the connection any more; without the lock. */
+    void abandon() {
+        Runnable now = session.locked(() -> {
+            abandoned = !opened;
+            return hook;
+        });
+        now.run();
+    }
+}
