@@ -19,8 +19,9 @@ final class CallTable {
      * A request to the client.
      *
      * @param life the life of the backend that asked
+     * @param call the call that it was asked for, if it was
      */
-    record Question(Node node, int life) {}
+    record Question(Node node, int life, Optional<LiveCall> call) {}
 
     /** The first id that is in flight already or occurs twice. */
     Optional<RequestId> duplicate(List<InboundMessage> requests) {
@@ -65,6 +66,14 @@ final class CallTable {
     /** Takes the question that this answers, once. */
     Optional<Question> answered(RequestId id) {
         return Optional.ofNullable(asked.remove(id));
+    }
+
+    /** The open questions of a call. */
+    List<Node> askedFor(LiveCall call) {
+        return asked.values().stream()
+                .filter(question -> question.call().filter(call::equals).isPresent())
+                .map(Question::node)
+                .toList();
     }
 
     /** Takes all questions: nobody waits for their answers any more. */

@@ -220,6 +220,11 @@ final class LiveStream {
 
     /** Whether the client still owes an answer to something it was asked here. */
     static boolean unanswered(Node node) {
+        return answerable(node) && !node.left;
+    }
+
+    /** Whether an answer to this would still be taken. */
+    static boolean answerable(Node node) {
         return node.event.kind() == EventKind.SERVER_REQUEST && !node.settled;
     }
 

@@ -30,8 +30,10 @@ final class Node {
     final Event event;
     int rank = HELD;
     boolean kept = true;
-    /** Whether a request to the client was answered, or nobody waits for its answer any more. */
+    /** Whether a request to the client was answered, or withdrawn. */
     boolean settled;
+    /** Whether the call is over that asked this, and its stream delivered if it had one. */
+    boolean left;
     /** Whether the client has answered this request: then it has surely got it, and must not be bothered again. */
     boolean answered;
 
@@ -56,7 +58,7 @@ final class Node {
     int firstRank() {
         return switch (event.kind()) {
             case EventKind.RESPONSE, EventKind.ERROR -> HELD;
-            case EventKind.SERVER_REQUEST -> settled ? SETTLED : HELD;
+            case EventKind.SERVER_REQUEST -> settled || left ? SETTLED : HELD;
             case EventKind.PROGRESS, EventKind.LOG, EventKind.PING -> CHATTER;
             default -> NOTICE;
         };

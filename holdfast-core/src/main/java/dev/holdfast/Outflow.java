@@ -9,6 +9,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -96,7 +97,8 @@ final class Outflow implements SessionLog.Owner {
     private Entry enqueue(LiveStream stream, OutboundMessage message, LiveCall.@Nullable Sink sink, int life) {
         Node node = streams.assign(stream, message);
         if (message.id() != null && EventKind.asks(message.kind())) {
-            calls.ask(message.id(), new CallTable.Question(node, life));
+            Optional<LiveCall> call = Optional.ofNullable(sink).map(LiveCall.Sink::call);
+            calls.ask(message.id(), new CallTable.Question(node, life, call));
         }
         Entry entry;
         if (sink != null && EventKind.answers(message.kind())) {
@@ -227,7 +229,9 @@ final class Outflow implements SessionLog.Owner {
             return;
         }
         LiveStream stream = call.stream();
-        if (!stream.listening()) {
+        if (stream.listening()) {
+            calls.askedFor(call).forEach(streams::leave);
+        } else {
             stream.end(call.reason());
         }
         session.lifecycle().callEnded(engine.now());

@@ -163,8 +163,23 @@ final class StreamTable {
         shorten(node.stream);
     }
 
+    /** The call that asked this is over: its answer is still taken, but it need not be asked again. */
+    void leave(Node node) {
+        left(node);
+        shorten(node.stream);
+    }
+
+    private void left(Node node) {
+        node.left = true;
+        rankAgain(node);
+    }
+
     private void settled(Node node) {
         node.settled = true;
+        rankAgain(node);
+    }
+
+    private void rankAgain(Node node) {
         if (committed(node)) {
             history.rank(node, node.firstRank());
         }
@@ -185,7 +200,7 @@ final class StreamTable {
             if (EventKind.answers(node.event.kind())) {
                 history.rank(node, Node.FINISHED);
             } else if (LiveStream.unanswered(node)) {
-                settled(node);
+                left(node);
             }
         }
         shorten(stream);
@@ -255,7 +270,7 @@ final class StreamTable {
             Node node = at.get();
             at = Optional.ofNullable(node.next);
             boolean response = EventKind.answers(node.event.kind()) && !stream.listening();
-            if (!LiveStream.unanswered(node) && !response) {
+            if (!LiveStream.answerable(node) && !response) {
                 drop(node);
             }
         }

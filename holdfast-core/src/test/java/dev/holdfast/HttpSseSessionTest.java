@@ -38,6 +38,13 @@ class HttpSseSessionTest {
         bed.backend.life().call(id).respond();
     }
 
+    /** Tells that what was read has been written, and something else 100 ms later. */
+    private void confirm(Connection connection) {
+        connection.reader.wrote(bed.time.getAsLong(), bed.time.getAsLong());
+        bed.pass(Duration.ofMillis(100));
+        connection.reader.wrote(bed.time.getAsLong(), bed.time.getAsLong());
+    }
+
     @Test
     void everyAnswerGoesToTheListeningStream() {
         Session session = await(TestBed.LIFETIME);
@@ -157,6 +164,29 @@ class HttpSseSessionTest {
     }
 
     @Test
+    void aBackendThatIsBeingOpenedIsToldThatItsClientHasLeft() {
+        bed.backend.slow = true;
+        Session session = initialized(ENDS_WITH_ITS_CONNECTION);
+        Connection connection = TestBed.listen(session);
+        assertThat(bed.backend.life().abandoned).isZero();
+
+        connection.broken();
+
+        assertThat(bed.backend.life().abandoned).isOne();
+        bed.backend.life().refuse();
+        assertThat(bed.news.heard).containsExactly("created", "closed: DISCONNECTED");
+    }
+
+    @Test
+    void aBackendThatIsOpenIsNotAbandoned() {
+        Session session = initialized(ENDS_WITH_ITS_CONNECTION);
+        TestBed.listen(session).broken();
+
+        assertThat(bed.backend.life().abandoned).isZero();
+        assertThat(bed.backend.life().closed).isOne();
+    }
+
+    @Test
     void aBackendThatOpensTooLateIsClosed() {
         bed.backend.slow = true;
         Session session = initialized(ENDS_WITH_ITS_CONNECTION);
@@ -183,6 +213,38 @@ class HttpSseSessionTest {
     }
 
     @Test
+    void aQuestionOfACallThatIsOverIsNotAskedAgainButItsAnswerIsTaken() {
+        LiveSession session = initialized(TestBed.LIFETIME);
+        Connection first = TestBed.listen(session);
+        send(session, Wire.request(1));
+        bed.backend.life().call(1).sink().send(Wire.question("q"));
+        respond(1);
+        first.read();
+        first.inOrder();
+
+        Connection second = TestBed.listen(session);
+        assertThat(second.read()).isEmpty();
+        assertThat(session.answer(Wire.answer(new RequestId("q")))).isTrue();
+    }
+
+    @Test
+    void questionsOfCallsThatAreOverDoNotEndTheSession() {
+        LiveSession session = initialized(TestBed.LIFETIME);
+        Connection connection = TestBed.listen(session);
+
+        for (int id = 1; id <= 2 * SessionLimits.DEFAULT.sessionEvents(); id++) {
+            send(session, Wire.request(id));
+            bed.backend.life().call(id).sink().send(Wire.question("q" + id));
+            respond(id);
+            connection.read();
+            confirm(connection);
+        }
+
+        assertThat(session.state()).isEqualTo(SessionState.ATTACHED);
+        assertThat(session.streams().events()).isLessThanOrEqualTo(SessionLimits.DEFAULT.streamEvents());
+    }
+
+    @Test
     void whatIsConfirmedIsNotKeptForAClientThatCannotComeBack() {
         LiveSession session = initialized(ENDS_WITH_ITS_CONNECTION);
         Connection connection = TestBed.listen(session);
@@ -191,9 +253,7 @@ class HttpSseSessionTest {
         connection.read();
         assertThat(session.streams().events()).isEqualTo(3);
 
-        connection.reader.wrote(bed.time.getAsLong(), bed.time.getAsLong());
-        bed.pass(Duration.ofMillis(100));
-        connection.reader.wrote(bed.time.getAsLong(), bed.time.getAsLong());
+        confirm(connection);
 
         assertThat(session.streams().events()).as("the question").isOne();
     }

@@ -131,7 +131,9 @@ final class SimSession {
                 && id != null
                 && !settled.contains(id)
                 && !world.question(id).asker().lost
-                && !finished.contains(fact.event.stream());
+                && !finished.contains(fact.event.stream())
+                && !(listensOnly
+                        && world.question(id).call().filter(SimCall::over).isPresent());
     }
 
     /** Whether this was asked and answered: the client has surely got it, and is not bothered again. */
