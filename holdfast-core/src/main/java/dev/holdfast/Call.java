@@ -35,19 +35,14 @@ public interface Call {
     record Duplicate(RequestId id) implements Outcome {}
 
     /**
-     * Too many calls of this session run.
+     * The session, or the engine, takes no such call now.
      *
-     * @param limit how many may
+     * @param reason why
      */
-    record TooMany(int limit) implements Outcome {}
+    record Refused(Refusal reason) implements Outcome {}
 
     /**
-     * The call would make the session's journal (its subscriptions, above all) outgrow the session's limits.
-     */
-    record JournalFull() implements Outcome {}
-
-    /**
-     * The session has ended, or takes no calls any more.
+     * The session has ended.
      *
      * @param reason why
      */

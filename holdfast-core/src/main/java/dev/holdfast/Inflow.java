@@ -97,7 +97,7 @@ final class Inflow {
 
     private Optional<Call.Outcome> refusal(List<InboundMessage> requests) {
         if (engine.draining()) {
-            return Optional.of(new Call.Closed(EndReason.DRAINED));
+            return Optional.of(new Call.Refused(Refusal.DRAINING));
         }
         if (session.lifecycle().state().closed()) {
             return Optional.of(new Call.Closed(session.ended()));
@@ -107,10 +107,14 @@ final class Inflow {
             return duplicate.map(Call.Duplicate::new);
         }
         if (!journal.hasRoom(requests)) {
-            return Optional.of(new Call.JournalFull());
+            return Optional.of(new Call.Refused(Refusal.JOURNAL));
         }
-        int limit = engine.limits().runningCalls();
-        return calls.running() + requests.size() > limit ? Optional.of(new Call.TooMany(limit)) : Optional.empty();
+        if (calls.running() + requests.size() > engine.limits().runningCalls()) {
+            return Optional.of(new Call.Refused(Refusal.SESSION_CALLS));
+        }
+        return engine.running() >= engine.nodeLimits().runningCalls()
+                ? Optional.of(new Call.Refused(Refusal.NODE_CALLS))
+                : Optional.empty();
     }
 
     private Call.Outcome started(LiveCall call) {

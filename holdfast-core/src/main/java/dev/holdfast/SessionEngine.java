@@ -35,6 +35,7 @@ public final class SessionEngine implements AutoCloseable {
     private final MessageFactory messages;
     private final SessionStore store;
     private final SessionLimits limits;
+    private final NodeLimits nodeLimits;
     private final SessionLifecycleListener listener;
     private final LongSupplier clock;
     private final RandomGenerator random;
@@ -42,6 +43,7 @@ public final class SessionEngine implements AutoCloseable {
     private final Duration sweepInterval;
     private final Runnable releaseOwned;
     private final Drain drain = new Drain(this);
+    private final Counts counts;
     private volatile Future<?> sweeping = CompletableFuture.completedFuture(null);
 
     SessionEngine(SessionEngineBuilder builder) {
@@ -49,8 +51,10 @@ public final class SessionEngine implements AutoCloseable {
         this.messages = builder.messages;
         this.store = builder.store;
         this.limits = builder.limits;
+        this.nodeLimits = builder.nodeLimits;
         this.listener = builder.listener;
         this.clock = builder.clock;
+        this.counts = new Counts(clock);
         this.random = builder.random;
         this.sweepInterval = builder.sweepInterval;
         SessionEngineBuilder.Scheduling scheduling = builder.scheduling();
@@ -89,7 +93,7 @@ public final class SessionEngine implements AutoCloseable {
         drain.sessionBegun();
         if (draining()) {
             ended();
-            return CompletableFuture.completedFuture(new Unavailable(EndReason.DRAINED));
+            return CompletableFuture.completedFuture(new Unavailable(Refusal.DRAINING));
         }
         LiveSession session = new LiveSession(this, principal, lifetime, false);
         return orAbandoned(
@@ -112,7 +116,7 @@ public final class SessionEngine implements AutoCloseable {
         drain.sessionBegun();
         if (draining()) {
             ended();
-            return CompletableFuture.completedFuture(new Unavailable(EndReason.DRAINED));
+            return CompletableFuture.completedFuture(new Unavailable(Refusal.DRAINING));
         }
         LiveSession session = new LiveSession(this, principal, lifetime, true);
         String id = newId();
@@ -148,7 +152,7 @@ public final class SessionEngine implements AutoCloseable {
                     session.start();
                     if (draining()) {
                         session.close(EndReason.DRAINED);
-                        return new Unavailable(EndReason.DRAINED);
+                        return new Unavailable(Refusal.DRAINING);
                     }
                     return opening;
                 });
@@ -177,6 +181,31 @@ public final class SessionEngine implements AutoCloseable {
     /** How many sessions there are. */
     public int size() {
         return sessions.size();
+    }
+
+    /** What there is, and what was counted. */
+    public EngineStats stats() {
+        return new EngineStats(
+                size(),
+                running(),
+                0,
+                0,
+                counts.created.sum(),
+                counts.ended(),
+                counts.refused(),
+                counts.gaps.sum(),
+                counts.dropped.sum(),
+                counts.timedOut.sum());
+    }
+
+    /**
+     * Counts something that was refused, and tells the listener. Whoever refuses calls it once.
+     *
+     * @param detail more about it for the log, or empty; it must not hold a credential
+     */
+    public void refused(Refusal reason, String detail) {
+        counts.refused(reason, detail);
+        tell(l -> l.onRefused(reason));
     }
 
     /**
@@ -293,6 +322,10 @@ public final class SessionEngine implements AutoCloseable {
         return limits;
     }
 
+    NodeLimits nodeLimits() {
+        return nodeLimits;
+    }
+
     RandomGenerator random() {
         return random;
     }
@@ -327,5 +360,5 @@ public final class SessionEngine implements AutoCloseable {
      *
      * @param reason why
      */
-    public record Unavailable(EndReason reason) implements Opening {}
+    public record Unavailable(Refusal reason) implements Opening {}
 }

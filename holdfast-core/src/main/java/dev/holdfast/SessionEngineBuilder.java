@@ -18,6 +18,7 @@ public final class SessionEngineBuilder {
     final MessageFactory messages;
     SessionStore store = new MemoryStore();
     SessionLimits limits = SessionLimits.DEFAULT;
+    NodeLimits nodeLimits = NodeLimits.DEFAULT;
     SessionLifecycleListener listener = SessionLifecycleListener.NONE;
     LongSupplier clock = System::nanoTime;
     RandomGenerator random = new SecureRandom();
@@ -38,6 +39,12 @@ public final class SessionEngineBuilder {
     /** How much a session may hold. Default: {@link SessionLimits#DEFAULT}. */
     public SessionEngineBuilder limits(SessionLimits value) {
         limits = Objects.requireNonNull(value, "limits");
+        return this;
+    }
+
+    /** How much all sessions together may hold. Default: {@link NodeLimits#DEFAULT}. */
+    public SessionEngineBuilder nodeLimits(NodeLimits value) {
+        nodeLimits = Objects.requireNonNull(value, "nodeLimits");
         return this;
     }
 

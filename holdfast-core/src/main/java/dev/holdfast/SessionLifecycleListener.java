@@ -35,4 +35,10 @@ public interface SessionLifecycleListener {
      * @param stream the stream, as in its event ids
      */
     default void onGap(String sessionId, String stream) {}
+
+    /** A call ran longer than it may: its client got an error, and its backend was told to stop. */
+    default void onCallTimedOut(String sessionId) {}
+
+    /** Something a client asked for was refused. */
+    default void onRefused(Refusal reason) {}
 }

@@ -39,8 +39,8 @@ class DrainTest {
         bed.post(session, 1);
         drain();
         assertThat(TestBed.now(bed.engine.open(Wire.initialize(), "", TestBed.LIFETIME)))
-                .isEqualTo(new SessionEngine.Unavailable(EndReason.DRAINED));
-        assertThat(TestBed.now(session.call(TestBed.requests(2)))).isEqualTo(new Call.Closed(EndReason.DRAINED));
+                .isEqualTo(new SessionEngine.Unavailable(Refusal.DRAINING));
+        assertThat(TestBed.now(session.call(TestBed.requests(2)))).isEqualTo(new Call.Refused(Refusal.DRAINING));
     }
 
     @Test
@@ -151,7 +151,7 @@ class DrainTest {
         CompletableFuture<Void> drained = drain();
         assertThat(drained).isNotDone();
         bed.backend.life().accept();
-        assertThat(opening.join()).isEqualTo(new SessionEngine.Unavailable(EndReason.DRAINED));
+        assertThat(opening.join()).isEqualTo(new SessionEngine.Unavailable(Refusal.DRAINING));
         bed.pass(Duration.ofMillis(10));
         assertThat(drained).isCompleted();
         assertThat(bed.backend.life().closed).isOne();

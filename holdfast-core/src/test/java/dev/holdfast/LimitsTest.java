@@ -149,9 +149,11 @@ class LimitsTest {
         try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, MUCH, 1000, 256, 3))) {
             Session session = bed.open();
             bed.post(session, 1, 2);
-            assertThat(TestBed.now(session.call(TestBed.requests(3, 4)))).isEqualTo(new Call.TooMany(3));
+            assertThat(TestBed.now(session.call(TestBed.requests(3, 4))))
+                    .isEqualTo(new Call.Refused(Refusal.SESSION_CALLS));
             bed.post(session, 3);
-            assertThat(TestBed.now(session.call(TestBed.requests(4)))).isEqualTo(new Call.TooMany(3));
+            assertThat(TestBed.now(session.call(TestBed.requests(4))))
+                    .isEqualTo(new Call.Refused(Refusal.SESSION_CALLS));
             bed.backend.life().call(1).respond();
             bed.post(session, 4);
         }
@@ -177,7 +179,7 @@ class LimitsTest {
                 small.backend.life().call(i).respond();
             }
             assertThat(TestBed.now(session.call(List.of(subscribe(17, "resource 17")))))
-                    .isInstanceOf(Call.JournalFull.class);
+                    .isEqualTo(new Call.Refused(Refusal.JOURNAL));
             assertThat(TestBed.now(session.call(List.of(subscribe(18, "resource 1")))))
                     .isInstanceOf(Call.Accepted.class);
             assertThat(TestBed.now(session.call(TestBed.requests(19)))).isInstanceOf(Call.Accepted.class);
@@ -189,7 +191,7 @@ class LimitsTest {
         try (TestBed small = new TestBed(new SessionLimits(1 << 20, 100, 1 << 10, 100, 10, 10))) {
             Session session = small.open();
             assertThat(TestBed.now(session.call(List.of(subscribe(1, "r".repeat(2000))))))
-                    .isInstanceOf(Call.JournalFull.class);
+                    .isEqualTo(new Call.Refused(Refusal.JOURNAL));
         }
     }
 

@@ -217,7 +217,9 @@ final class SimClient {
             Call.Outcome outcome =
                     session.live().call(List.of(again)).toCompletableFuture().join();
             world.check(
-                    outcome instanceof Call.Duplicate || outcome instanceof Call.Closed,
+                    outcome instanceof Call.Duplicate
+                            || outcome instanceof Call.Closed
+                            || outcome instanceof Call.Refused,
                     () -> "a request id in flight was taken again: " + again.id());
         }
         EventId nowhere = new EventId(new StreamId(1, 1_000_000), session.live().epoch(), 1);

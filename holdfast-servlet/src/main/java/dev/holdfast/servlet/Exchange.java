@@ -2,6 +2,7 @@ package dev.holdfast.servlet;
 
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
+import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
 import dev.holdfast.StoreUnavailableException;
@@ -90,7 +91,7 @@ final class Exchange {
     Optional<Session> session(SessionEngine engine, Optional<RequestId> message) {
         Optional<String> id = sessionId();
         if (id.isEmpty()) {
-            reply(Rejection.badRequest("the Mcp-Session-Id header is missing").to(message));
+            reply(Rejection.malformed("the Mcp-Session-Id header is missing").to(message));
             return Optional.empty();
         }
         Optional<Session> session = engine.find(id.get(), principal).filter(found -> !found.listensOnly());
@@ -102,7 +103,7 @@ final class Exchange {
 
     /** Answers that there is no such session. */
     void notFound(SessionEngine engine, Optional<RequestId> message) {
-        reply((engine.draining() ? Rejection.shuttingDown() : Rejection.sessionNotFound()).to(message));
+        reply((engine.draining() ? Rejection.of(Refusal.DRAINING) : Rejection.of(Refusal.UNKNOWN_SESSION)).to(message));
     }
 
     /**
@@ -122,7 +123,7 @@ final class Exchange {
         try {
             request.getAsyncContext().start(task);
         } catch (RejectedExecutionException e) {
-            reply(Rejection.shuttingDown());
+            reply(Rejection.of(Refusal.DRAINING));
         } catch (RuntimeException e) {
             Faults.report(log, "a request could not go on", e);
         }
@@ -132,7 +133,7 @@ final class Exchange {
         if (failure == null) {
             guarded(id, () -> then.accept(value));
         } else if (unavailable(failure)) {
-            reply(Rejection.busy(503, "the session store is not available").to(id));
+            reply(Rejection.of(Refusal.STORE).to(id));
         } else {
             fail(id, failure);
         }
@@ -170,14 +171,15 @@ final class Exchange {
 
     /** Maps the end of a session to the answer for its client. */
     void reply(EndReason reason, Optional<RequestId> id) {
-        Rejection rejection = reason == EndReason.DRAINED ? Rejection.shuttingDown() : Rejection.sessionNotFound();
+        Rejection rejection =
+                reason == EndReason.DRAINED ? Rejection.of(Refusal.DRAINING) : Rejection.of(Refusal.UNKNOWN_SESSION);
         reply(rejection.to(id));
     }
 
     /** Something that must not happen has happened: the log gets all of it, the client nothing. */
     void fail(Optional<RequestId> id, Throwable failure) {
         log.error("a request failed", failure);
-        reply(Rejection.of(500, JsonRpc.INTERNAL_ERROR, "internal error").to(id));
+        json(500, JsonRpc.errorBody(id, JsonRpc.INTERNAL_ERROR, "internal error"));
     }
 
     void json(int status, byte[] body) {

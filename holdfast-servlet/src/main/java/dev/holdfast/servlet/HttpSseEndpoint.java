@@ -87,7 +87,7 @@ final class HttpSseEndpoint implements PostFace {
                 if (opening instanceof SessionEngine.Awaiting awaiting) {
                     begin(exchange, awaiting.session());
                 } else if (opening instanceof SessionEngine.Unavailable unavailable) {
-                    exchange.reply(unavailable.reason(), Optional.empty());
+                    exchange.reply(Rejection.of(unavailable.reason()));
                 }
             });
         }
@@ -166,7 +166,7 @@ final class HttpSseEndpoint implements PostFace {
         Optional<String> id = exchange.parameter("sessionId");
         if (id.isEmpty()) {
             exchange.reply(
-                    Rejection.badRequest("the sessionId parameter is missing").to(message));
+                    Rejection.malformed("the sessionId parameter is missing").to(message));
             return;
         }
         Optional<Session> session = find(id.get(), exchange);

@@ -2,6 +2,7 @@ package dev.holdfast.servlet;
 
 import dev.holdfast.Call;
 import dev.holdfast.EventId;
+import dev.holdfast.Refusal;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
@@ -119,7 +120,8 @@ public final class McpEndpoint {
         } else if (resume instanceof Resume.Closed closed) {
             exchange.reply(closed.reason(), Optional.empty());
         } else {
-            exchange.reply(Rejection.badRequest("the Last-Event-ID names no event of this session"));
+            exchange.reply(
+                    Rejection.badRequest(Refusal.UNKNOWN_EVENT, "the Last-Event-ID names no event of this session"));
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.servlet;
 
+import dev.holdfast.Refusal;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -29,14 +30,14 @@ record OriginPolicy(List<String> allowedHosts, List<String> allowedOrigins) {
             log.warn(
                     "refused a request for host {}: if this is a name of the server, add it to allowedHosts",
                     quote(host));
-            return Optional.of(Rejection.forbidden("the Host header names no host of this server"));
+            return Optional.of(Rejection.of(Refusal.HOST));
         }
         Optional<String> origin = request.header("Origin").map(o -> o.trim().toLowerCase(Locale.ROOT));
         if (origin.isPresent() && !originAllowed(origin.get(), host, request.toLoopback())) {
             log.warn(
                     "refused a request of origin {}: if it is to be trusted, add it to allowedOrigins",
                     quote(origin.get()));
-            return Optional.of(Rejection.forbidden("the Origin header names an origin that is not allowed"));
+            return Optional.of(Rejection.of(Refusal.ORIGIN));
         }
         return Optional.empty();
     }

@@ -1,6 +1,7 @@
 package dev.holdfast.servlet;
 
 import dev.holdfast.Call;
+import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
 import dev.holdfast.spi.InboundMessage;
@@ -35,8 +36,8 @@ final class PostHandler {
     void handle(Exchange exchange, byte[] body) {
         EnvelopeReader.Parsed parsed = envelopes.read(body);
         if (parsed instanceof EnvelopeReader.Malformed malformed) {
-            exchange.reply(
-                    Rejection.of(400, malformed.code(), malformed.message()).to(malformed.id()));
+            exchange.reply(Rejection.of(Refusal.MALFORMED, 400, malformed.code(), malformed.message())
+                    .to(malformed.id()));
         } else if (parsed instanceof EnvelopeReader.Single single) {
             single(exchange, single.message());
         } else if (parsed instanceof EnvelopeReader.Batch batch) {
@@ -75,7 +76,7 @@ final class PostHandler {
         } else if (opening instanceof SessionEngine.Refused refused) {
             exchange.json(200, refused.response().bytes());
         } else if (opening instanceof SessionEngine.Unavailable unavailable) {
-            exchange.reply(unavailable.reason(), Optional.empty());
+            exchange.reply(Rejection.of(unavailable.reason()));
         }
     }
 
@@ -87,7 +88,7 @@ final class PostHandler {
                 return;
             }
             if (message.method().equals(INITIALIZE)) {
-                exchange.reply(Rejection.badRequest("initialize must not be part of a batch")
+                exchange.reply(Rejection.malformed("initialize must not be part of a batch")
                         .to(message.id()));
                 return;
             }
@@ -97,7 +98,7 @@ final class PostHandler {
 
     private void batch(Exchange exchange, Session session, List<Envelope> messages) {
         if (!new Era(session.revision()).batches()) {
-            exchange.reply(Rejection.badRequest(
+            exchange.reply(Rejection.malformed(
                     "revision " + session.revision() + " has no batches: POST one message at a time"));
             return;
         }
@@ -151,14 +152,11 @@ final class PostHandler {
                 handOver(exchange, session, others)
                         .whenComplete((done, failure) -> face.run(exchange, session, accepted.call()));
             } else if (outcome instanceof Call.Duplicate duplicate) {
-                exchange.reply(Rejection.badRequest("a request with id " + duplicate.id() + " is in flight already")
+                exchange.reply(Rejection.badRequest(
+                                Refusal.DUPLICATE_ID, "a request with id " + duplicate.id() + " is in flight already")
                         .to(Optional.of(duplicate.id())));
-            } else if (outcome instanceof Call.TooMany tooMany) {
-                exchange.reply(Rejection.busy(429, "more than " + tooMany.limit() + " calls of this session run")
-                        .to(id));
-            } else if (outcome instanceof Call.JournalFull) {
-                exchange.reply(Rejection.of(429, JsonRpc.SERVER_ERROR, "this session has too many subscriptions")
-                        .to(id));
+            } else if (outcome instanceof Call.Refused refused) {
+                exchange.reply(Rejection.of(refused.reason()).to(id));
             } else if (outcome instanceof Call.Closed closed) {
                 exchange.reply(closed.reason(), id);
             }

@@ -1,12 +1,15 @@
 package dev.holdfast.servlet;
 
+import dev.holdfast.Refusal;
 import dev.holdfast.spi.RequestId;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
 /**
  * Why a request is not served: the caller's fault, or a time to come back later. Answered as a JSON-RPC error.
  *
+ * @param refusal the reason, as it is counted
  * @param status the HTTP status
  * @param code the JSON-RPC error code
  * @param message what was wrong, in words for the client; never an exception's text
@@ -15,6 +18,7 @@ import java.util.Optional;
  * @param headers further response headers
  */
 record Rejection(
+        Refusal refusal,
         int status,
         int code,
         String message,
@@ -22,49 +26,62 @@ record Rejection(
         Optional<String> data,
         Map<String, String> headers) {
 
-    static Rejection of(int status, int code, String message) {
-        return new Rejection(status, code, message, Optional.empty(), Optional.empty(), Map.of());
+    /** The answer to what the engine, or anybody else, has refused for a reason that says it all. */
+    static Rejection of(Refusal refusal) {
+        return switch (refusal) {
+            case DRAINING, SESSIONS, PRINCIPAL_SESSIONS, NODE_CALLS, STORE -> comeBack(503, refusal);
+            case SESSION_CALLS -> comeBack(429, refusal);
+            case JOURNAL -> of(refusal, 429, JsonRpc.SERVER_ERROR, refusal.text());
+            case BODY_ROOM -> comeBack(503, refusal).with("Connection", "close");
+            case BODY_TIME ->
+                of(refusal, 408, JsonRpc.INVALID_REQUEST, refusal.text()).with("Connection", "close");
+            case UNAUTHENTICATED -> of(refusal, 401, JsonRpc.INVALID_REQUEST, refusal.text());
+            case HOST, ORIGIN -> of(refusal, 403, JsonRpc.INVALID_REQUEST, refusal.text());
+            case UNKNOWN_SESSION ->
+                of(refusal, 404, JsonRpc.SESSION_NOT_FOUND, "session not found: initialize a new one");
+            case BODY_SIZE ->
+                of(refusal, 413, JsonRpc.INVALID_REQUEST, refusal.text()).with("Connection", "close");
+            case DUPLICATE_ID, NOT_SERVED, MALFORMED, UNKNOWN_EVENT -> badRequest(refusal, refusal.text());
+        };
     }
 
-    static Rejection badRequest(String message) {
-        return of(400, JsonRpc.INVALID_REQUEST, message);
+    static Rejection of(Refusal refusal, int status, int code, String message) {
+        return new Rejection(refusal, status, code, message, Optional.empty(), Optional.empty(), Map.of());
     }
 
-    static Rejection forbidden(String message) {
-        return of(403, JsonRpc.INVALID_REQUEST, message);
+    static Rejection malformed(String message) {
+        return badRequest(Refusal.MALFORMED, message);
     }
 
-    static Rejection sessionNotFound() {
-        return of(404, JsonRpc.SESSION_NOT_FOUND, "session not found: initialize a new one");
-    }
-
-    static Rejection shuttingDown() {
-        return busy(503, "the server is shutting down");
+    static Rejection badRequest(Refusal refusal, String message) {
+        return of(refusal, 400, JsonRpc.INVALID_REQUEST, message);
     }
 
     static Rejection tooLarge(int limit) {
-        return of(413, JsonRpc.INVALID_REQUEST, "the request body exceeds " + limit + " bytes")
+        return of(Refusal.BODY_SIZE, 413, JsonRpc.INVALID_REQUEST, "the request body exceeds " + limit + " bytes")
                 .with("Connection", "close");
     }
 
-    static Rejection busy(int status, String message) {
-        return of(status, JsonRpc.SERVER_ERROR, message).with("Retry-After", "1");
+    static Rejection brokenBody() {
+        return malformed("the request body broke off before its end").with("Connection", "close");
     }
 
-    static Rejection brokenBody() {
-        return badRequest("the request body broke off before its end").with("Connection", "close");
+    private static Rejection comeBack(int status, Refusal refusal) {
+        return of(refusal, status, JsonRpc.SERVER_ERROR, refusal.text()).with("Retry-After", "1");
     }
 
     Rejection with(String header, String value) {
-        return new Rejection(status, code, message, id, data, Map.of(header, value));
+        Map<String, String> more = new HashMap<>(headers);
+        more.put(header, value);
+        return new Rejection(refusal, status, code, message, id, data, Map.copyOf(more));
     }
 
     Rejection to(Optional<RequestId> request) {
-        return new Rejection(status, code, message, request, data, headers);
+        return new Rejection(refusal, status, code, message, request, data, headers);
     }
 
     Rejection about(String json) {
-        return new Rejection(status, code, message, id, Optional.of(json), headers);
+        return new Rejection(refusal, status, code, message, id, Optional.of(json), headers);
     }
 
     byte[] body() {

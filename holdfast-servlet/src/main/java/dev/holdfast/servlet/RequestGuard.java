@@ -1,5 +1,6 @@
 package dev.holdfast.servlet;
 
+import dev.holdfast.Refusal;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -70,7 +71,10 @@ final class RequestGuard {
     private Optional<Rejection> checkBody(RequestHeaders request) {
         if (!isJson(request.header("Content-Type").orElse(""))) {
             return Optional.of(Rejection.of(
-                    415, JsonRpc.INVALID_REQUEST, "the Content-Type of a POST must be " + JSON + " in UTF-8"));
+                    Refusal.NOT_SERVED,
+                    415,
+                    JsonRpc.INVALID_REQUEST,
+                    "the Content-Type of a POST must be " + JSON + " in UTF-8"));
         }
         if (request.contentLength() > maxRequestSize) {
             return Optional.of(Rejection.tooLarge(maxRequestSize));
@@ -86,9 +90,10 @@ final class RequestGuard {
             return Optional.of(unsupported(modern.get()));
         }
         return version.filter(v -> !Era.SUPPORTED.contains(v))
-                .map(v ->
-                        Rejection.badRequest("the MCP-Protocol-Version header names a revision that is not supported; "
-                                + "supported are " + String.join(", ", Era.SUPPORTED)));
+                .map(v -> Rejection.badRequest(
+                        Refusal.NOT_SERVED,
+                        "the MCP-Protocol-Version header names a revision that is not supported; " + "supported are "
+                                + String.join(", ", Era.SUPPORTED)));
     }
 
     /** The same for one message: a modern client names its revision in the message as well. */
@@ -103,6 +108,7 @@ final class RequestGuard {
     private static Rejection unsupported(String requested) {
         String supported = "[\"" + String.join("\",\"", Era.SUPPORTED) + "\"]";
         return Rejection.of(
+                        Refusal.NOT_SERVED,
                         400,
                         JsonRpc.UNSUPPORTED_PROTOCOL_VERSION,
                         "this server speaks the revisions with an initialize handshake only")
@@ -114,12 +120,12 @@ final class RequestGuard {
     }
 
     private static Rejection methodNotAllowed(String allowed) {
-        return Rejection.of(405, JsonRpc.INVALID_REQUEST, "this endpoint does not take this method")
+        return Rejection.of(Refusal.NOT_SERVED, 405, JsonRpc.INVALID_REQUEST, "this endpoint does not take this method")
                 .with("Allow", allowed);
     }
 
     private static Rejection notAcceptable(String message) {
-        return Rejection.of(406, JsonRpc.INVALID_REQUEST, message);
+        return Rejection.of(Refusal.NOT_SERVED, 406, JsonRpc.INVALID_REQUEST, message);
     }
 
     private static boolean isJson(String contentType) {

@@ -1,0 +1,60 @@
+package dev.holdfast;
+
+/**
+ * How much an engine may hold over all its sessions.
+ *
+ * <p>At {@code sessions}, and for a named principal at {@code principalSessions}, a new session takes the place of one that is
+ * neither attached nor running a call: of those that were never used the oldest, else the one that is detached for longest,
+ * else the one that is idle for longest. Only if there is none, the new one is refused.
+ *
+ * <p>When the history of all sessions exceeds its bytes or its messages, the largest histories are shortened first, by the same
+ * order in which a session drops its own; so a noisy session shortens its own history only. If what must not be dropped exceeds
+ * them alone, the sessions with most of it end with {@link EndReason#OVERFLOW}.
+ *
+ * @param sessions 1 to 10,000,000. Default 10,000
+ * @param principalSessions sessions of one named principal, 1 to 10,000,000. Default 1,000
+ * @param runningCalls calls in flight, 1 to 10,000,000. Default 10,000
+ * @param historyBytes bytes of kept messages, at least 1 KiB. Default a quarter of the JVM's maximum heap
+ * @param historyEvents kept messages, at least 16. Default 1,000,000
+ */
+public record NodeLimits(int sessions, int principalSessions, int runningCalls, long historyBytes, long historyEvents) {
+    private static final int MOST = 10_000_000;
+
+    /** The defaults named above. */
+    public static final NodeLimits DEFAULT =
+            new NodeLimits(10_000, 1_000, 10_000, Runtime.getRuntime().maxMemory() / 4, 1_000_000);
+
+    public NodeLimits {
+        requireRange("sessions", sessions, 1, MOST);
+        requireRange("principalSessions", principalSessions, 1, MOST);
+        requireRange("runningCalls", runningCalls, 1, MOST);
+        requireRange("historyBytes", historyBytes, 1L << 10, Long.MAX_VALUE);
+        requireRange("historyEvents", historyEvents, 16, Long.MAX_VALUE);
+    }
+
+    private static void requireRange(String name, long value, long least, long most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException(name + " must be " + least + " to " + most + ", got " + value);
+        }
+    }
+
+    /** The same with another number of {@link #sessions}. */
+    public NodeLimits withSessions(int value) {
+        return new NodeLimits(value, principalSessions, runningCalls, historyBytes, historyEvents);
+    }
+
+    /** The same with another number of {@link #principalSessions}. */
+    public NodeLimits withPrincipalSessions(int value) {
+        return new NodeLimits(sessions, value, runningCalls, historyBytes, historyEvents);
+    }
+
+    /** The same with another number of {@link #runningCalls}. */
+    public NodeLimits withRunningCalls(int value) {
+        return new NodeLimits(sessions, principalSessions, value, historyBytes, historyEvents);
+    }
+
+    /** The same with other {@link #historyBytes} and {@link #historyEvents}. */
+    public NodeLimits withHistory(long bytes, long events) {
+        return new NodeLimits(sessions, principalSessions, runningCalls, bytes, events);
+    }
+}

@@ -1,0 +1,59 @@
+package dev.holdfast;
+
+/** Why something a client asked for was not done: a stable code for logs and metrics. */
+public enum Refusal {
+    /** The server is shutting down. */
+    DRAINING(3001, "the server is shutting down"),
+    /** As many sessions as this server may hold are in use. */
+    SESSIONS(3002, "this server holds as many sessions as it may"),
+    /** As many sessions as one principal may hold are in use. */
+    PRINCIPAL_SESSIONS(3003, "this principal holds as many sessions as it may"),
+    /** As many calls as one session may run are running. */
+    SESSION_CALLS(3004, "this session runs as many calls as it may"),
+    /** As many calls as this server may run are running. */
+    NODE_CALLS(3005, "this server runs as many calls as it may"),
+    /** The session's subscriptions have reached its limits. */
+    JOURNAL(3006, "this session has too many subscriptions"),
+    /** A request id is in flight already. */
+    DUPLICATE_ID(3007, "a request with this id is in flight already"),
+    /** The session store does not answer. */
+    STORE(3008, "the session store is not available"),
+    /** Nobody that the server knows asks. */
+    UNAUTHENTICATED(3101, "the caller is not known"),
+    /** The {@code Host} header names no host of this server. */
+    HOST(3102, "the Host header names no host of this server"),
+    /** The {@code Origin} header names an origin that is not allowed. */
+    ORIGIN(3103, "the Origin header names an origin that is not allowed"),
+    /** A method, media type or revision that is not served. */
+    NOT_SERVED(3104, "the request asks for what is not served"),
+    /** The headers or the message are not what the specification asks for. */
+    MALFORMED(3105, "the request is malformed"),
+    /** A body exceeds its limit. */
+    BODY_SIZE(3106, "the request body is too large"),
+    /** A body did not arrive in time, or not whole. */
+    BODY_TIME(3107, "the request body did not arrive"),
+    /** The bodies that are on their way take all the room there is. */
+    BODY_ROOM(3108, "the server has no room for the request body"),
+    /** There is no such session for this caller. */
+    UNKNOWN_SESSION(3109, "there is no such session"),
+    /** There is no such event in this session. */
+    UNKNOWN_EVENT(3110, "there is no such event in this session");
+
+    private final int code;
+    private final String text;
+
+    Refusal(int code, String text) {
+        this.code = code;
+        this.text = text;
+    }
+
+    /** A number that never changes its meaning; none of them is that of an {@link EndReason}. */
+    public int code() {
+        return code;
+    }
+
+    /** The reason as a phrase for a log line. */
+    public String text() {
+        return text;
+    }
+}
