@@ -4,13 +4,9 @@ import dev.holdfast.Lifecycle.Detachment;
 import dev.holdfast.Lifecycle.Move;
 import java.time.Duration;
 import java.util.Optional;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Who reads the streams of a session: attaching, taking over, coming back, leaving. */
 final class Attachments {
-    private static final Logger logger = LoggerFactory.getLogger(Attachments.class);
-
     private final LiveSession session;
     private final SessionEngine engine;
     private final Lifecycle lifecycle;
@@ -114,7 +110,7 @@ final class Attachments {
         Move move = older.isPresent() ? lifecycle.touch(engine.now()) : lifecycle.attach(engine.now());
         if (move.leavesClosed()) {
             if (move.closes()) {
-                effects.add(() -> session.close(EndReason.EXPIRED, move));
+                effects.add(() -> session.ending().close(EndReason.EXPIRED, move));
             }
             return false;
         }
@@ -122,7 +118,7 @@ final class Attachments {
         stream.take(reader);
         older.ifPresent(superseded -> supersede(superseded, effects));
         if (move.reconnects()) {
-            effects.add(() -> engine.tell(listener -> listener.onSessionReconnected(session.id())));
+            effects.add(() -> engine.news().reconnected(session));
         }
         return true;
     }
@@ -177,17 +173,13 @@ final class Attachments {
             if (lifetime.grace().isZero()) {
                 session.close(EndReason.DISCONNECTED);
             } else {
-                logger.info(
-                        "session {}: connection lost, waiting {} for the client", session.shortId(), lifetime.grace());
-                engine.tell(listener -> listener.onSessionDetached(session.id(), lifetime.grace()));
+                engine.news().detached(session, lifetime.grace());
             }
         }
     }
 
     void reportGap(LiveStream stream) {
-        String name = stream.id().epoch() + "." + stream.id().number();
-        logger.info("session {}: messages on stream {} were dropped before they were read", session.shortId(), name);
-        engine.tell(listener -> listener.onGap(session.id(), name));
+        engine.news().gap(session, stream.id().epoch() + "." + stream.id().number());
     }
 
     /** Sends a client away for a while, unless its session would end with its connection. */

@@ -2,6 +2,7 @@ package dev.holdfast;
 
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,6 +54,21 @@ final class CallTable {
 
     Optional<LiveCall.Sink> find(RequestId id) {
         return Optional.ofNullable(inFlight.get(id));
+    }
+
+    /** The requests that came at this time or earlier and have no answer yet. */
+    List<LiveCall.Sink> startedBefore(long time) {
+        List<LiveCall.Sink> found = List.of();
+        for (LiveCall.Sink sink : inFlight.values()) {
+            if (sink.call().startedAt() - time > 0) {
+                break;
+            }
+            if (sink.open() && !sink.stopped()) {
+                found = found.isEmpty() ? new ArrayList<>() : found;
+                found.add(sink);
+            }
+        }
+        return found;
     }
 
     List<LiveCall.Sink> all() {

@@ -10,8 +10,10 @@ public enum EndReason {
     EXPIRED(1002, Advice.START_OVER, "expired"),
     /** The last connection broke and the grace period is zero. */
     DISCONNECTED(1003, Advice.START_OVER, "connection lost, and no grace period is configured"),
-    /** What must not be dropped exceeds the session's history limit. */
-    OVERFLOW(1005, Advice.START_OVER, "undelivered messages exceed the session's history limit"),
+    /** The engine holds as many sessions as it may, and this one had neither a connection nor a running call. */
+    EVICTED(1004, Advice.START_OVER, "evicted to make room for another session"),
+    /** What must not be dropped exceeds the history limit of the session, or of the engine. */
+    OVERFLOW(1005, Advice.START_OVER, "undelivered messages exceed the history limit"),
     /** A fresh backend could not be brought to the state of the old one. */
     RESTORE_FAILED(1006, Advice.START_OVER, "the backend could not be restored"),
     /** The store failed and stayed away. */
@@ -58,7 +60,7 @@ public enum EndReason {
     /** Whether this is how things end day by day, as opposed to a bound that was reached or a part that failed. */
     boolean expected() {
         return switch (this) {
-            case OVERFLOW, RESTORE_FAILED, STORE_FAILED -> false;
+            case EVICTED, OVERFLOW, RESTORE_FAILED, STORE_FAILED -> false;
             default -> true;
         };
     }

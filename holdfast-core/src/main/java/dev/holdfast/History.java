@@ -9,19 +9,37 @@ import org.jspecify.annotations.Nullable;
  */
 final class History {
     private final SessionLimits limits;
+    private final NodeHistory whole;
     private final @Nullable Node[] oldest = new @Nullable Node[Node.RANKS];
     private final @Nullable Node[] newest = new @Nullable Node[Node.RANKS];
     private long bytes;
     private int events;
+    private boolean left;
 
-    History(SessionLimits limits) {
+    History(SessionLimits limits, NodeHistory whole) {
         this.limits = limits;
+        this.whole = whole;
     }
 
     /** Counts an event that has its place in the log; it cannot be dropped before it has a rank. */
     void add(Node node) {
-        bytes += node.size();
-        events++;
+        count(node.size(), 1);
+    }
+
+    /** The session ends: what it keeps until its connections have ended counts no more for the node. */
+    void leave() {
+        if (!left) {
+            whole.add(-bytes, -events);
+            left = true;
+        }
+    }
+
+    private void count(int moreBytes, int moreEvents) {
+        bytes += moreBytes;
+        events += moreEvents;
+        if (!left) {
+            whole.add(moreBytes, moreEvents);
+        }
     }
 
     /** Gives a kept event its place in the order of dropping, or takes it out ({@link Node#HELD}). */
@@ -49,8 +67,12 @@ final class History {
     void remove(Node node) {
         unlink(node);
         node.rank = Node.HELD;
-        bytes -= node.size();
-        events--;
+        count(-node.size(), -1);
+    }
+
+    /** An event was dropped because a limit asked for it. */
+    void dropped() {
+        whole.dropped();
     }
 
     boolean exceeded() {

@@ -35,9 +35,11 @@ final class Lifecycle {
      * @param readers connections that read
      * @param running calls that run
      * @param handover whether the last connection ended so that the client comes back
+     * @param used whether the client has shown that it holds the session, by any request with its id
      * @param since the latest of: last connection's end, last call's end, last request; nanoseconds of the engine's clock
      */
-    record State(SessionState phase, int readers, int running, boolean handover, long since) {
+    record State(SessionState phase, int readers, int running, boolean handover, boolean used, long since) {
+        /** Whether nothing but a request or a failure ends it. */
         boolean held() {
             return readers > 0 || running > 0 || phase == SessionState.OPENING;
         }
@@ -75,7 +77,7 @@ final class Lifecycle {
 
     Lifecycle(Lifetime lifetime, long now) {
         this.lifetime = lifetime;
-        this.state = new AtomicReference<>(new State(SessionState.OPENING, 0, 0, false, now));
+        this.state = new AtomicReference<>(new State(SessionState.OPENING, 0, 0, false, false, now));
     }
 
     State state() {
@@ -84,30 +86,30 @@ final class Lifecycle {
 
     /** The backend is open and the client may know the session. */
     Move opened(long now) {
-        return move(s -> new State(SessionState.IDLE, s.readers, s.running, false, now));
+        return move(s -> new State(SessionState.IDLE, s.readers, s.running, false, false, now));
     }
 
     /** A connection begins to read, unless the deadline has passed. */
     Move attach(long now) {
         return move(s -> expired(s, now)
                 ? closed(s)
-                : new State(SessionState.ATTACHED, s.readers + 1, s.running, s.handover, now));
+                : new State(SessionState.ATTACHED, s.readers + 1, s.running, s.handover, true, now));
     }
 
     /** A connection stops reading. */
     Move detach(long now, Detachment how) {
         return move(s -> {
             if (s.readers > 1) {
-                return new State(SessionState.ATTACHED, s.readers - 1, s.running, s.handover, now);
+                return new State(SessionState.ATTACHED, s.readers - 1, s.running, s.handover, true, now);
             }
             SessionState next = how == Detachment.BROKEN ? SessionState.DETACHED : SessionState.IDLE;
-            return new State(next, 0, s.running, how == Detachment.HANDOVER, now);
+            return new State(next, 0, s.running, how == Detachment.HANDOVER, true, now);
         });
     }
 
     /** A request came that will open a stream, unless the deadline has passed. */
     Move touch(long now) {
-        return move(s -> expired(s, now) ? closed(s) : new State(s.phase, s.readers, s.running, s.handover, now));
+        return move(s -> expired(s, now) ? closed(s) : new State(s.phase, s.readers, s.running, s.handover, true, now));
     }
 
     /** A request came that opens no stream, unless the deadline has passed. */
@@ -117,23 +119,30 @@ final class Lifecycle {
                 return closed(s);
             }
             SessionState next = s.phase == SessionState.DETACHED ? SessionState.IDLE : s.phase;
-            return new State(next, s.readers, s.running, s.handover, now);
+            return new State(next, s.readers, s.running, s.handover, true, now);
         });
     }
 
     /** A call starts, unless the deadline has passed. */
     Move callStarted(long now) {
-        return move(s -> expired(s, now) ? closed(s) : new State(s.phase, s.readers, s.running + 1, s.handover, now));
+        return move(
+                s -> expired(s, now) ? closed(s) : new State(s.phase, s.readers, s.running + 1, s.handover, true, now));
     }
 
     /** A call has ended. */
     Move callEnded(long now) {
-        return move(s -> new State(s.phase, s.readers, s.running - 1, s.handover, now));
+        return move(s -> new State(s.phase, s.readers, s.running - 1, s.handover, true, now));
     }
 
     /** Closes if the deadline has passed. */
     Move expire(long now) {
         return move(s -> expired(s, now) ? closed(s) : s);
+    }
+
+    /** Closes, if nothing has changed since the session was seen in this state; changes nothing else. */
+    Move closeIf(State seen) {
+        State after = closed(seen);
+        return state.compareAndSet(seen, after) ? new Move(seen, after) : new Move(seen, seen);
     }
 
     /** Closes. */
@@ -151,11 +160,14 @@ final class Lifecycle {
         if (s.phase == SessionState.DETACHED) {
             return lifetime.graceNanos();
         }
+        if (!s.used) {
+            return Math.min(lifetime.initializationNanos(), lifetime.idleNanos());
+        }
         return s.handover ? Math.max(lifetime.graceNanos(), lifetime.idleNanos()) : lifetime.idleNanos();
     }
 
     private static State closed(State s) {
-        return new State(SessionState.CLOSED, 0, 0, false, s.since);
+        return new State(SessionState.CLOSED, 0, 0, false, s.used, s.since);
     }
 
     private Move move(UnaryOperator<State> next) {

@@ -3,15 +3,21 @@ package dev.holdfast;
 import java.time.Duration;
 
 /**
- * How long a session lives without a connection; a value of each session, so that sessions of different kinds can differ.
+ * How long a session, and what belongs to it, lives; a value of each session, so that sessions of different kinds can differ.
  *
  * @param grace how long a session whose last connection broke waits for the next; zero closes it at once. Default 30 minutes
  * @param idle how long a session waits whose last connection ended in order. Default 30 minutes
  * @param retention how long a response is kept after its connection ended in order, unless a limit needs the room or the
  *     client confirms it earlier. Default 60 seconds
+ * @param initialization how long a session waits for the first request that names it, if that is shorter; over HTTP+SSE, how
+ *     long it waits for its {@code initialize}, attached or not. Default 60 seconds
+ * @param call how long a call may run; then its client gets an error, and the backend is told to stop. Default 1 hour
  */
-public record Lifetime(Duration grace, Duration idle, Duration retention) {
-    /** 30 minutes of grace, 30 minutes idle, 60 seconds of retention. */
+public record Lifetime(Duration grace, Duration idle, Duration retention, Duration initialization, Duration call) {
+    private static final Duration INITIALIZATION = Duration.ofSeconds(60);
+    private static final Duration CALL = Duration.ofHours(1);
+
+    /** The defaults named above. */
     public static final Lifetime DEFAULT =
             new Lifetime(Duration.ofMinutes(30), Duration.ofMinutes(30), Duration.ofSeconds(60));
 
@@ -22,21 +28,40 @@ public record Lifetime(Duration grace, Duration idle, Duration retention) {
         requireNotNegative("grace", grace);
         requireNotNegative("idle", idle);
         requireNotNegative("retention", retention);
+        requireNotNegative("initialization", initialization);
+        if (call.compareTo(Duration.ofMillis(1)) < 0) {
+            throw new IllegalArgumentException("call must be at least 1 ms, got " + call);
+        }
+    }
+
+    /** With the other two as by default. */
+    public Lifetime(Duration grace, Duration idle, Duration retention) {
+        this(grace, idle, retention, INITIALIZATION, CALL);
     }
 
     /** The same with another grace period. */
     public Lifetime withGrace(Duration other) {
-        return new Lifetime(other, idle, retention);
+        return new Lifetime(other, idle, retention, initialization, call);
     }
 
     /** The same with another idle timeout. */
     public Lifetime withIdle(Duration other) {
-        return new Lifetime(grace, other, retention);
+        return new Lifetime(grace, other, retention, initialization, call);
     }
 
     /** The same with another retention. */
     public Lifetime withRetention(Duration other) {
-        return new Lifetime(grace, idle, other);
+        return new Lifetime(grace, idle, other, initialization, call);
+    }
+
+    /** The same with another time for {@code initialize}. */
+    public Lifetime withInitialization(Duration other) {
+        return new Lifetime(grace, idle, retention, other, call);
+    }
+
+    /** The same with another time for calls. */
+    public Lifetime withCall(Duration other) {
+        return new Lifetime(grace, idle, retention, initialization, other);
     }
 
     long graceNanos() {
@@ -49,6 +74,14 @@ public record Lifetime(Duration grace, Duration idle, Duration retention) {
 
     long retentionNanos() {
         return nanos(retention);
+    }
+
+    long initializationNanos() {
+        return nanos(initialization);
+    }
+
+    long callNanos() {
+        return nanos(call);
     }
 
     private static long nanos(Duration duration) {

@@ -24,6 +24,7 @@ final class LiveCall implements Call {
     private final LiveStream stream;
     private final Optional<LiveReader> reader;
     private final List<Sink> sinks;
+    private final long startedAt;
     private boolean over;
 
     private LiveCall(
@@ -36,6 +37,7 @@ final class LiveCall implements Call {
         this.id = id;
         this.stream = stream;
         this.reader = reader;
+        this.startedAt = session.now();
         this.sinks = new ArrayList<>(requests.size());
         for (InboundMessage request : requests) {
             sinks.add(new Sink(request));
@@ -59,6 +61,10 @@ final class LiveCall implements Call {
 
     LiveStream stream() {
         return stream;
+    }
+
+    long startedAt() {
+        return startedAt;
     }
 
     /** Whether this is the client's {@code initialize}, which opens the backend. */
@@ -135,6 +141,7 @@ final class LiveCall implements Call {
         private Progress progress = Progress.WAITING;
         private int life;
         private boolean cancelled;
+        private boolean stopped;
         private Optional<InboundMessage> cancellation = Optional.empty();
         private CancelHook hook = notification -> {};
 
@@ -168,7 +175,7 @@ final class LiveCall implements Call {
         public void onCancel(CancelHook next) {
             boolean late = session.locked(() -> {
                 hook = next;
-                return cancelled;
+                return cancelled || stopped;
             });
             if (late) {
                 next.cancelled(cancellation);
@@ -218,7 +225,23 @@ final class LiveCall implements Call {
             progress = Progress.OVER;
             cancelled = true;
             cancellation = notification;
+            tellBackend(effects);
+            return true;
+        }
+
+        /** The backend shall give up the request, which has got its answer without it; under the lock. */
+        void stop(Effects effects) {
+            stopped = true;
+            tellBackend(effects);
+        }
+
+        boolean stopped() {
+            return stopped;
+        }
+
+        private void tellBackend(Effects effects) {
             CancelHook current = hook;
+            Optional<InboundMessage> notification = cancellation;
             effects.add(() -> {
                 try {
                     current.cancelled(notification);
@@ -226,7 +249,6 @@ final class LiveCall implements Call {
                     logger.error("session {}: a call could not be cancelled", session.shortId(), e);
                 }
             });
-            return true;
         }
     }
 }

@@ -18,21 +18,18 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * A session in memory: what the edge and the backend do to it, step by step. The rules of its concurrency stand in {@link
  * LiveStream}.
  */
 final class LiveSession implements Session {
-    private static final Logger logger = LoggerFactory.getLogger(LiveSession.class);
-
     private final ReentrantLock lock = new ReentrantLock();
     private final SessionEngine engine;
     private final String principal;
     private final boolean listensOnly;
+    private final Lifetime lifetime;
+    private final long createdAt;
     private final Lifecycle lifecycle;
     private final Epoch firstEpoch;
     private final Journal journal;
@@ -43,15 +40,17 @@ final class LiveSession implements Session {
     private final Attachments attachments;
     private final BackendSlot backend;
     private final Inflow inflow;
+    private final Ending ending;
     private volatile String id = "";
     private volatile String revision = "";
-    private volatile EndReason ended = EndReason.EXPIRED;
 
     LiveSession(SessionEngine engine, String principal, Lifetime lifetime, boolean listensOnly) {
         this.engine = engine;
         this.principal = principal;
         this.listensOnly = listensOnly;
-        this.lifecycle = new Lifecycle(lifetime, engine.now());
+        this.lifetime = lifetime;
+        this.createdAt = engine.now();
+        this.lifecycle = new Lifecycle(lifetime, createdAt);
         this.firstEpoch = new Epoch(1, engine.random().nextInt());
         this.journal = new Journal(engine.limits());
         this.outflow = new Outflow(this, engine, calls, journal, firstEpoch, lifetime, listensOnly);
@@ -60,6 +59,7 @@ final class LiveSession implements Session {
         this.attachments = new Attachments(this, engine, lifecycle, lifetime, outflow);
         this.backend = new BackendSlot(this, engine.backend());
         this.inflow = new Inflow(this, engine, calls, journal, backend, outflow);
+        this.ending = new Ending(this, engine, lifecycle, outflow, backend);
     }
 
     CompletionStage<Backend.Outcome> openBackend(InboundMessage initialize) {
@@ -106,16 +106,6 @@ final class LiveSession implements Session {
         log.drain();
     }
 
-    /** Ends a session that nobody ever learnt of. */
-    void abandon() {
-        lifecycle.close();
-        Effects effects = new Effects();
-        locked(() -> log.close(effects));
-        effects.run();
-        backend.close();
-        engine.ended();
-    }
-
     SessionKey key() {
         return SessionKey.of(id, principal);
     }
@@ -126,6 +116,10 @@ final class LiveSession implements Session {
 
     Journal journal() {
         return journal;
+    }
+
+    long now() {
+        return engine.now();
     }
 
     /** The epoch that new events get. */
@@ -174,9 +168,9 @@ final class LiveSession implements Session {
     /** Does what a step demands, without the lock; false if it leaves the session closed. */
     boolean alive(Move move) {
         if (move.closes()) {
-            close(EndReason.EXPIRED, move);
+            ending.close(EndReason.EXPIRED, move);
         } else if (move.reconnects()) {
-            engine.tell(listener -> listener.onSessionReconnected(id));
+            engine.news().reconnected(this);
         }
         return !move.leavesClosed();
     }
@@ -242,7 +236,7 @@ final class LiveSession implements Session {
     }
 
     void restored() {
-        engine.tell(listener -> listener.onSessionRestored(id));
+        engine.news().restored(this);
     }
 
     @Override
@@ -270,17 +264,35 @@ final class LiveSession implements Session {
 
     /** Looks whether time has ended something. */
     void sweep(long now) {
-        if (alive(lifecycle.expire(now)) && locked(() -> swept(now))) {
+        if (!alive(lifecycle.expire(now))) {
+            return;
+        }
+        if (neverInitialized(now)) {
+            close(EndReason.EXPIRED);
+            return;
+        }
+        Effects effects = new Effects();
+        if (locked(() -> swept(now, effects))) {
+            effects.run();
             log.drain();
         }
     }
 
-    private boolean swept(long now) {
-        boolean found = streams.sweep(now);
-        if (found) {
+    /** Whether its client has attached and then said nothing for too long. */
+    private boolean neverInitialized(long now) {
+        return listensOnly
+                && revision.isEmpty()
+                && lifecycle.state().running() == 0
+                && now - createdAt >= lifetime.initializationNanos();
+    }
+
+    private boolean swept(long now, Effects effects) {
+        boolean late = outflow.timeOut(now, effects);
+        boolean old = streams.sweep(now);
+        if (old) {
             log.flush();
         }
-        return found;
+        return late || old;
     }
 
     /**
@@ -295,6 +307,25 @@ final class LiveSession implements Session {
         });
     }
 
+    long historyBytes() {
+        return locked(streams::bytes);
+    }
+
+    long historyEvents() {
+        return locked(streams::events);
+    }
+
+    /** Drops until it keeps no more than this; false if the rest must not be dropped. */
+    boolean shorten(NodeHistory.Level level) {
+        boolean reached = locked(() -> {
+            boolean done = streams.shortenTo(level);
+            log.flush();
+            return done;
+        });
+        log.drain();
+        return reached;
+    }
+
     /** Whether a response waits for its client. */
     boolean owesResponses() {
         return locked(streams::owing);
@@ -305,60 +336,24 @@ final class LiveSession implements Session {
         return lifecycle.state().readers() > 0;
     }
 
+    /** How it ends. */
+    Ending ending() {
+        return ending;
+    }
+
+    /** Ends it. */
+    void close(EndReason reason) {
+        ending.close(reason);
+    }
+
     /** Ends a connection to a backend; a drain waits for it. */
     void closing(BackendConnection connection) {
-        try {
-            engine.closing(connection.close().whenComplete((gone, failure) -> {
-                if (failure != null) {
-                    logger.error("session {}: the backend did not close", shortId(), failure);
-                }
-            }));
-        } catch (RuntimeException e) {
-            logger.error("session {}: the backend failed on its close", shortId(), e);
-        }
+        ending.closing(connection);
     }
 
     /** Why it has ended, once it has. */
     EndReason ended() {
-        return ended;
-    }
-
-    void close(EndReason reason) {
-        close(reason, lifecycle.close());
-    }
-
-    /** Ends what the step has closed: first every running call gets its answer, then everything goes. */
-    void close(EndReason reason, Move move) {
-        if (!move.closes()) {
-            return;
-        }
-        ended = reason;
-        engine.forget(this);
-        CompletionStage<Void> answered = outflow.failRunning(reason);
-        if (answered == SessionLog.DONE) {
-            bury(reason);
-        } else {
-            answered.whenComplete((done, failure) -> bury(reason));
-        }
-    }
-
-    private void bury(EndReason reason) {
-        outflow.close(reason);
-        backend.close();
-        deleteRecord();
-        logger.atLevel(reason.expected() ? Level.DEBUG : Level.INFO)
-                .log("session {}: ended, {} ({})", shortId(), reason.text(), reason.code());
-        engine.tell(listener -> listener.onSessionClosed(id, reason));
-        engine.ended();
-    }
-
-    /** Lets the store forget the session. */
-    void deleteRecord() {
-        engine.store().delete(key()).whenComplete((done, failure) -> {
-            if (failure != null) {
-                logger.warn("session {}: the store did not delete it: {}", shortId(), failure.toString());
-            }
-        });
+        return ending.reason();
     }
 
     ReentrantLock monitor() {

@@ -22,6 +22,7 @@ final class Outflow implements SessionLog.Owner {
     private final SessionEngine engine;
     private final CallTable calls;
     private final Journal journal;
+    private final Lifetime lifetime;
     private final SessionLog log;
     private final StreamTable streams;
     private final Recovery recovery;
@@ -40,9 +41,11 @@ final class Outflow implements SessionLog.Owner {
         this.engine = engine;
         this.calls = calls;
         this.journal = journal;
+        this.lifetime = lifetime;
         this.log = new SessionLog(session.monitor(), engine.store(), first, this);
         boolean forgetful = listensOnly && lifetime.grace().isZero();
-        this.streams = new StreamTable(engine.limits(), lifetime, engine.messages(), log, calls::answered, forgetful);
+        this.streams = new StreamTable(
+                engine.limits(), lifetime, engine.messages(), log, calls::answered, engine.history(), forgetful);
         this.recovery = new Recovery(session, engine);
     }
 
@@ -146,6 +149,21 @@ final class Outflow implements SessionLog.Owner {
         log.enqueue(new Entry(node, changes(sink, error), sink, () -> fail(sink, cause)));
     }
 
+    /**
+     * Ends the calls that have run for too long: their clients get an error, their backend is told. Under the lock; then drain.
+     *
+     * @return whether there was one
+     */
+    boolean timeOut(long now, Effects effects) {
+        List<LiveCall.Sink> late = calls.startedBefore(now - lifetime.callNanos());
+        for (LiveCall.Sink sink : late) {
+            fail(sink, "the call took longer than " + lifetime.call());
+            sink.stop(effects);
+            effects.add(() -> engine.news().timedOut(session));
+        }
+        return !late.isEmpty();
+    }
+
     /** Tells the client that nobody waits for its answer, now or when the log goes on; under the lock. Then drain. */
     private void withdraw(Node question, String cause) {
         RequestId asked = question.event.id();
@@ -178,6 +196,11 @@ final class Outflow implements SessionLog.Owner {
         }
     }
 
+    /** The session ends: what it still keeps counts no more for the node. */
+    void leave() {
+        session.locked(() -> streams.leave());
+    }
+
     /** Answers every running call with an error. Completes when what is on its way is committed. */
     CompletionStage<Void> failRunning(EndReason reason) {
         session.locked(() -> calls.all().forEach(sink -> fail(sink, "the session has ended: " + reason.text())));
@@ -199,6 +222,13 @@ final class Outflow implements SessionLog.Owner {
         effects.run();
     }
 
+    /** Ends the log of a session that nobody ever learnt of. */
+    void abandon() {
+        Effects effects = new Effects();
+        session.locked(() -> log.close(effects));
+        effects.run();
+    }
+
     @Override
     public void committed(Entry entry, Effects effects) {
         recovery.committed();
@@ -208,6 +238,8 @@ final class Outflow implements SessionLog.Owner {
         }
         if (!streams.commit(node)) {
             effects.add(() -> session.close(EndReason.OVERFLOW));
+        } else if (engine.history().exceeded()) {
+            effects.add(engine.history()::makeRoom);
         }
         LiveCall.Sink sink = entry.answered;
         if (sink != null) {

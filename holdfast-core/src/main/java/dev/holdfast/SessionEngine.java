@@ -16,7 +16,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
@@ -36,14 +35,15 @@ public final class SessionEngine implements AutoCloseable {
     private final SessionStore store;
     private final SessionLimits limits;
     private final NodeLimits nodeLimits;
-    private final SessionLifecycleListener listener;
     private final LongSupplier clock;
     private final RandomGenerator random;
     private final ScheduledExecutorService scheduler;
     private final Duration sweepInterval;
     private final Runnable releaseOwned;
     private final Drain drain = new Drain(this);
-    private final Counts counts;
+    private final News news;
+    private final Capacity capacity;
+    private final NodeHistory history;
     private volatile Future<?> sweeping = CompletableFuture.completedFuture(null);
 
     SessionEngine(SessionEngineBuilder builder) {
@@ -52,9 +52,10 @@ public final class SessionEngine implements AutoCloseable {
         this.store = builder.store;
         this.limits = builder.limits;
         this.nodeLimits = builder.nodeLimits;
-        this.listener = builder.listener;
+        this.capacity = new Capacity(this, nodeLimits);
+        this.history = new NodeHistory(this, nodeLimits);
         this.clock = builder.clock;
-        this.counts = new Counts(clock);
+        this.news = new News(builder.listener, clock);
         this.random = builder.random;
         this.sweepInterval = builder.sweepInterval;
         SessionEngineBuilder.Scheduling scheduling = builder.scheduling();
@@ -90,10 +91,9 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the backend has answered and the store has the session; fails on a fault of either
      */
     public CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
-        drain.sessionBegun();
-        if (draining()) {
-            ended();
-            return CompletableFuture.completedFuture(new Unavailable(Refusal.DRAINING));
+        Optional<Refusal> refusal = enter(principal);
+        if (refusal.isPresent()) {
+            return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
         LiveSession session = new LiveSession(this, principal, lifetime, false);
         return orAbandoned(
@@ -113,20 +113,29 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the store has the session; fails on a fault of the store
      */
     public CompletionStage<Opening> open(String principal, Lifetime lifetime) {
-        drain.sessionBegun();
-        if (draining()) {
-            ended();
-            return CompletableFuture.completedFuture(new Unavailable(Refusal.DRAINING));
+        Optional<Refusal> refusal = enter(principal);
+        if (refusal.isPresent()) {
+            return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
         LiveSession session = new LiveSession(this, principal, lifetime, true);
         String id = newId();
         return orAbandoned(session, admit(session, session.create(id), new Awaiting(session)));
     }
 
+    /** Takes a place for one more session, unless there is none. */
+    private Optional<Refusal> enter(String principal) {
+        drain.sessionBegun();
+        Optional<Refusal> refusal = draining() ? Optional.of(Refusal.DRAINING) : capacity.take(principal);
+        if (refusal.isPresent()) {
+            drain.sessionEnded();
+        }
+        return refusal;
+    }
+
     private static CompletionStage<Opening> orAbandoned(LiveSession session, CompletionStage<Opening> opening) {
         return opening.whenComplete((done, failure) -> {
             if (failure != null) {
-                session.abandon();
+                session.ending().abandon();
             }
         });
     }
@@ -140,15 +149,14 @@ public final class SessionEngine implements AutoCloseable {
     private CompletionStage<Opening> admit(LiveSession session, CompletionStage<Void> created, Opening opening) {
         return created.whenComplete((done, failure) -> {
                     if (failure != null && !sessions.containsKey(session.key())) {
-                        session.deleteRecord();
+                        session.ending().deleteRecord();
                     }
                 })
                 .thenApply(done -> {
                     if (sessions.putIfAbsent(session.key(), session) != null) {
                         throw new IllegalStateException("the backend proposed a session id that is taken");
                     }
-                    logger.debug("session {}: created", session.shortId());
-                    tell(l -> l.onSessionCreated(session.id()));
+                    news.created(session);
                     session.start();
                     if (draining()) {
                         session.close(EndReason.DRAINED);
@@ -159,7 +167,7 @@ public final class SessionEngine implements AutoCloseable {
     }
 
     private static CompletionStage<Opening> refuse(LiveSession session, Backend.Refused refused) {
-        session.abandon();
+        session.ending().abandon();
         return CompletableFuture.completedFuture(new Refused(refused.response()));
     }
 
@@ -185,17 +193,7 @@ public final class SessionEngine implements AutoCloseable {
 
     /** What there is, and what was counted. */
     public EngineStats stats() {
-        return new EngineStats(
-                size(),
-                running(),
-                0,
-                0,
-                counts.created.sum(),
-                counts.ended(),
-                counts.refused(),
-                counts.gaps.sum(),
-                counts.dropped.sum(),
-                counts.timedOut.sum());
+        return news.stats(size(), running(), history);
     }
 
     /**
@@ -204,8 +202,7 @@ public final class SessionEngine implements AutoCloseable {
      * @param detail more about it for the log, or empty; it must not hold a credential
      */
     public void refused(Refusal reason, String detail) {
-        counts.refused(reason, detail);
-        tell(l -> l.onRefused(reason));
+        news.refused(reason, detail);
     }
 
     /**
@@ -249,6 +246,7 @@ public final class SessionEngine implements AutoCloseable {
 
     private void sweep() {
         long now = now();
+        capacity.sweep();
         for (LiveSession session : sessions.values()) {
             try {
                 session.sweep(now);
@@ -271,8 +269,21 @@ public final class SessionEngine implements AutoCloseable {
         return sessions.values();
     }
 
+    /** A session has closed: it is not found any more, and leaves its place. */
     void forget(LiveSession session) {
         sessions.remove(session.key(), session);
+        capacity.release(session.principal());
+    }
+
+    /** Nothing is left of a session. */
+    void ended() {
+        drain.sessionEnded();
+    }
+
+    /** Nothing is left of a session that was not opened. */
+    void abandoned(LiveSession session) {
+        capacity.release(session.principal());
+        drain.sessionEnded();
     }
 
     void callStarted() {
@@ -281,11 +292,6 @@ public final class SessionEngine implements AutoCloseable {
 
     void callEnded() {
         drain.callEnded();
-    }
-
-    /** Nothing is left of a session. */
-    void ended() {
-        drain.sessionEnded();
     }
 
     /** How many calls run. */
@@ -298,12 +304,8 @@ public final class SessionEngine implements AutoCloseable {
         drain.closing(backend);
     }
 
-    void tell(Consumer<SessionLifecycleListener> news) {
-        try {
-            news.accept(listener);
-        } catch (RuntimeException e) {
-            logger.error("a session lifecycle listener failed", e);
-        }
+    News news() {
+        return news;
     }
 
     Backend backend() {
@@ -320,6 +322,10 @@ public final class SessionEngine implements AutoCloseable {
 
     SessionLimits limits() {
         return limits;
+    }
+
+    NodeHistory history() {
+        return history;
     }
 
     NodeLimits nodeLimits() {

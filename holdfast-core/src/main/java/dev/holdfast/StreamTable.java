@@ -39,6 +39,7 @@ final class StreamTable {
 
     /**
      * @param questionDropped learns of server-to-client requests that are no longer kept
+     * @param whole counts what all sessions keep
      * @param forgetful whether nobody can come back to the listening stream: what is confirmed is not kept
      */
     StreamTable(
@@ -47,6 +48,7 @@ final class StreamTable {
             MessageFactory messages,
             SessionLog log,
             Consumer<RequestId> questionDropped,
+            NodeHistory whole,
             boolean forgetful) {
         this.limits = limits;
         this.retentionNanos = lifetime.retentionNanos();
@@ -54,7 +56,7 @@ final class StreamTable {
         this.log = log;
         this.questionDropped = questionDropped;
         this.forgetful = forgetful;
-        this.history = new History(limits);
+        this.history = new History(limits, whole);
         streams.put(StreamId.LISTENING, listening);
     }
 
@@ -118,13 +120,37 @@ final class StreamTable {
         }
         shorten(stream);
         while (history.exceeded()) {
-            Optional<Node> victim = history.next();
-            if (victim.isEmpty()) {
+            if (!dropNext()) {
                 return false;
             }
-            drop(victim.get());
         }
         return true;
+    }
+
+    /** Drops what is to go next, if anything may. */
+    private boolean dropNext() {
+        Optional<Node> victim = history.next();
+        victim.ifPresent(this::dropForRoom);
+        return victim.isPresent();
+    }
+
+    /**
+     * Drops until no more is kept than this.
+     *
+     * @return false if the rest must not be dropped
+     */
+    boolean shortenTo(NodeHistory.Level level) {
+        while (history.bytes() > level.bytes() || history.events() > level.events()) {
+            if (!dropNext()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The session ends: what it still keeps counts no more for the node. */
+    void leave() {
+        history.leave();
     }
 
     private void shorten(LiveStream stream) {
@@ -133,8 +159,13 @@ final class StreamTable {
             if (victim.isEmpty()) {
                 return;
             }
-            drop(victim.get());
+            dropForRoom(victim.get());
         }
+    }
+
+    private void dropForRoom(Node node) {
+        history.dropped();
+        drop(node);
     }
 
     private void drop(Node node) {

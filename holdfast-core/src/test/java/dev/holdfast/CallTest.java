@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -180,5 +181,55 @@ class CallTest {
         Connection post = new Connection(call.reader().orElseThrow());
         assertThat(post.read()).containsExactly("result 1");
         assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+    }
+
+    @Test
+    void aCallThatRunsTooLongIsAnsweredWithAnErrorAndItsBackendIsTold() {
+        Session hasty = bed.open(TestBed.LIFETIME.withCall(Duration.ofMinutes(5)));
+        Connection first = bed.post(hasty, 1);
+        List<Optional<InboundMessage>> stopped = new ArrayList<>();
+        call(1).sink().onCancel(stopped::add);
+        bed.pass(Duration.ofMinutes(1));
+        Connection second = bed.post(hasty, 2);
+
+        bed.pass(Duration.ofMinutes(4).plusSeconds(1));
+
+        assertThat(first.read()).containsExactly("error 1 -32603: the call took longer than PT5M");
+        assertThat(first.reason()).isEqualTo(EndReason.COMPLETED);
+        assertThat(stopped).containsExactly(Optional.empty());
+        assertThat(second.read()).isEmpty();
+        call(1).respond();
+        call(2).respond();
+        assertThat(second.read()).containsExactly("result 2");
+        assertThat(bed.engine.stats().timedOut()).isOne();
+        assertThat(bed.news.heard).contains("timed out");
+    }
+
+    @Test
+    void aBackendThatAsksLateIsToldAtOnceThatItsTimeIsOver() {
+        Session hasty = bed.open(TestBed.LIFETIME.withCall(Duration.ofMinutes(5)));
+        bed.post(hasty, 1);
+        bed.pass(Duration.ofMinutes(6));
+        List<Optional<InboundMessage>> stopped = new ArrayList<>();
+
+        call(1).sink().onCancel(stopped::add);
+
+        assertThat(stopped).containsExactly(Optional.empty());
+    }
+
+    @Test
+    void aCallThatRunsTooLongWhileTheStoreIsAwayIsAnsweredOnceItIsBack() {
+        Session hasty = bed.open(TestBed.LIFETIME.withCall(Duration.ofMinutes(5)));
+        Connection post = bed.post(hasty, 1);
+        List<Optional<InboundMessage>> stopped = new ArrayList<>();
+        call(1).sink().onCancel(stopped::add);
+        bed.store.hold();
+        call(1).sink().send(Wire.progress("p"));
+
+        bed.pass(Duration.ofMinutes(6));
+        bed.store.release();
+
+        assertThat(post.read()).containsExactly("p", "error 1 -32603: the call took longer than PT5M");
+        assertThat(stopped).hasSize(1);
     }
 }

@@ -82,6 +82,32 @@ class HttpSseSessionTest {
     }
 
     @Test
+    void aClientThatListensAndNeverInitializesIsSentAway() {
+        Session session = await(TestBed.LIFETIME.withInitialization(Duration.ofSeconds(10)));
+        Connection connection = TestBed.listen(session);
+
+        bed.pass(Duration.ofSeconds(11));
+        connection.read();
+
+        assertThat(connection.reason()).isEqualTo(EndReason.EXPIRED);
+        assertThat(bed.engine.size()).isZero();
+    }
+
+    @Test
+    void aClientWhoseInitializeTakesLongIsNotSentAway() {
+        bed.backend.slow = true;
+        Session session = initialized(TestBed.LIFETIME.withInitialization(Duration.ofSeconds(10)));
+        Connection connection = TestBed.listen(session);
+
+        bed.pass(Duration.ofSeconds(11));
+        bed.backend.life().accept();
+        bed.pass(Duration.ofSeconds(11));
+
+        assertThat(connection.read()).containsExactly("result 0");
+        assertThat(connection.end).isEmpty();
+    }
+
+    @Test
     void aSecondInitializeIsAnsweredWithAnError() {
         Session session = initialized(TestBed.LIFETIME);
         Connection connection = TestBed.listen(session);

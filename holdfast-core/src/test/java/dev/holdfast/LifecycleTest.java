@@ -11,12 +11,14 @@ import org.junit.jupiter.api.Test;
 class LifecycleTest {
     private static final Duration GRACE = Duration.ofSeconds(30);
     private static final Duration IDLE = Duration.ofSeconds(90);
+    private static final Duration INITIALIZATION = Duration.ofSeconds(10);
     private static final long GRACE_NANOS = GRACE.toNanos();
     private static final long IDLE_NANOS = IDLE.toNanos();
     /** Every deadline lies beyond the end of the clock's range. */
     private static final long T0 = new VirtualTime().getAsLong();
 
-    private final Lifecycle life = new Lifecycle(new Lifetime(GRACE, IDLE, Duration.ofSeconds(60)), T0);
+    private final Lifecycle life =
+            new Lifecycle(new Lifetime(GRACE, IDLE, Duration.ofSeconds(60), INITIALIZATION, Duration.ofHours(1)), T0);
 
     @Test
     void anOpeningSessionHasNoDeadline() {
@@ -25,8 +27,28 @@ class LifecycleTest {
     }
 
     @Test
-    void anOpenedSessionIsIdleFromThenOn() {
+    void anOpenedSessionWaitsForItsFirstUse() {
         life.opened(T0 + 7);
+        assertThat(life.state().used()).isFalse();
+        assertThat(life.expire(T0 + 7 + INITIALIZATION.toNanos() - 1).leavesClosed())
+                .isFalse();
+        assertThat(life.expire(T0 + 7 + INITIALIZATION.toNanos()).closes()).isTrue();
+    }
+
+    @Test
+    void aStateThatWasSeenIsClosedOnlyIfItStillIsTheState() {
+        life.opened(T0);
+        Lifecycle.State seen = life.state();
+        life.touch(T0);
+        assertThat(life.closeIf(seen).leavesClosed()).isFalse();
+        assertThat(life.closeIf(life.state()).closes()).isTrue();
+        assertThat(life.closeIf(life.state()).closes()).isFalse();
+    }
+
+    @Test
+    void aUsedSessionIsIdleFromThenOn() {
+        life.opened(T0);
+        life.touch(T0 + 7);
         assertThat(phase()).isEqualTo(SessionState.IDLE);
         expiresExactlyAt(T0 + 7 + IDLE_NANOS);
     }
@@ -183,6 +205,7 @@ class LifecycleTest {
                 new Lifetime(Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MAX_VALUE), Duration.ZERO),
                 T0);
         eternal.opened(T0);
+        eternal.touch(T0);
         assertThat(eternal.expire(T0 + Duration.ofDays(36_000).toNanos()).leavesClosed())
                 .isFalse();
     }

@@ -40,11 +40,21 @@ final class SimChecks {
                 }
             }
         }
+        world.check(
+                ending || world.engine.stats().historyBytes() == bytes(),
+                () -> "the engine counts " + world.engine.stats().historyBytes() + " bytes, the sessions " + bytes());
         int running = calls;
         world.check(
                 ending || world.engine.running() == running,
                 () -> "the engine counts " + world.engine.running() + " running calls, the sessions " + running);
         stepBegan = world.tick();
+    }
+
+    private long bytes() {
+        return world.sessions.stream()
+                .filter(SimSession::usable)
+                .mapToLong(session -> session.live().historyBytes())
+                .sum();
     }
 
     private void readers(SimSession session, Lifecycle.State state) {

@@ -12,7 +12,7 @@ import java.util.concurrent.CompletionStage;
 final class TestBed implements AutoCloseable {
     static final Duration GRACE = Duration.ofSeconds(30);
     static final Duration IDLE = Duration.ofSeconds(90);
-    static final Lifetime LIFETIME = new Lifetime(GRACE, IDLE, Duration.ofSeconds(60));
+    static final Lifetime LIFETIME = new Lifetime(GRACE, IDLE, Duration.ofSeconds(60), IDLE, Duration.ofDays(365));
 
     final VirtualTime time = new VirtualTime();
     final TestStore store = new TestStore();
@@ -25,9 +25,14 @@ final class TestBed implements AutoCloseable {
     }
 
     TestBed(SessionLimits limits) {
+        this(limits, NodeLimits.DEFAULT);
+    }
+
+    TestBed(SessionLimits limits, NodeLimits nodeLimits) {
         engine = SessionEngine.builder(backend, Wire.MESSAGES)
                 .store(store)
                 .limits(limits)
+                .nodeLimits(nodeLimits)
                 .listener(news)
                 .clock(time)
                 .scheduler(time)
@@ -63,6 +68,11 @@ final class TestBed implements AutoCloseable {
         @Override
         public void onSessionClosed(String sessionId, EndReason reason) {
             heard.add("closed: " + reason);
+        }
+
+        @Override
+        public void onCallTimedOut(String sessionId) {
+            heard.add("timed out");
         }
 
         @Override

@@ -92,6 +92,14 @@ final class TestStore implements SessionStore {
         fates.addAll(List.of(next));
     }
 
+    /** What is kept of a session's listening stream. */
+    List<Event> kept(Session session) {
+        SessionKey key = SessionKey.of(session.id(), "");
+        return kept.read(key, StreamId.LISTENING, 0, Integer.MAX_VALUE)
+                .toCompletableFuture()
+                .join();
+    }
+
     int waiting() {
         return waiting.size();
     }

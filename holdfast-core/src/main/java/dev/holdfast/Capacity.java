@@ -1,0 +1,163 @@
+package dev.holdfast;
+
+import dev.holdfast.Lifecycle.State;
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.PriorityQueue;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
+
+/**
+ * How many sessions there are, those included that are being opened; and who makes room for one more.
+ *
+ * <p>Sessions that were never used go first, so that a storm of {@code initialize} evicts itself; then those that are detached,
+ * then those that are idle; of each kind the one that has waited longest. What is attached or runs a call never goes. Choosing
+ * and going are two steps: a session that was used in between stays, and another is chosen.
+ */
+final class Capacity {
+    /** How many of the never used are remembered, so that a storm does not have to look at all sessions for each of its own. */
+    private static final int REMEMBERED = 256;
+
+    private static final int ATTEMPTS = 16;
+    private static final Comparator<Candidate> FIRST = Comparator.comparingInt(Candidate::rank)
+            .thenComparing((one, other) -> {
+                // instants of a monotonic clock: only differences mean something
+                return Long.signum(one.state.since() - other.state.since());
+            });
+
+    private final SessionEngine engine;
+    private final NodeLimits limits;
+    private final AtomicInteger taken = new AtomicInteger();
+    private final Map<String, Integer> ofPrincipals = new ConcurrentHashMap<>();
+    private final ReentrantLock choosing = new ReentrantLock();
+    private final Queue<Candidate> unused = new ArrayDeque<>();
+
+    /** A session that can be evicted, as it was seen. */
+    private record Candidate(LiveSession session, State state) {
+        private static final int UNUSED = 0;
+
+        private int rank() {
+            if (!state.used()) {
+                return UNUSED;
+            }
+            return state.phase() == SessionState.DETACHED ? 1 : 2;
+        }
+
+        private boolean evict() {
+            return session.ending().evict(state);
+        }
+    }
+
+    Capacity(SessionEngine engine, NodeLimits limits) {
+        this.engine = engine;
+        this.limits = limits;
+    }
+
+    /** Takes the place of one session, evicting another where none is free; says why there is none. */
+    Optional<Refusal> take(String principal) {
+        if (!takeOf(principal)) {
+            return Optional.of(Refusal.PRINCIPAL_SESSIONS);
+        }
+        if (!takeOne()) {
+            releaseOf(principal);
+            return Optional.of(Refusal.SESSIONS);
+        }
+        return Optional.empty();
+    }
+
+    void release(String principal) {
+        taken.decrementAndGet();
+        releaseOf(principal);
+    }
+
+    /** Lets go of sessions that have ended on their own. */
+    void sweep() {
+        choosing.lock();
+        try {
+            unused.removeIf(candidate -> candidate.session.lifecycle().state().closed());
+        } finally {
+            choosing.unlock();
+        }
+    }
+
+    private boolean takeOne() {
+        while (true) {
+            int now = taken.get();
+            if (now >= limits.sessions()) {
+                if (!evict(session -> true)) {
+                    return false;
+                }
+            } else if (taken.compareAndSet(now, now + 1)) {
+                return true;
+            }
+        }
+    }
+
+    /** Nobody in particular has no limit of its own. */
+    private boolean takeOf(String principal) {
+        if (principal.isEmpty()) {
+            return true;
+        }
+        while (ofPrincipals.merge(principal, 1, Integer::sum) > limits.principalSessions()) {
+            releaseOf(principal);
+            if (!evict(session -> session.principal().equals(principal))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void releaseOf(String principal) {
+        if (!principal.isEmpty()) {
+            ofPrincipals.computeIfPresent(principal, (who, count) -> count == 1 ? null : count - 1);
+        }
+    }
+
+    private boolean evict(Predicate<LiveSession> whose) {
+        for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+            Optional<Candidate> next = choose(whose);
+            if (next.isEmpty()) {
+                return false;
+            }
+            if (next.get().evict()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private Optional<Candidate> choose(Predicate<LiveSession> whose) {
+        choosing.lock();
+        try {
+            Optional<Candidate> remembered =
+                    unused.stream().filter(c -> whose.test(c.session)).findFirst();
+            remembered.ifPresent(unused::remove);
+            return remembered.isPresent() ? remembered : search(whose);
+        } finally {
+            choosing.unlock();
+        }
+    }
+
+    private Optional<Candidate> search(Predicate<LiveSession> whose) {
+        PriorityQueue<Candidate> first = new PriorityQueue<>(FIRST.reversed());
+        for (LiveSession session : engine.all()) {
+            State state = session.lifecycle().state();
+            if (!state.held() && !state.closed() && whose.test(session)) {
+                first.add(new Candidate(session, state));
+                if (first.size() > REMEMBERED) {
+                    first.remove();
+                }
+            }
+        }
+        List<Candidate> sorted = first.stream().sorted(FIRST).toList();
+        unused.clear();
+        sorted.stream().skip(1).filter(c -> c.rank() == Candidate.UNUSED).forEach(unused::add);
+        return sorted.stream().findFirst();
+    }
+}

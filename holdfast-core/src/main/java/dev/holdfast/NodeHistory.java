@@ -1,0 +1,155 @@
+package dev.holdfast;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.ToLongFunction;
+
+/**
+ * What all sessions keep, counted, and who makes room when that is too much: the largest histories are lowered to one level, as
+ * water is let out of a lake, so that the small ones lose nothing. A session that cannot come down to the level, since what it
+ * holds must not be dropped, keeps that, and the others come down further; if all together that is not enough, the sessions
+ * that hold most end.
+ *
+ * <p>Counting is safe for use by any thread, under a session's lock too; one thread at a time makes room, without one.
+ */
+final class NodeHistory {
+    /** How much more room is made than is needed, so that it is not needed again at once: this part of the limit. */
+    private static final int SLACK = 16;
+
+    private final SessionEngine engine;
+    private final Measure bytes;
+    private final Measure events;
+    private final LongAdder dropped = new LongAdder();
+    private final AtomicBoolean busy = new AtomicBoolean();
+
+    /** One of the two things that are counted. */
+    private record Measure(AtomicLong total, long limit, ToLongFunction<LiveSession> share) {
+        private boolean exceeded() {
+            return total.get() > limit;
+        }
+
+        private long excess() {
+            return total.get() - (limit - limit / SLACK);
+        }
+    }
+
+    /** What a session has of a measure. */
+    private record Share(LiveSession session, long size) {}
+
+    NodeHistory(SessionEngine engine, NodeLimits limits) {
+        this.engine = engine;
+        this.bytes = new Measure(new AtomicLong(), limits.historyBytes(), LiveSession::historyBytes);
+        this.events = new Measure(new AtomicLong(), limits.historyEvents(), LiveSession::historyEvents);
+    }
+
+    /** A session keeps more, or less. */
+    void add(long moreBytes, long moreEvents) {
+        bytes.total.addAndGet(moreBytes);
+        events.total.addAndGet(moreEvents);
+    }
+
+    /** A message was dropped because a limit asked for it. */
+    void dropped() {
+        dropped.increment();
+    }
+
+    long bytes() {
+        return bytes.total.get();
+    }
+
+    long events() {
+        return events.total.get();
+    }
+
+    long allDropped() {
+        return dropped.sum();
+    }
+
+    boolean exceeded() {
+        return bytes.exceeded() || events.exceeded();
+    }
+
+    /** Makes room, unless somebody else is at it. */
+    void makeRoom() {
+        if (busy.compareAndSet(false, true)) {
+            try {
+                makeRoom(bytes, level -> new Level(level, Long.MAX_VALUE));
+                makeRoom(events, level -> new Level(Long.MAX_VALUE, level));
+            } finally {
+                busy.set(false);
+            }
+        }
+    }
+
+    /** What a session may keep. */
+    record Level(long bytes, long events) {}
+
+    /** Turns a level of one measure into what a session may keep. */
+    private interface Leveller {
+        Level at(long level);
+    }
+
+    private void makeRoom(Measure measure, Leveller leveller) {
+        Set<LiveSession> atTheirLeast = new HashSet<>();
+        while (measure.exceeded()) {
+            List<Share> shares = shares(measure, atTheirLeast);
+            if (!shares.isEmpty()) {
+                lower(shares, measure, leveller, atTheirLeast);
+            } else if (!endLargest(measure)) {
+                return;
+            }
+        }
+    }
+
+    /** The sessions that may have something to drop, the largest first. */
+    private List<Share> shares(Measure measure, Set<LiveSession> but) {
+        List<Share> shares = new ArrayList<>();
+        for (LiveSession session : engine.all()) {
+            long size = but.contains(session) ? 0 : measure.share.applyAsLong(session);
+            if (size > 0) {
+                shares.add(new Share(session, size));
+            }
+        }
+        shares.sort(Comparator.comparingLong(Share::size).reversed());
+        return shares;
+    }
+
+    private static void lower(List<Share> shares, Measure measure, Leveller leveller, Set<LiveSession> atTheirLeast) {
+        long level = level(shares, measure.excess());
+        for (Share share : shares) {
+            if (share.size <= level) {
+                return;
+            }
+            if (!share.session.shorten(leveller.at(level))) {
+                atTheirLeast.add(share.session);
+            }
+        }
+    }
+
+    /** How high all may stand, if those above it come down and that makes up for the excess. */
+    static long level(List<Share> largestFirst, long excess) {
+        long sum = 0;
+        int count = 0;
+        for (Share share : largestFirst) {
+            if (sum - share.size * count >= excess) {
+                break;
+            }
+            sum += share.size;
+            count++;
+        }
+        return Math.max(0, (sum - excess) / count);
+    }
+
+    private boolean endLargest(Measure measure) {
+        Optional<Share> largest = shares(measure, Set.of()).stream().findFirst();
+        largest.ifPresent(share -> share.session.close(EndReason.OVERFLOW));
+        return largest.isPresent();
+    }
+}
