@@ -48,6 +48,8 @@ final class SimNews implements SessionLifecycleListener {
     @Override
     public void onSessionClosed(String sessionId, EndReason reason) {
         SimSession session = living(sessionId, "is closed: " + reason);
+        boolean held = session.connections.stream().anyMatch(connection -> !connection.replaced);
+        world.check(reason != EndReason.EVICTED || !held, () -> "a session was evicted that is attached");
         session.closed = Optional.of(reason);
     }
 

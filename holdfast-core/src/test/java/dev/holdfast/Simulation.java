@@ -67,14 +67,20 @@ final class Simulation {
                 oneIn(2) ? 1000 : 16 + random.nextInt(16),
                 oneIn(2) ? 256 : random.nextInt(3),
                 oneIn(2) ? 64 : 2 + random.nextInt(3));
-        this.checks = new SimChecks(this, limits);
+        NodeLimits nodeLimits = NodeLimits.DEFAULT
+                .withSessions(oneIn(4) ? 2 : 1000)
+                .withHistory(oneIn(6) ? 3000 + random.nextInt(6000) : 1 << 20, oneIn(6) ? 20 : 10_000);
+        this.checks = new SimChecks(this, limits, nodeLimits);
         this.lifetime = new Lifetime(
                 oneIn(6) ? Duration.ZERO : Duration.ofSeconds(1 + random.nextInt(20)),
                 Duration.ofSeconds(1 + random.nextInt(20)),
-                Duration.ofSeconds(random.nextInt(10)));
+                Duration.ofSeconds(random.nextInt(10)),
+                Duration.ofSeconds(1 + random.nextInt(20)),
+                oneIn(3) ? Duration.ofSeconds(1 + random.nextInt(5)) : Duration.ofHours(1));
         this.engine = SessionEngine.builder(new SimBackend(this), Wire.MESSAGES)
                 .store(store)
                 .limits(limits)
+                .nodeLimits(nodeLimits)
                 .listener(new SimNews(this))
                 .clock(time)
                 .scheduler(time)
@@ -82,7 +88,7 @@ final class Simulation {
                 .random(new Names(seed))
                 .build()
                 .start();
-        trace(() -> "seed " + seed + ", " + limits + ", " + lifetime);
+        trace(() -> "seed " + seed + ", " + limits + ", " + nodeLimits + ", " + lifetime);
     }
 
     void run() {
