@@ -1,6 +1,7 @@
 package dev.holdfast.mcp;
 
 import dev.holdfast.MemoryStore;
+import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionEngine;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionLimits;
@@ -32,9 +33,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
@@ -48,8 +46,6 @@ import reactor.core.publisher.Mono;
  * <p>Register it as a servlet with asynchronous support on the path of {@link Builder#mcpEndpoint}.
  */
 public final class HoldfastTransportProvider extends HttpServlet implements McpStreamableServerTransportProvider {
-    private static final Logger log = LoggerFactory.getLogger(HoldfastTransportProvider.class);
-
     private static final List<String> STREAMABLE =
             List.of(ProtocolVersions.MCP_2025_03_26, ProtocolVersions.MCP_2025_06_18, ProtocolVersions.MCP_2025_11_25);
     private static final List<String> WITH_HTTP_SSE = Stream.concat(
@@ -72,22 +68,14 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         this.engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
                 .store(builder.store)
                 .limits(builder.limits)
+                .nodeLimits(builder.nodeLimits)
                 .listener(builder.listener)
                 .build();
         this.endpoint = new McpEndpoint(engine, builder.options.withContext(extractor::extract));
         this.headerValidator = builder.headerValidator;
-        this.keepAlive = Optional.ofNullable(builder.keepAliveInterval).map(this::keepAlive);
+        this.keepAlive = Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive);
         this.mcpEndpoint = builder.mcpEndpoint;
         this.protocolVersions = builder.options.httpSse().isPresent() ? WITH_HTTP_SSE : STREAMABLE;
-    }
-
-    private KeepAliveScheduler keepAlive(Duration interval) {
-        return KeepAliveScheduler.builder(() -> Flux.fromIterable(backend.connections())
-                        .filter(SdkConnection::attached)
-                        .map(SdkConnection::session))
-                .initialDelay(interval)
-                .interval(interval)
-                .build();
     }
 
     /** A builder with every default. */
@@ -124,9 +112,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     /** Sends a notification to every client; it is kept for those that do not listen now. */
     @Override
     public Mono<Void> notifyClients(String method, Object params) {
-        return Flux.fromIterable(backend.connections())
-                .flatMap(connection -> notify(connection, method, params))
-                .then();
+        return backend.notifyAll(method, params);
     }
 
     /**
@@ -136,16 +122,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
      */
     @Override
     public Mono<Void> notifyClient(String sessionId, String method, Object params) {
-        return Mono.defer(() -> backend.find(sessionId)
-                .map(connection -> connection.session().sendNotification(method, params))
-                .orElseGet(Mono::empty));
-    }
-
-    private static Mono<Void> notify(SdkConnection connection, String method, Object params) {
-        return connection.session().sendNotification(method, params).onErrorResume(failure -> {
-            log.warn("a notification was not kept for one session: {}", failure.toString());
-            return Mono.empty();
-        });
+        return backend.notifyOne(sessionId, method, params);
     }
 
     /** Ends every connection in order and closes every session; completes when nothing is left. */
@@ -197,6 +174,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         private ServerHttpHeaderValidator headerValidator = ServerHttpHeaderValidator.NOOP;
         private SessionStore store = new MemoryStore();
         private SessionLimits limits = SessionLimits.DEFAULT;
+        private NodeLimits nodeLimits = NodeLimits.DEFAULT;
         private SessionLifecycleListener listener = SessionLifecycleListener.NONE;
         private EdgeOptions options = EdgeOptions.DEFAULT;
 
@@ -287,6 +265,16 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return options(o -> o.withLifetime(o.lifetime().withRetention(value)));
         }
 
+        /** How long a session waits for the first request that names it, zero and up. Default 60 s. */
+        public Builder initializationTimeout(Duration value) {
+            return options(o -> o.withLifetime(o.lifetime().withInitialization(value)));
+        }
+
+        /** How long a call may run; then its client gets an error and its handler is cancelled, 1 ms and up. Default 1 hour. */
+        public Builder maxCallDuration(Duration value) {
+            return options(o -> o.withLifetime(o.lifetime().withCall(value)));
+        }
+
         /** Who hears of sessions. Default nobody. */
         public Builder sessionLifecycleListener(SessionLifecycleListener value) {
             listener = Objects.requireNonNull(value, "sessionLifecycleListener");
@@ -353,6 +341,17 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         public Builder historyLimits(SessionLimits value) {
             limits = Objects.requireNonNull(value, "historyLimits");
             return this;
+        }
+
+        /** How many sessions there may be, and what all together may hold. Default {@link NodeLimits#DEFAULT}. */
+        public Builder nodeLimits(NodeLimits value) {
+            nodeLimits = Objects.requireNonNull(value, "nodeLimits");
+            return this;
+        }
+
+        /** How many sessions there may be, 1 and up. Default 10,000. */
+        public Builder maxSessions(int value) {
+            return nodeLimits(nodeLimits.withSessions(value));
         }
 
         /** Where sessions are kept; the caller closes it. Default: in memory. */

@@ -7,8 +7,9 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
+import io.modelcontextprotocol.util.KeepAliveScheduler;
 import java.io.IOException;
-import java.util.Collection;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -17,6 +18,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
 /** The SDK's server, which makes a session of its own for each connection. */
 final class SdkBackend implements Backend {
@@ -89,12 +92,39 @@ final class SdkBackend implements Backend {
                 new Refused(JsonRpc.MESSAGES.error(request.initialize().requiredId(), code, message)));
     }
 
-    Collection<SdkConnection> connections() {
-        return connections.values();
+    /** Pings every client that listens, again and again once it is started. */
+    KeepAliveScheduler keepAlive(Duration interval) {
+        return KeepAliveScheduler.builder(() -> Flux.fromIterable(connections.values())
+                        .filter(SdkConnection::attached)
+                        .map(SdkConnection::session))
+                .initialDelay(interval)
+                .interval(interval)
+                .build();
+    }
+
+    /** Sends a notification to every session. */
+    Mono<Void> notifyAll(String method, Object params) {
+        return Flux.fromIterable(connections.values())
+                .flatMap(connection -> notify(connection, method, params))
+                .then();
+    }
+
+    private static Mono<Void> notify(SdkConnection connection, String method, Object params) {
+        return connection.session().sendNotification(method, params).onErrorResume(failure -> {
+            log.warn("a notification was not kept for one session: {}", failure.toString());
+            return Mono.empty();
+        });
+    }
+
+    /** Sends a notification to a session, by the id the client holds or by the SDK's own. */
+    Mono<Void> notifyOne(String sessionId, String method, Object params) {
+        return Mono.defer(() -> find(sessionId)
+                .map(connection -> connection.session().sendNotification(method, params))
+                .orElseGet(Mono::empty));
     }
 
     /** The connection of a session, by the id the client holds or by the SDK's own. */
-    Optional<SdkConnection> find(String sessionId) {
+    private Optional<SdkConnection> find(String sessionId) {
         SdkConnection inner = connections.get(sessionId);
         return inner != null
                 ? Optional.of(inner)

@@ -110,7 +110,7 @@ class BusySessionTest {
         RawConnection[] running = {running("1"), running("2"), running("3")};
 
         Refusal refusal = Refusal.of(server.port(), session.post(Json.call("4", "slow")))
-                .assertIs(429, SERVER_ERROR, "more than " + MOST);
+                .assertIs(429, SERVER_ERROR, "as many calls as it may");
 
         assertThat(refusal.head().header("Retry-After")).isPresent();
         assertThat(refusal.json().at("/id").asInt()).isEqualTo(4);
