@@ -26,18 +26,23 @@ import org.slf4j.LoggerFactory;
 final class Exchange {
     static final int ACCEPTED = 202;
 
+    /** The whole id is a credential. */
+    private static final int SHOWN_OF_ID = 8;
+
     private static final Logger log = LoggerFactory.getLogger(Exchange.class);
 
     private final HttpServletRequest request;
     private final HttpServletResponse response;
     private final RequestHeaders headers;
     private final String principal;
+    private final SessionEngine engine;
     private final EdgeOptions options;
     private Object context = InboundMessage.NO_CONTEXT;
 
-    Exchange(HttpServletRequest request, HttpServletResponse response, EdgeOptions options) {
+    Exchange(HttpServletRequest request, HttpServletResponse response, SessionEngine engine, EdgeOptions options) {
         this.request = request;
         this.response = response;
+        this.engine = engine;
         this.options = options;
         this.headers = new ServletRequestHeaders(request);
         Principal user = request.getUserPrincipal();
@@ -88,7 +93,7 @@ final class Exchange {
     }
 
     /** The session of this request, of those whose calls have streams of their own; if there is none, it is answered. */
-    Optional<Session> session(SessionEngine engine, Optional<RequestId> message) {
+    Optional<Session> session(Optional<RequestId> message) {
         Optional<String> id = sessionId();
         if (id.isEmpty()) {
             reply(Rejection.malformed("the Mcp-Session-Id header is missing").to(message));
@@ -96,14 +101,16 @@ final class Exchange {
         }
         Optional<Session> session = engine.find(id.get(), principal).filter(found -> !found.listensOnly());
         if (session.isEmpty()) {
-            notFound(engine, message);
+            notFound(id.get(), message);
         }
         return session;
     }
 
     /** Answers that there is no such session. */
-    void notFound(SessionEngine engine, Optional<RequestId> message) {
-        reply((engine.draining() ? Rejection.of(Refusal.DRAINING) : Rejection.of(Refusal.UNKNOWN_SESSION)).to(message));
+    void notFound(String id, Optional<RequestId> message) {
+        Refusal refusal = engine.draining() ? Refusal.DRAINING : Refusal.UNKNOWN_SESSION;
+        String start = id.substring(0, Math.min(id.length(), SHOWN_OF_ID));
+        reply(Rejection.of(refusal).to(message).because(refusal.text() + ": session " + Rejection.quote(start)));
     }
 
     /**
@@ -164,7 +171,9 @@ final class Exchange {
         }
     }
 
+    /** Answers what is not served, and counts it. */
     void reply(Rejection rejection) {
+        engine.refused(rejection.refusal(), rejection.detail());
         rejection.headers().forEach(response::setHeader);
         json(rejection.status(), rejection.body());
     }

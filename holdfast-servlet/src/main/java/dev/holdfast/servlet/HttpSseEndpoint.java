@@ -95,7 +95,7 @@ final class HttpSseEndpoint implements PostFace {
 
     private void begin(Exchange exchange, Session session) {
         if (!attach(exchange, session, session.listen())) {
-            exchange.notFound(engine, Optional.empty());
+            exchange.notFound(session.id(), Optional.empty());
         }
     }
 
@@ -172,7 +172,7 @@ final class HttpSseEndpoint implements PostFace {
         Optional<Session> session = find(id.get(), exchange);
         Optional<PeerProof> peer = Optional.ofNullable(peers.get(id.get()));
         if (session.isEmpty() || (ephemeral() && peer.isEmpty())) {
-            exchange.notFound(engine, message);
+            exchange.notFound(id.get(), message);
         } else if (peer.isEmpty()) {
             then.accept(session.get());
         } else {
@@ -180,7 +180,7 @@ final class HttpSseEndpoint implements PostFace {
                 if (there) {
                     then.accept(session.get());
                 } else {
-                    exchange.notFound(engine, message);
+                    exchange.notFound(id.get(), message);
                 }
             });
         }

@@ -60,7 +60,7 @@ public final class McpEndpoint {
 
     /** Handles one request; on a servlet that supports asynchronous processing. */
     public void handle(HttpServletRequest request, HttpServletResponse response) throws IOException {
-        Exchange exchange = new Exchange(request, response, options);
+        Exchange exchange = new Exchange(request, response, engine, options);
         try {
             if (httpSse.isPresent() && servesHttpSse(request)) {
                 httpSse.get().serve(exchange, request, response);
@@ -134,7 +134,7 @@ public final class McpEndpoint {
 
         @Override
         public void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
-            exchange.session(engine, message).ifPresent(then);
+            exchange.session(message).ifPresent(then);
         }
 
         /** The stream is there before the backend is called, so that it can be ended on request from the first moment on. */
@@ -167,6 +167,6 @@ public final class McpEndpoint {
             exchange.reply(unsupported.get());
             return Optional.empty();
         }
-        return exchange.session(engine, Optional.empty());
+        return exchange.session(Optional.empty());
     }
 }

@@ -5,8 +5,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The guard against DNS rebinding: a page in a browser must not reach a server by a name that is not the server's. A request to
@@ -17,7 +15,6 @@ import org.slf4j.LoggerFactory;
  *     security warning</a>
  */
 record OriginPolicy(List<String> allowedHosts, List<String> allowedOrigins) {
-    private static final Logger log = LoggerFactory.getLogger(OriginPolicy.class);
     private static final Pattern LOOPBACK_ADDRESS = Pattern.compile("127\\.\\d{1,3}\\.\\d{1,3}\\.\\d{1,3}");
     private static final Pattern PORT = Pattern.compile("(:\\d{1,5})?");
     private static final String ANY = "*";
@@ -27,17 +24,15 @@ record OriginPolicy(List<String> allowedHosts, List<String> allowedOrigins) {
     Optional<Rejection> check(RequestHeaders request) {
         String host = request.header("Host").orElse("").trim().toLowerCase(Locale.ROOT);
         if (!hostAllowed(host, request.toLoopback())) {
-            log.warn(
-                    "refused a request for host {}: if this is a name of the server, add it to allowedHosts",
-                    quote(host));
-            return Optional.of(Rejection.of(Refusal.HOST));
+            return Optional.of(Rejection.of(Refusal.HOST)
+                    .because("a request for host " + Rejection.quote(host)
+                            + "; if that is a name of this server, allow it by allowedHosts or --allowed-host"));
         }
         Optional<String> origin = request.header("Origin").map(o -> o.trim().toLowerCase(Locale.ROOT));
         if (origin.isPresent() && !originAllowed(origin.get(), host, request.toLoopback())) {
-            log.warn(
-                    "refused a request of origin {}: if it is to be trusted, add it to allowedOrigins",
-                    quote(origin.get()));
-            return Optional.of(Rejection.of(Refusal.ORIGIN));
+            return Optional.of(Rejection.of(Refusal.ORIGIN)
+                    .because("a request of origin " + Rejection.quote(origin.get())
+                            + "; if that is to be trusted, allow it by allowedOrigins or --allowed-origin"));
         }
         return Optional.empty();
     }
@@ -93,11 +88,5 @@ record OriginPolicy(List<String> allowedHosts, List<String> allowedOrigins) {
         }
         int colon = host.indexOf(':');
         return colon < 0 ? host : host.substring(0, colon);
-    }
-
-    /** A header's value, fit for a log line. */
-    private static String quote(String value) {
-        String shown = value.length() > 100 ? value.substring(0, 100) + "..." : value;
-        return '"' + shown.replaceAll("[^\\x20-\\x7e]", "?") + '"';
     }
 }

@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param id the request it answers, if that is known
  * @param data more about it as JSON
  * @param headers further response headers
+ * @param detail more about it for the log, with no whole credential in it; or empty
  */
 record Rejection(
         Refusal refusal,
@@ -24,7 +25,9 @@ record Rejection(
         String message,
         Optional<RequestId> id,
         Optional<String> data,
-        Map<String, String> headers) {
+        Map<String, String> headers,
+        String detail) {
+    private static final int QUOTED = 100;
 
     /** The answer to what the engine, or anybody else, has refused for a reason that says it all. */
     static Rejection of(Refusal refusal) {
@@ -46,7 +49,7 @@ record Rejection(
     }
 
     static Rejection of(Refusal refusal, int status, int code, String message) {
-        return new Rejection(refusal, status, code, message, Optional.empty(), Optional.empty(), Map.of());
+        return new Rejection(refusal, status, code, message, Optional.empty(), Optional.empty(), Map.of(), "");
     }
 
     static Rejection malformed(String message) {
@@ -73,15 +76,26 @@ record Rejection(
     Rejection with(String header, String value) {
         Map<String, String> more = new HashMap<>(headers);
         more.put(header, value);
-        return new Rejection(refusal, status, code, message, id, data, Map.copyOf(more));
+        return new Rejection(refusal, status, code, message, id, data, Map.copyOf(more), detail);
     }
 
     Rejection to(Optional<RequestId> request) {
-        return new Rejection(refusal, status, code, message, request, data, headers);
+        return new Rejection(refusal, status, code, message, request, data, headers, detail);
     }
 
     Rejection about(String json) {
-        return new Rejection(refusal, status, code, message, id, Optional.of(json), headers);
+        return new Rejection(refusal, status, code, message, id, Optional.of(json), headers, detail);
+    }
+
+    /** The same with a detail for the log, whose quoted parts went through {@link #quote}. */
+    Rejection because(String more) {
+        return new Rejection(refusal, status, code, message, id, data, headers, more);
+    }
+
+    /** What a client sent, fit for a log line. */
+    static String quote(String sent) {
+        String shown = sent.length() > QUOTED ? sent.substring(0, QUOTED) + "..." : sent;
+        return '"' + shown.replaceAll("[^\\x20-\\x7e]", "?") + '"';
     }
 
     byte[] body() {
