@@ -24,6 +24,7 @@ import java.util.function.Function;
  *     for any. Default none
  * @param allowedOrigins the origins browsers may come from beside the server's own, as {@code scheme://name:port}, with
  *     {@code :*} for any port; {@code *} for any. Default none
+ * @param authenticator who asks. Default {@link Authenticator#SERVLET}
  * @param allowDelete whether a client may end its session. Default yes
  * @param lifetime how long sessions live without a connection. Default {@link Lifetime#DEFAULT}
  * @param connectionReset how to reset the connection of a peer that is stuck. Default {@link ConnectionReset#NONE}
@@ -38,6 +39,7 @@ public record EdgeOptions(
         int maxRequestSize,
         List<String> allowedHosts,
         List<String> allowedOrigins,
+        Authenticator authenticator,
         boolean allowDelete,
         Lifetime lifetime,
         ConnectionReset connectionReset,
@@ -55,6 +57,7 @@ public record EdgeOptions(
             16 << 20,
             List.of(),
             List.of(),
+            Authenticator.SERVLET,
             true,
             Lifetime.DEFAULT,
             ConnectionReset.NONE,
@@ -117,6 +120,11 @@ public record EdgeOptions(
         return with(draft -> draft.allowedOrigins = value);
     }
 
+    /** The same with another {@link #authenticator}. */
+    public EdgeOptions withAuthenticator(Authenticator value) {
+        return with(draft -> draft.authenticator = value);
+    }
+
     /** The same with another {@link #allowDelete}. */
     public EdgeOptions withAllowDelete(boolean value) {
         return with(draft -> draft.allowDelete = value);
@@ -157,6 +165,7 @@ public record EdgeOptions(
         private int maxRequestSize;
         private List<String> allowedHosts;
         private List<String> allowedOrigins;
+        private Authenticator authenticator;
         private boolean allowDelete;
         private Lifetime lifetime;
         private ConnectionReset connectionReset;
@@ -171,6 +180,7 @@ public record EdgeOptions(
             maxRequestSize = from.maxRequestSize;
             allowedHosts = from.allowedHosts;
             allowedOrigins = from.allowedOrigins;
+            authenticator = from.authenticator;
             allowDelete = from.allowDelete;
             lifetime = from.lifetime;
             connectionReset = from.connectionReset;
@@ -187,6 +197,7 @@ public record EdgeOptions(
                     maxRequestSize,
                     allowedHosts,
                     allowedOrigins,
+                    authenticator,
                     allowDelete,
                     lifetime,
                     connectionReset,

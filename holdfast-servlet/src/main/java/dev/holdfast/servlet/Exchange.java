@@ -13,7 +13,6 @@ import jakarta.servlet.AsyncContext;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
-import java.security.Principal;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -34,10 +33,10 @@ final class Exchange {
     private final HttpServletRequest request;
     private final HttpServletResponse response;
     private final RequestHeaders headers;
-    private final String principal;
     private final SessionEngine engine;
     private final EdgeOptions options;
     private Object context = InboundMessage.NO_CONTEXT;
+    private String principal = "";
 
     Exchange(HttpServletRequest request, HttpServletResponse response, SessionEngine engine, EdgeOptions options) {
         this.request = request;
@@ -45,8 +44,6 @@ final class Exchange {
         this.engine = engine;
         this.options = options;
         this.headers = new ServletRequestHeaders(request);
-        Principal user = request.getUserPrincipal();
-        this.principal = user == null ? "" : user.getName();
     }
 
     HttpServletResponse response() {
@@ -57,7 +54,16 @@ final class Exchange {
         return headers;
     }
 
-    /** Who asks; empty for nobody. */
+    /** Learns who asks. */
+    Authenticator.Answer identify(Authenticator authenticator) {
+        Authenticator.Answer answer = authenticator.authenticate(request);
+        if (answer instanceof Authenticator.Known known) {
+            principal = known.principal();
+        }
+        return answer;
+    }
+
+    /** Who asks; empty for nobody in particular, and until {@link #identify} has learned it. */
     String principal() {
         return principal;
     }

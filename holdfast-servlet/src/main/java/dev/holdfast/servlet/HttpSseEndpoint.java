@@ -66,7 +66,6 @@ final class HttpSseEndpoint implements PostFace {
     }
 
     void serve(Exchange exchange, HttpServletRequest request, HttpServletResponse response) throws IOException {
-        response.setHeader("Referrer-Policy", "no-referrer");
         boolean get = request.getRequestURI().endsWith(sse.path());
         Optional<Rejection> rejection =
                 get ? guard.checkHttpSseGet(exchange.headers()) : guard.checkHttpSsePost(exchange.headers());

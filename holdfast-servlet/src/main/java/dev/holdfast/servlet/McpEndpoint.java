@@ -26,6 +26,7 @@ import java.util.function.Consumer;
 public final class McpEndpoint {
     private final SessionEngine engine;
     private final EdgeOptions options;
+    private final Doorkeeper door;
     private final RequestGuard guard;
     private final BodyReader bodies;
     private final ConnectionClock clock;
@@ -36,6 +37,7 @@ public final class McpEndpoint {
     public McpEndpoint(SessionEngine engine, EdgeOptions options) {
         this.engine = Objects.requireNonNull(engine, "engine");
         this.options = Objects.requireNonNull(options, "options");
+        this.door = new Doorkeeper(options);
         this.guard = new RequestGuard(options);
         this.bodies = new BodyReader(options.maxRequestSize());
         this.clock = new ConnectionClock(options, engine.clock(), engine.scheduler());
@@ -61,8 +63,15 @@ public final class McpEndpoint {
     /** Handles one request; on a servlet that supports asynchronous processing. */
     public void handle(HttpServletRequest request, HttpServletResponse response) throws IOException {
         Exchange exchange = new Exchange(request, response, engine, options);
+        boolean sse = servesHttpSse(request);
+        if (sse) {
+            response.setHeader("Referrer-Policy", "no-referrer");
+        }
         try {
-            if (httpSse.isPresent() && servesHttpSse(request)) {
+            Optional<Rejection> stranger = door.check(exchange);
+            if (stranger.isPresent()) {
+                exchange.reply(stranger.get());
+            } else if (httpSse.isPresent() && sse) {
                 httpSse.get().serve(exchange, request, response);
             } else {
                 serve(exchange, request, response);

@@ -6,30 +6,24 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * The first stage of every request: its headers, then what its body says of the era. Each rung of the ladder lets the request
- * pass or returns the one {@link Rejection} that names what is wrong.
+ * The first stage of every request that the {@link Doorkeeper} lets in: its headers, then what its body says of the era. Each
+ * rung of the ladder lets the request pass or returns the one {@link Rejection} that names what is wrong.
  */
 final class RequestGuard {
     private static final String EVENT_STREAM = "text/event-stream";
     private static final String JSON = "application/json";
     private static final Pattern ZERO_QUALITY = Pattern.compile(";\\s*q=0(\\.0*)?\\s*$");
 
-    private final OriginPolicy origins;
     private final boolean allowDelete;
     private final int maxRequestSize;
 
     RequestGuard(EdgeOptions options) {
-        this.origins = new OriginPolicy(options.allowedHosts(), options.allowedOrigins());
         this.allowDelete = options.allowDelete();
         this.maxRequestSize = options.maxRequestSize();
     }
 
     /** What the headers alone rule out. */
     Optional<Rejection> checkHeaders(RequestHeaders request) {
-        Optional<Rejection> foreign = origins.check(request);
-        if (foreign.isPresent()) {
-            return foreign;
-        }
         return switch (request.method()) {
             case "POST" -> checkPost(request);
             case "GET" -> checkGet(request);
@@ -40,15 +34,12 @@ final class RequestGuard {
 
     /** The same for the GET of HTTP+SSE. */
     Optional<Rejection> checkHttpSseGet(RequestHeaders request) {
-        return origins.check(request)
-                .or(() -> only("GET", request))
-                .or(() -> checkGet(request))
-                .or(() -> checkRevision(request));
+        return only("GET", request).or(() -> checkGet(request)).or(() -> checkRevision(request));
     }
 
     /** The same for the POST of HTTP+SSE, whose clients do not say what they accept. */
     Optional<Rejection> checkHttpSsePost(RequestHeaders request) {
-        return origins.check(request).or(() -> only("POST", request)).or(() -> checkBody(request));
+        return only("POST", request).or(() -> checkBody(request));
     }
 
     private static Optional<Rejection> only(String method, RequestHeaders request) {
