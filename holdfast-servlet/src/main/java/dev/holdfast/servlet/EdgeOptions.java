@@ -20,10 +20,12 @@ import java.util.function.Function;
  *     it, with up to 10 % of jitter; zero for never, else at least 1 s. Default zero
  * @param stallDeadline how long a peer may refuse to take bytes before its connection is ended, 100 ms to 1 hour. Default 30 s
  * @param maxRequestSize bytes of a request body, at least 1. Default 16 MiB
- * @param allowedHosts the host names a client may use beside the loopback names, as {@code name} or {@code name:port}; {@code *}
- *     for any. Default none
- * @param allowedOrigins the origins browsers may come from beside the server's own, as {@code scheme://name:port}, with
- *     {@code :*} for any port; {@code *} for any. Default none
+ * @param allowedHosts the host names a client may use, as {@code name} or {@code name:port}; {@code *} for any. Without being
+ *     listed, a server on a loopback address is reached by the loopback names, one on any other address by its address only: a
+ *     name that nobody listed may be one that a page in a browser has rebound to it. Default none
+ * @param allowedOrigins the origins browsers may come from beside the server's own and, where it is reached by a loopback
+ *     address, those of loopback names; as {@code scheme://name:port}, with {@code :*} for any port; {@code *} for any.
+ *     Default none
  * @param authenticator who asks. Default {@link Authenticator#SERVLET}
  * @param allowDelete whether a client may end its session. Default yes
  * @param lifetime how long sessions live without a connection. Default {@link Lifetime#DEFAULT}

@@ -34,6 +34,6 @@ record ServletRequestHeaders(HttpServletRequest request) implements RequestHeade
 
     @Override
     public boolean toLoopback() {
-        return OriginPolicy.loopback(request.getLocalAddr());
+        return Authority.loopbackAddress(request.getLocalAddr());
     }
 }
