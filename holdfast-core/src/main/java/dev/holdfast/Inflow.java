@@ -208,14 +208,12 @@ final class Inflow {
             if (!session.locked(sink::open)) {
                 return;
             }
+            InboundMessage request = sink.request();
+            session.locked(sink::handedOver);
             try {
-                connection.call(sink.request(), sink);
+                connection.call(request, sink);
             } catch (RuntimeException e) {
-                logger.error(
-                        "session {}: the backend failed on {}",
-                        session.shortId(),
-                        sink.request().method(),
-                        e);
+                logger.error("session {}: the backend failed on {}", session.shortId(), request.method(), e);
                 session.fail(sink, "internal error");
             }
         }

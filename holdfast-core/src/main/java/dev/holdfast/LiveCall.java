@@ -3,6 +3,7 @@ package dev.holdfast;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
@@ -137,7 +138,7 @@ final class LiveCall implements Call {
 
     /** The way back for one request. */
     final class Sink implements CallSink {
-        private final InboundMessage request;
+        private InboundMessage request;
         private Progress progress = Progress.WAITING;
         private int life;
         private boolean cancelled;
@@ -155,6 +156,13 @@ final class LiveCall implements Call {
 
         RequestId id() {
             return request.requiredId();
+        }
+
+        /** The backend has the request: what only it needed is not kept while it works; under the lock. */
+        void handedOver() {
+            if (request.journal() instanceof JournalChange.None) {
+                request = request.withoutContent();
+            }
         }
 
         LiveCall call() {

@@ -232,4 +232,13 @@ class CallTest {
         assertThat(post.read()).containsExactly("p", "error 1 -32603: the call took longer than PT5M");
         assertThat(stopped).hasSize(1);
     }
+
+    @Test
+    void whatOnlyTheBackendNeedsOfARequestIsNotKeptWhileItWorks() {
+        LiveCall running = (LiveCall) TestBed.accepted(session.call(TestBed.requests(1)));
+        running.dispatch();
+
+        assertThat(running.sinks().get(0).request().bytes()).isEmpty();
+        assertThat(Wire.text(call(1).request().bytes())).isEqualTo("tools/call 1");
+    }
 }

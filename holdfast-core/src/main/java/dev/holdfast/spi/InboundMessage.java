@@ -21,6 +21,8 @@ public record InboundMessage(
     /** The context of a message that no connection carries. */
     public static final Object NO_CONTEXT = new Object();
 
+    private static final byte[] NOTHING = {};
+
     /** The three shapes of a JSON-RPC message. */
     public enum Kind {
         REQUEST,
@@ -38,6 +40,11 @@ public record InboundMessage(
     /** The id of a request or response. */
     public RequestId requiredId() {
         return Optional.ofNullable(id).orElseThrow(() -> new IllegalStateException("a notification has no id"));
+    }
+
+    /** What is left to say of this message once somebody else has its content. */
+    public InboundMessage withoutContent() {
+        return new InboundMessage(kind, id, method, NOTHING, journal, NO_CONTEXT);
     }
 
     /** The same message without the context of the connection that carried it, as the journal keeps it. */

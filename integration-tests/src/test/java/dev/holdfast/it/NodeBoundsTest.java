@@ -37,6 +37,7 @@ class NodeBoundsTest {
                 .options(options -> options.nodeLimits(
                                 NodeLimits.DEFAULT.withSessions(3).withRunningCalls(2))
                         .sseEndpoint("/sse")
+                        .heartbeatInterval(Duration.ofMillis(200))
                         .initializationTimeout(Duration.ofSeconds(1))
                         .maxCallDuration(Duration.ofSeconds(1)))
                 .tool("slow", (exchange, request) -> Mono.fromFuture(gate, true).thenReturn("done"))
@@ -50,7 +51,7 @@ class NodeBoundsTest {
     }
 
     private long ended(EndReason reason) {
-        return server.holdfast().engine().stats().ended().get(reason);
+        return server.holdfast().engine().stats().ended().getOrDefault(reason, -1L);
     }
 
     @Test
