@@ -3,11 +3,9 @@ package dev.holdfast;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -62,7 +60,7 @@ final class BackendSlot {
 
     private final LiveSession session;
     private final Backend backend;
-    private final Queue<User> waiting = new ArrayDeque<>(0);
+    private final LazyQueue<User> waiting = new LazyQueue<>();
     private State state = State.NEW;
     private int incarnation;
     private int lastLost;
@@ -142,8 +140,7 @@ final class BackendSlot {
                 state = State.NEW;
                 lastLost = incarnation;
                 session.backendLost(UNINITIALIZED);
-                refused.addAll(waiting);
-                waiting.clear();
+                refused.addAll(waiting.takeAll());
             }
         });
         session.drain();
@@ -175,7 +172,7 @@ final class BackendSlot {
             } else if (state == State.CLOSED || waiting.size() >= MOST_WAITING) {
                 refused = Optional.of("no backend is there");
             } else {
-                waiting.add(user);
+                waiting.addLast(user);
                 life = state == State.EMPTY ? beginRestore() : 0;
             }
         } finally {
@@ -267,7 +264,7 @@ final class BackendSlot {
             if (state != State.SERVING || !lives(life)) {
                 return Optional.empty();
             }
-            Optional<User> first = Optional.ofNullable(waiting.poll());
+            Optional<User> first = waiting.takeFirst();
             if (first.isPresent()) {
                 served = true;
                 first.get().handedTo(life);
@@ -284,7 +281,7 @@ final class BackendSlot {
             if (state != State.RESTORING || life != incarnation) {
                 return false;
             }
-            refused.addAll(waiting);
+            refused.addAll(waiting.takeAll());
             return true;
         });
         if (current) {
@@ -337,7 +334,7 @@ final class BackendSlot {
         session.lock();
         try {
             state = State.CLOSED;
-            waiting.clear();
+            waiting.takeAll();
             last = Optional.ofNullable(connection);
             connection = null;
             unfinished = opening;

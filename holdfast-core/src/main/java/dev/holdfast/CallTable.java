@@ -3,6 +3,7 @@ package dev.holdfast;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +15,7 @@ import java.util.Optional;
  */
 final class CallTable {
     private final Map<RequestId, LiveCall.Sink> inFlight = new LinkedHashMap<>(0);
-    private final Map<RequestId, Question> asked = new LinkedHashMap<>(0);
+    private Map<RequestId, Question> asked = Collections.emptyMap();
 
     /**
      * A request to the client.
@@ -76,6 +77,9 @@ final class CallTable {
     }
 
     void ask(RequestId id, Question question) {
+        if (asked.isEmpty()) {
+            asked = new LinkedHashMap<>();
+        }
         asked.put(id, question);
     }
 
@@ -95,7 +99,7 @@ final class CallTable {
     /** Takes all questions: nobody waits for their answers any more. */
     List<Question> withdraw() {
         List<Question> open = List.copyOf(asked.values());
-        asked.clear();
+        asked = Collections.emptyMap();
         return open;
     }
 }

@@ -8,10 +8,14 @@ import org.jspecify.annotations.Nullable;
  * first. Guarded by the session's lock.
  */
 final class History {
+    /** The ends of what never had anything; nobody writes into it. */
+    private static final @Nullable Node[] NONE = new @Nullable Node[2 * Node.RANKS];
+
     private final SessionLimits limits;
     private final NodeHistory whole;
-    private final @Nullable Node[] oldest = new @Nullable Node[Node.RANKS];
-    private final @Nullable Node[] newest = new @Nullable Node[Node.RANKS];
+    /** The oldest of every rank, then the newest of every rank. */
+    private @Nullable Node[] ends = NONE;
+
     private long bytes;
     private int events;
     private boolean left;
@@ -52,14 +56,17 @@ final class History {
         if (rank == Node.HELD) {
             return;
         }
-        Node last = newest[rank];
+        if (ends == NONE) {
+            ends = new @Nullable Node[2 * Node.RANKS];
+        }
+        Node last = ends[Node.RANKS + rank];
         node.older = last;
         if (last == null) {
-            oldest[rank] = node;
+            ends[rank] = node;
         } else {
             last.newer = node;
         }
-        newest[rank] = node;
+        ends[Node.RANKS + rank] = node;
         node.stream.ranked(rank, 1);
     }
 
@@ -85,9 +92,10 @@ final class History {
 
     /** The event to drop next, if any may be dropped. */
     Optional<Node> next() {
-        for (Node node : oldest) {
-            if (node != null) {
-                return Optional.of(node);
+        for (int rank = 0; rank < Node.RANKS; rank++) {
+            Node oldest = ends[rank];
+            if (oldest != null) {
+                return Optional.of(oldest);
             }
         }
         return Optional.empty();
@@ -108,12 +116,12 @@ final class History {
         Node before = node.older;
         Node after = node.newer;
         if (before == null) {
-            oldest[node.rank] = after;
+            ends[node.rank] = after;
         } else {
             before.newer = after;
         }
         if (after == null) {
-            newest[node.rank] = before;
+            ends[Node.RANKS + node.rank] = before;
         } else {
             after.older = before;
         }

@@ -10,14 +10,15 @@ import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A session in memory: what the edge and the backend do to it, step by step. The rules of its concurrency stand in {@link
@@ -41,6 +42,7 @@ final class LiveSession implements Session {
     private final BackendSlot backend;
     private final Inflow inflow;
     private final Ending ending;
+    private volatile @Nullable SessionKey key;
     private volatile String id = "";
     private volatile String revision = "";
 
@@ -68,7 +70,7 @@ final class LiveSession implements Session {
 
     /** The backend has accepted: the session has a name from here on. Completes when the store has its record. */
     CompletionStage<Void> create(String name, InboundMessage initialize, Backend.Opened opened) {
-        id = name;
+        name(name);
         accepted(initialize, opened.revision());
         if (!backend.connected(opened.connection())) {
             closing(opened.connection());
@@ -79,8 +81,13 @@ final class LiveSession implements Session {
 
     /** Gives a name to a session whose client will initialize it later. Completes when the store has its record. */
     CompletionStage<Void> create(String name) {
-        id = name;
+        name(name);
         return create(SessionRecord.LISTENING_SESSION, Map.of());
+    }
+
+    private void name(String name) {
+        id = name;
+        key = SessionKey.of(name, principal);
     }
 
     private CompletionStage<Void> create(String kind, Map<String, byte[]> entries) {
@@ -107,7 +114,7 @@ final class LiveSession implements Session {
     }
 
     SessionKey key() {
-        return SessionKey.of(id, principal);
+        return Objects.requireNonNull(key, "the session has no name yet");
     }
 
     String principal() {
@@ -301,9 +308,7 @@ final class LiveSession implements Session {
      */
     void handOver() {
         outflow.failRunning(EndReason.DRAINED).whenComplete((done, failure) -> {
-            List<LiveStream> all = new ArrayList<>();
-            locked(() -> streams.all().forEach(all::add));
-            all.forEach(stream -> attachments.end(stream, EndReason.DRAINED, Optional.empty()));
+            locked(streams::all).forEach(stream -> attachments.end(stream, EndReason.DRAINED, Optional.empty()));
         });
     }
 

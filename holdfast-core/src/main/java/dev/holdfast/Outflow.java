@@ -5,9 +5,7 @@ import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -27,7 +25,7 @@ final class Outflow implements SessionLog.Owner {
     private final StreamTable streams;
     private final Recovery recovery;
     /** What has to be said when the log goes on, because the store did not take it. */
-    private final Deque<Runnable> unsaid = new ArrayDeque<>(0);
+    private final LazyQueue<Runnable> unsaid = new LazyQueue<>();
 
     Outflow(
             LiveSession session,
@@ -82,7 +80,7 @@ final class Outflow implements SessionLog.Owner {
             } else if (log.open()) {
                 entry = enqueue(stream, message, sink, life);
             } else if (sink != null && EventKind.answers(message.kind())) {
-                unsaid.add(() -> fail(sink, "the response could not be stored"));
+                unsaid.addLast(() -> fail(sink, "the response could not be stored"));
             }
         } finally {
             session.unlock();
@@ -140,7 +138,7 @@ final class Outflow implements SessionLog.Owner {
             return;
         }
         if (!log.open()) {
-            unsaid.add(() -> fail(sink, cause));
+            unsaid.addLast(() -> fail(sink, cause));
             return;
         }
         OutboundMessage error = engine.messages().error(sink.id(), INTERNAL_ERROR, cause);
@@ -173,7 +171,7 @@ final class Outflow implements SessionLog.Owner {
             return;
         }
         if (!log.open()) {
-            unsaid.add(() -> withdraw(question, cause));
+            unsaid.addLast(() -> withdraw(question, cause));
             return;
         }
         Node node = streams.assign(stream, engine.messages().cancelled(asked, cause));
@@ -298,8 +296,6 @@ final class Outflow implements SessionLog.Owner {
 
     @Override
     public void recovered() {
-        List<Runnable> now = List.copyOf(unsaid);
-        unsaid.clear();
-        now.forEach(Runnable::run);
+        unsaid.takeAll().forEach(Runnable::run);
     }
 }

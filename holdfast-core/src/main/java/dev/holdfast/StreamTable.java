@@ -5,8 +5,8 @@ import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,12 +23,14 @@ final class StreamTable {
     private final SessionLog log;
     private final Consumer<RequestId> questionDropped;
     private final History history;
-    private final Map<StreamId, LiveStream> streams = new HashMap<>();
-    private final Deque<Finished> finished = new ArrayDeque<>(1);
+    /** Those of calls. */
+    private Map<StreamId, LiveStream> streams = Collections.emptyMap();
+
+    private final LazyQueue<Finished> finished = new LazyQueue<>();
     private final Tombstones tombstones = new Tombstones();
     private final boolean forgetful;
     /** The responses on the listening stream that are not confirmed, in order. */
-    private final Deque<Node> unconfirmed = new ArrayDeque<>(0);
+    private final LazyQueue<Node> unconfirmed = new LazyQueue<>();
 
     private final LiveStream listening = new LiveStream(StreamId.LISTENING, List.of());
     private long lastNumber;
@@ -57,7 +59,6 @@ final class StreamTable {
         this.questionDropped = questionDropped;
         this.forgetful = forgetful;
         this.history = new History(limits, whole);
-        streams.put(StreamId.LISTENING, listening);
     }
 
     LiveStream listening() {
@@ -75,6 +76,9 @@ final class StreamTable {
     }
 
     void open(LiveStream stream) {
+        if (streams.isEmpty()) {
+            streams = new HashMap<>();
+        }
         streams.put(stream.id(), stream);
     }
 
@@ -116,7 +120,7 @@ final class StreamTable {
         history.add(node);
         history.rank(node, node.firstRank());
         if (stream.listening() && EventKind.answers(node.event.kind())) {
-            unconfirmed.add(node);
+            unconfirmed.addLast(node);
         }
         shorten(stream);
         while (history.exceeded()) {
@@ -235,9 +239,9 @@ final class StreamTable {
             }
         }
         shorten(stream);
-        finished.add(new Finished(stream, now));
+        finished.addLast(new Finished(stream, now));
         while (finished.size() > limits.finishedStreams()) {
-            forget(finished.peekFirst().stream);
+            forget(finished.first().orElseThrow().stream);
         }
     }
 
@@ -258,9 +262,11 @@ final class StreamTable {
     /** Forgets what ended in order longer ago than the retention; true if there was something. */
     boolean sweep(long now) {
         boolean found = false;
-        while (!finished.isEmpty() && now - finished.peekFirst().at >= retentionNanos) {
-            forget(finished.peekFirst().stream);
+        Optional<Finished> oldest = finished.first();
+        while (oldest.isPresent() && now - oldest.get().at >= retentionNanos) {
+            forget(oldest.get().stream);
             found = true;
+            oldest = finished.first();
         }
         return found;
     }
@@ -271,11 +277,11 @@ final class StreamTable {
         if (!stream.listening()) {
             return;
         }
-        for (Node node = unconfirmed.peek();
-                node != null && node.event.offset() <= stream.confirmed();
-                node = unconfirmed.peek()) {
-            unconfirmed.remove();
-            history.rank(node, Node.SETTLED);
+        Optional<Node> next = unconfirmed.first();
+        while (next.isPresent() && next.get().event.offset() <= stream.confirmed()) {
+            unconfirmed.takeFirst();
+            history.rank(next.get(), Node.SETTLED);
+            next = unconfirmed.first();
         }
         if (forgetful) {
             dropThrough(stream, stream.confirmed());
@@ -308,8 +314,8 @@ final class StreamTable {
     }
 
     private void forget(LiveStream stream) {
-        if (!finished.isEmpty() && finished.peekFirst().stream == stream) {
-            finished.removeFirst();
+        if (finished.first().filter(entry -> entry.stream == stream).isPresent()) {
+            finished.takeFirst();
         } else {
             finished.removeIf(entry -> entry.stream == stream);
         }
@@ -327,17 +333,19 @@ final class StreamTable {
     }
 
     private boolean owingOnListening() {
-        Node last = unconfirmed.peekLast();
         long had = listening.reader().map(LiveReader::cursor).orElse(listening.confirmed());
-        return last != null && last.event.offset() > had;
+        return unconfirmed.last().filter(last -> last.event.offset() > had).isPresent();
     }
 
     Optional<LiveStream> find(StreamId id) {
-        return Optional.ofNullable(streams.get(id));
+        return Optional.ofNullable(id.equals(StreamId.LISTENING) ? listening : streams.get(id));
     }
 
-    Iterable<LiveStream> all() {
-        return streams.values();
+    List<LiveStream> all() {
+        List<LiveStream> all = new ArrayList<>(streams.size() + 1);
+        all.add(listening);
+        all.addAll(streams.values());
+        return all;
     }
 
     /**

@@ -2,6 +2,7 @@ package dev.holdfast;
 
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +15,7 @@ import java.util.Optional;
 final class Tombstones {
     private static final int LIMIT = 1024;
 
-    private final Map<StreamId, List<Answer>> stones = new LinkedHashMap<>(0);
+    private Map<StreamId, List<Answer>> stones = Collections.emptyMap();
 
     /**
      * A response that is no longer kept.
@@ -25,6 +26,9 @@ final class Tombstones {
     record Answer(RequestId request, long offset) {}
 
     void add(LiveStream stream) {
+        if (stones.isEmpty()) {
+            stones = new LinkedHashMap<>();
+        }
         stones.put(stream.id(), stream.answers());
         if (stones.size() > LIMIT) {
             stones.remove(stones.keySet().iterator().next());
