@@ -65,13 +65,29 @@ class WebServerTest {
         "431, GET /mcp HTTP/1.1|Host: a|X: LONG||",
         "500, GET /mcp HTTP/1.1|Host: a|Connection: close||",
         "505, GET /mcp HTTP/3.7|Host: a||",
+        "400, GET /mcp HTTP/1.1|Host: a|Host: b||",
+        "400, GET /mcp HTTP/1.1|Host : a||",
+        "400, GET /../../etc/passwd HTTP/1.1|Host: a|Connection: close||",
+        "400, GET /mcp/%2e%2e/x HTTP/1.1|Host: a|Connection: close||",
+        "400, GET /%zz HTTP/1.1|Host: a|Connection: close||",
+        "400, GET /%00 HTTP/1.1|Host: a|Connection: close||",
+        "400, POST /mcp HTTP/1.1|Host: a|Content-Length: 1|Content-Length: 2||",
+        "400, POST /mcp HTTP/1.1|Host: a|Content-Length: 1|Transfer-Encoding: chunked||",
+        "400, POST /mcp HTTP/1.1|Host: a|Transfer-Encoding: gzip||",
+        "417, POST /mcp HTTP/1.1|Host: a|Expect: nothing|Connection: close||",
+        "426, PRI * HTTP/2.0||SM||",
     })
     void theAnswerNamesTheFaultAndNothingOfTheServer(int status, String request) throws IOException {
         String answer = answer(request.replace("|", "\r\n").replace("LONG", "x".repeat(20_000)));
 
         assertThat(answer).startsWith("HTTP/1.1 " + status + " ");
         assertThat(answer)
+                .contains(
+                        "Content-Type: application/json\r\n",
+                        "\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-3");
+        assertThat(answer)
                 .doesNotContainIgnoringCase("jetty")
+                .doesNotContainIgnoringCase("<html")
                 .doesNotContain("Exception", "secret", "dev.holdfast", "Broken", "\tat ");
     }
 }
