@@ -231,7 +231,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return this;
         }
 
-        /** Bytes of a request body, at least 1. Default 16 MiB. */
+        /** Bytes of a request body, at least 1. Default 4 MiB. */
         public Builder maxRequestSize(int value) {
             return options(o -> o.withMaxRequestSize(value));
         }

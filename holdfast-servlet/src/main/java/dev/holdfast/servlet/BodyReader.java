@@ -1,116 +1,99 @@
 package dev.holdfast.servlet;
 
 import jakarta.servlet.AsyncContext;
-import jakarta.servlet.ReadListener;
 import jakarta.servlet.ServletInputStream;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.util.function.Consumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import java.util.Optional;
 
-/** Reads a request's body without ever waiting for it on a thread. */
+/**
+ * Reads a request's body without ever waiting for it on a thread. A body has a largest size and a deadline, and all that are on
+ * their way at once share a bounded room.
+ */
 final class BodyReader {
-    private static final Logger log = LoggerFactory.getLogger(BodyReader.class);
-    private static final int CHUNK = 8 << 10;
+    private static final int SCRATCH = 4 << 10;
 
     private final int limit;
+    private final BodyRoom room;
+    private final ConnectionClock clock;
 
-    BodyReader(int limit) {
-        this.limit = limit;
+    BodyReader(EdgeOptions options, ConnectionClock clock) {
+        this.limit = options.maxRequestSize();
+        this.room = new BodyRoom(Math.max(options.maxRequestBytes(), limit));
+        this.clock = clock;
     }
 
-    /**
-     * Reads the whole body, and hands it over on this thread if it has arrived already, else on the container's.
-     *
-     * @param whole gets the body
-     * @param rejected gets the reason why there is none
-     */
-    void read(
-            HttpServletRequest request,
-            HttpServletResponse response,
-            Consumer<byte[]> whole,
-            Consumer<Rejection> rejected)
-            throws IOException {
+    /** Reads the whole body, and hands it over on this thread if it has arrived already, else on the container's. */
+    void read(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
         ServletInputStream in = request.getInputStream();
         int length = request.getContentLength();
-        ByteArrayOutputStream start = arrived(in, Math.min(length, limit));
-        if (start.size() == length) {
-            whole.accept(start.toByteArray());
-            return;
+        BodyBuffer body = new BodyBuffer(room, limit, length);
+        try {
+            Optional<Rejection> fault = readArrived(in, body, length);
+            if (fault.isPresent()) {
+                body.drop();
+                taker.refuse(fault.get());
+                later(request, response, BodyArrival.refused(in, body, clock, taker));
+                return;
+            }
+            if (body.size() != length) {
+                later(request, response, BodyArrival.wanted(in, body, clock, taker));
+                return;
+            }
+        } catch (IOException | RuntimeException e) {
+            body.drop();
+            throw e;
         }
-        AsyncContext context = request.startAsync(request, response);
-        context.setTimeout(0);
-        in.setReadListener(new Arrival(in, start, whole, rejected));
+        taker.whole(body.take());
     }
 
-    /** What has come with the head, so that it needs no other thread. Tomcat tells first that something is there, then how much. */
-    private static ByteArrayOutputStream arrived(ServletInputStream in, int most) throws IOException {
-        byte[] chunk = new byte[Math.max(0, Math.min(most, CHUNK))];
-        ByteArrayOutputStream start = new ByteArrayOutputStream(chunk.length);
-        // a read of nothing would wait for something in Tomcat
-        while (start.size() < most && in.available() > 0) {
-            int count = in.read(chunk, 0, Math.min(chunk.length, most - start.size()));
-            if (count < 0) {
-                break;
-            }
-            start.write(chunk, 0, count);
+    /** Whether a request has a body of which something is still to come. What has come is read, and forgotten. */
+    boolean unread(HttpServletRequest request) throws IOException {
+        long left = request.getContentLengthLong();
+        if (left <= 0) {
+            return request.getHeader("Transfer-Encoding") != null;
         }
-        return start;
+        // nothing of a body comes before somebody asks for it
+        if (request.getHeader("Expect") == null && left <= limit) {
+            ServletInputStream in = request.getInputStream();
+            byte[] scratch = new byte[(int) Math.min(left, SCRATCH)];
+            while (left > 0 && in.available() > 0) {
+                int count = in.read(scratch, 0, (int) Math.min(left, scratch.length));
+                left -= count < 0 ? left : count;
+            }
+        }
+        return left > 0;
     }
 
-    /** A body that arrives bit by bit. */
-    private final class Arrival implements ReadListener {
-        private final ServletInputStream in;
-        private final ByteArrayOutputStream body;
-        private final Consumer<byte[]> whole;
-        private final Consumer<Rejection> rejected;
-        private boolean done;
-
-        private Arrival(
-                ServletInputStream in,
-                ByteArrayOutputStream body,
-                Consumer<byte[]> whole,
-                Consumer<Rejection> rejected) {
-            this.in = in;
-            this.body = body;
-            this.whole = whole;
-            this.rejected = rejected;
+    /** Takes for a moment what is still to come of a body whose refusal is answered. */
+    void forget(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
+        if (request.getHeader("Expect") == null) {
+            BodyBuffer nothing = new BodyBuffer(room, limit, 0);
+            later(request, response, BodyArrival.refused(request.getInputStream(), nothing, clock, taker));
+        } else {
+            taker.end();
         }
+    }
 
-        @Override
-        public void onDataAvailable() throws IOException {
-            byte[] chunk = new byte[CHUNK];
-            while (!done && in.isReady()) {
-                int count = in.read(chunk);
-                if (count < 0) {
-                    return;
-                }
-                body.write(chunk, 0, count);
-                if (body.size() > limit) {
-                    done = true;
-                    rejected.accept(Rejection.tooLarge(limit));
-                }
+    private static void later(HttpServletRequest request, HttpServletResponse response, BodyArrival arrival) {
+        if (!request.isAsyncStarted()) {
+            AsyncContext context = request.startAsync(request, response);
+            context.setTimeout(0);
+        }
+        arrival.begin();
+    }
+
+    /** Reads what has come with the head, so that it needs no other thread. */
+    private static Optional<Rejection> readArrived(ServletInputStream in, BodyBuffer body, int length)
+            throws IOException {
+        // Tomcat tells first that something is there, then how much; a read of nothing would wait for something
+        while (body.size() < length && in.available() > 0) {
+            Optional<Rejection> fault = body.grow();
+            if (fault.isPresent() || body.readFrom(in) < 0) {
+                return fault;
             }
         }
-
-        @Override
-        public void onAllDataRead() {
-            if (!done) {
-                done = true;
-                whole.accept(body.toByteArray());
-            }
-        }
-
-        @Override
-        public void onError(Throwable failure) {
-            log.debug("a request body broke off: {}", failure.toString());
-            if (!done) {
-                done = true;
-                rejected.accept(Rejection.brokenBody());
-            }
-        }
+        return Optional.empty();
     }
 }

@@ -20,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The time of all connections: one task that looks at each every few milliseconds. A look costs a few nanoseconds, a timer of
+ * The time of all connections, and of the bodies on their way: one task that looks at each every few milliseconds. A look costs a few nanoseconds, a timer of
  * its own would cost every connection more.
  */
 final class ConnectionClock {
@@ -35,6 +35,7 @@ final class ConnectionClock {
     private static final long WRITERS_IDLE_SECONDS = 10;
 
     private final Set<SseConnection> connections = ConcurrentHashMap.newKeySet();
+    private final Set<BodyArrival> arrivals = ConcurrentHashMap.newKeySet();
     private final Queue<Unopened> unopened = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean openingArmed = new AtomicBoolean();
     private final AtomicReference<@Nullable ScheduledFuture<?>> task = new AtomicReference<>();
@@ -88,6 +89,7 @@ final class ConnectionClock {
                 log.error("a connection failed on its clock", e);
             }
         }
+        arrivals.forEach(arrival -> arrival.tick(now));
     }
 
     void add(SseConnection connection) {
@@ -127,6 +129,14 @@ final class ConnectionClock {
         connections.remove(connection);
     }
 
+    void add(BodyArrival arrival) {
+        arrivals.add(arrival);
+    }
+
+    void remove(BodyArrival arrival) {
+        arrivals.remove(arrival);
+    }
+
     /** How many connections are open. */
     int size() {
         return connections.size();
@@ -146,6 +156,11 @@ final class ConnectionClock {
 
     long heartbeatNanos() {
         return options.heartbeatInterval().toNanos();
+    }
+
+    /** How long a body may take to arrive. */
+    long requestNanos() {
+        return options.requestDeadline().toNanos();
     }
 
     Duration stallDeadline() {

@@ -19,7 +19,11 @@ import java.util.function.Function;
  * @param maxConnectionAge after this a stream's connection is ended in order, so that the client comes back before a proxy cuts
  *     it, with up to 10 % of jitter; zero for never, else at least 1 s. Default zero
  * @param stallDeadline how long a peer may refuse to take bytes before its connection is ended, 100 ms to 1 hour. Default 30 s
- * @param maxRequestSize bytes of a request body, at least 1. Default 16 MiB
+ * @param maxRequestSize bytes of a request body, at least 1; a larger one gets 413. A body may also be nested 200 levels deep
+ *     and hold 100 messages at most, see {@link EnvelopeReader}. Default 4 MiB
+ * @param maxRequestBytes bytes of all request bodies that are on their way at once, at least 1; never less than one body may
+ *     have. Beyond that, 503. Default an eighth of the JVM's maximum heap, at least 8 MiB
+ * @param requestDeadline how long a request body may take to arrive whole, 100 ms to 1 hour; after that, 408. Default 30 s
  * @param allowedHosts the host names a client may use, as {@code name} or {@code name:port}; {@code *} for any. Without being
  *     listed, a server on a loopback address is reached by the loopback names, one on any other address by its address only: a
  *     name that nobody listed may be one that a page in a browser has rebound to it. Default none
@@ -39,6 +43,8 @@ public record EdgeOptions(
         Duration maxConnectionAge,
         Duration stallDeadline,
         int maxRequestSize,
+        long maxRequestBytes,
+        Duration requestDeadline,
         List<String> allowedHosts,
         List<String> allowedOrigins,
         Authenticator authenticator,
@@ -56,7 +62,9 @@ public record EdgeOptions(
             Duration.ofSeconds(2),
             Duration.ZERO,
             Duration.ofSeconds(30),
-            16 << 20,
+            4 << 20,
+            Math.max(8 << 20, Runtime.getRuntime().maxMemory() / 8),
+            Duration.ofSeconds(30),
             List.of(),
             List.of(),
             Authenticator.SERVLET,
@@ -77,6 +85,10 @@ public record EdgeOptions(
         if (maxRequestSize < 1) {
             throw new IllegalArgumentException("maxRequestSize must be at least 1, got " + maxRequestSize);
         }
+        if (maxRequestBytes < 1) {
+            throw new IllegalArgumentException("maxRequestBytes must be at least 1, got " + maxRequestBytes);
+        }
+        requireRange("requestDeadline", requestDeadline, Duration.ofMillis(100));
         allowedHosts = List.copyOf(allowedHosts);
         allowedOrigins = List.copyOf(allowedOrigins);
     }
@@ -110,6 +122,16 @@ public record EdgeOptions(
     /** The same with another {@link #maxRequestSize}. */
     public EdgeOptions withMaxRequestSize(int value) {
         return with(draft -> draft.maxRequestSize = value);
+    }
+
+    /** The same with another {@link #maxRequestBytes}. */
+    public EdgeOptions withMaxRequestBytes(long value) {
+        return with(draft -> draft.maxRequestBytes = value);
+    }
+
+    /** The same with another {@link #requestDeadline}. */
+    public EdgeOptions withRequestDeadline(Duration value) {
+        return with(draft -> draft.requestDeadline = value);
     }
 
     /** The same with another {@link #allowedHosts}. */
@@ -165,6 +187,8 @@ public record EdgeOptions(
         private Duration maxConnectionAge;
         private Duration stallDeadline;
         private int maxRequestSize;
+        private long maxRequestBytes;
+        private Duration requestDeadline;
         private List<String> allowedHosts;
         private List<String> allowedOrigins;
         private Authenticator authenticator;
@@ -180,6 +204,8 @@ public record EdgeOptions(
             maxConnectionAge = from.maxConnectionAge;
             stallDeadline = from.stallDeadline;
             maxRequestSize = from.maxRequestSize;
+            maxRequestBytes = from.maxRequestBytes;
+            requestDeadline = from.requestDeadline;
             allowedHosts = from.allowedHosts;
             allowedOrigins = from.allowedOrigins;
             authenticator = from.authenticator;
@@ -197,6 +223,8 @@ public record EdgeOptions(
                     maxConnectionAge,
                     stallDeadline,
                     maxRequestSize,
+                    maxRequestBytes,
+                    requestDeadline,
                     allowedHosts,
                     allowedOrigins,
                     authenticator,

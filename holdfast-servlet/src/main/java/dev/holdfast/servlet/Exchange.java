@@ -35,14 +35,21 @@ final class Exchange {
     private final RequestHeaders headers;
     private final SessionEngine engine;
     private final EdgeOptions options;
+    private final BodyReader bodies;
     private Object context = InboundMessage.NO_CONTEXT;
     private String principal = "";
 
-    Exchange(HttpServletRequest request, HttpServletResponse response, SessionEngine engine, EdgeOptions options) {
+    Exchange(
+            HttpServletRequest request,
+            HttpServletResponse response,
+            SessionEngine engine,
+            EdgeOptions options,
+            BodyReader bodies) {
         this.request = request;
         this.response = response;
         this.engine = engine;
         this.options = options;
+        this.bodies = bodies;
         this.headers = new ServletRequestHeaders(request);
     }
 
@@ -98,6 +105,15 @@ final class Exchange {
         return headers.header("Mcp-Session-Id").map(String::trim).filter(id -> !id.isEmpty());
     }
 
+    /** Why no message of this request can be for the session that it names, if it names one. */
+    Optional<Rejection> checkSession() {
+        return sessionId().filter(id -> find(id).isEmpty()).map(this::unknown);
+    }
+
+    private Optional<Session> find(String id) {
+        return engine.find(id, principal).filter(found -> !found.listensOnly());
+    }
+
     /** The session of this request, of those whose calls have streams of their own; if there is none, it is answered. */
     Optional<Session> session(Optional<RequestId> message) {
         Optional<String> id = sessionId();
@@ -105,18 +121,47 @@ final class Exchange {
             reply(Rejection.malformed("the Mcp-Session-Id header is missing").to(message));
             return Optional.empty();
         }
-        Optional<Session> session = engine.find(id.get(), principal).filter(found -> !found.listensOnly());
+        Optional<Session> session = find(id.get());
         if (session.isEmpty()) {
-            notFound(id.get(), message);
+            reply(unknown(id.get()).to(message));
         }
         return session;
     }
 
-    /** Answers that there is no such session. */
-    void notFound(String id, Optional<RequestId> message) {
+    /** What there is to say of a session that is not there. */
+    Rejection unknown(String id) {
         Refusal refusal = engine.draining() ? Refusal.DRAINING : Refusal.UNKNOWN_SESSION;
         String start = id.substring(0, Math.min(id.length(), SHOWN_OF_ID));
-        reply(Rejection.of(refusal).to(message).because(refusal.text() + ": session " + Rejection.quote(start)));
+        return Rejection.of(refusal).because(refusal.text() + ": session " + Rejection.quote(start));
+    }
+
+    /** Reads the body, and has it handled on whatever thread it has arrived. */
+    void read(Consumer<byte[]> handler) throws IOException {
+        bodies.read(request, response, new Taker(handler));
+    }
+
+    private final class Taker implements BodyTaker {
+        private final Consumer<byte[]> handler;
+
+        private Taker(Consumer<byte[]> handler) {
+            this.handler = handler;
+        }
+
+        @Override
+        public void whole(byte[] body) {
+            guarded(Optional.empty(), () -> handler.accept(body));
+        }
+
+        @Override
+        public void refuse(Rejection rejection) {
+            answer(rejection);
+            push();
+        }
+
+        @Override
+        public void end() {
+            Exchange.this.end();
+        }
     }
 
     /**
@@ -152,11 +197,6 @@ final class Exchange {
         }
     }
 
-    /** Does what the whole body asks for, on whatever thread it has arrived. */
-    void attempt(Runnable action) {
-        guarded(Optional.empty(), action);
-    }
-
     private void guarded(Optional<RequestId> id, Runnable action) {
         try {
             action.run();
@@ -179,9 +219,34 @@ final class Exchange {
 
     /** Answers what is not served, and counts it. */
     void reply(Rejection rejection) {
+        answer(rejection);
+        end();
+    }
+
+    /** The same for a request whose body nobody has read, and nobody will. */
+    void turnAway(Rejection rejection) throws IOException {
+        if (bodies.unread(request)) {
+            Taker nobody = new Taker(body -> {});
+            nobody.refuse(rejection.with("Connection", "close"));
+            bodies.forget(request, response, nobody);
+        } else {
+            reply(rejection);
+        }
+    }
+
+    private void answer(Rejection rejection) {
         engine.refused(rejection.refusal(), rejection.detail());
         rejection.headers().forEach(response::setHeader);
-        json(rejection.status(), rejection.body());
+        write(rejection.status(), rejection.body());
+    }
+
+    /** Has the client read its answer now. */
+    private void push() {
+        try {
+            response.flushBuffer();
+        } catch (IOException | RuntimeException e) {
+            Faults.report(log, "an answer could not be written", e);
+        }
     }
 
     /** Maps the end of a session to the answer for its client. */
@@ -198,6 +263,11 @@ final class Exchange {
     }
 
     void json(int status, byte[] body) {
+        write(status, body);
+        end();
+    }
+
+    private void write(int status, byte[] body) {
         try {
             response.setStatus(status);
             response.setHeader("Content-Type", "application/json");
@@ -206,7 +276,6 @@ final class Exchange {
         } catch (IOException | RuntimeException e) {
             log.debug("an answer could not be written: {}", e.toString());
         }
-        end();
     }
 
     /** Hands a call to the backend, and answers its POST that this is done. */

@@ -9,7 +9,6 @@ import dev.holdfast.SessionEngine;
 import dev.holdfast.StreamReader;
 import dev.holdfast.spi.RequestId;
 import jakarta.servlet.http.HttpServletRequest;
-import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Optional;
@@ -31,24 +30,17 @@ final class HttpSseEndpoint implements PostFace {
     private final HttpSseOptions sse;
     private final Lifetime lifetime;
     private final RequestGuard guard;
-    private final BodyReader bodies;
     private final ConnectionClock clock;
     private final PostHandler posts;
     /** What is known of the peers, by session; only where a session ends with its connection. */
     private final Map<String, PeerProof> peers = new ConcurrentHashMap<>();
 
     HttpSseEndpoint(
-            SessionEngine engine,
-            EdgeOptions options,
-            HttpSseOptions sse,
-            RequestGuard guard,
-            BodyReader bodies,
-            ConnectionClock clock) {
+            SessionEngine engine, EdgeOptions options, HttpSseOptions sse, RequestGuard guard, ConnectionClock clock) {
         this.engine = engine;
         this.sse = sse;
         this.lifetime = lifetime(options, sse);
         this.guard = guard;
-        this.bodies = bodies;
         this.clock = clock;
         this.posts = new PostHandler(engine, options, guard, this);
     }
@@ -65,18 +57,16 @@ final class HttpSseEndpoint implements PostFace {
         return path.endsWith(sse.path()) || path.endsWith(sse.messagePath());
     }
 
-    void serve(Exchange exchange, HttpServletRequest request, HttpServletResponse response) throws IOException {
+    void serve(Exchange exchange, HttpServletRequest request) throws IOException {
         boolean get = request.getRequestURI().endsWith(sse.path());
         Optional<Rejection> rejection =
                 get ? guard.checkHttpSseGet(exchange.headers()) : guard.checkHttpSsePost(exchange.headers());
         if (rejection.isPresent()) {
-            exchange.reply(rejection.get());
+            exchange.turnAway(rejection.get());
         } else if (get) {
             get(exchange);
         } else {
-            exchange.takeContext();
-            bodies.read(
-                    request, response, body -> exchange.attempt(() -> posts.handle(exchange, body)), exchange::reply);
+            posts.receive(exchange);
         }
     }
 
@@ -94,7 +84,7 @@ final class HttpSseEndpoint implements PostFace {
 
     private void begin(Exchange exchange, Session session) {
         if (!attach(exchange, session, session.listen())) {
-            exchange.notFound(session.id(), Optional.empty());
+            exchange.reply(exchange.unknown(session.id()));
         }
     }
 
@@ -161,6 +151,13 @@ final class HttpSseEndpoint implements PostFace {
     }
 
     @Override
+    public Optional<Rejection> checkSession(Exchange exchange) {
+        return exchange.parameter("sessionId")
+                .filter(id -> find(id, exchange).isEmpty() || (ephemeral() && !peers.containsKey(id)))
+                .map(exchange::unknown);
+    }
+
+    @Override
     public void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
         Optional<String> id = exchange.parameter("sessionId");
         if (id.isEmpty()) {
@@ -171,7 +168,7 @@ final class HttpSseEndpoint implements PostFace {
         Optional<Session> session = find(id.get(), exchange);
         Optional<PeerProof> peer = Optional.ofNullable(peers.get(id.get()));
         if (session.isEmpty() || (ephemeral() && peer.isEmpty())) {
-            exchange.notFound(id.get(), message);
+            exchange.reply(exchange.unknown(id.get()).to(message));
         } else if (peer.isEmpty()) {
             then.accept(session.get());
         } else {
@@ -179,7 +176,7 @@ final class HttpSseEndpoint implements PostFace {
                 if (there) {
                     then.accept(session.get());
                 } else {
-                    exchange.notFound(id.get(), message);
+                    exchange.reply(exchange.unknown(id.get()).to(message));
                 }
             });
         }

@@ -39,10 +39,10 @@ public final class McpEndpoint {
         this.options = Objects.requireNonNull(options, "options");
         this.door = new Doorkeeper(options);
         this.guard = new RequestGuard(options);
-        this.bodies = new BodyReader(options.maxRequestSize());
         this.clock = new ConnectionClock(options, engine.clock(), engine.scheduler());
+        this.bodies = new BodyReader(options, clock);
         this.posts = new PostHandler(engine, options, guard, new Streams());
-        this.httpSse = options.httpSse().map(sse -> new HttpSseEndpoint(engine, options, sse, guard, bodies, clock));
+        this.httpSse = options.httpSse().map(sse -> new HttpSseEndpoint(engine, options, sse, guard, clock));
     }
 
     /** Starts the heartbeats. Call it once, before the first request. */
@@ -62,7 +62,7 @@ public final class McpEndpoint {
 
     /** Handles one request; on a servlet that supports asynchronous processing. */
     public void handle(HttpServletRequest request, HttpServletResponse response) throws IOException {
-        Exchange exchange = new Exchange(request, response, engine, options);
+        Exchange exchange = new Exchange(request, response, engine, options, bodies);
         boolean sse = servesHttpSse(request);
         if (sse) {
             response.setHeader("Referrer-Policy", "no-referrer");
@@ -70,11 +70,11 @@ public final class McpEndpoint {
         try {
             Optional<Rejection> stranger = door.check(exchange);
             if (stranger.isPresent()) {
-                exchange.reply(stranger.get());
+                exchange.turnAway(stranger.get());
             } else if (httpSse.isPresent() && sse) {
-                httpSse.get().serve(exchange, request, response);
+                httpSse.get().serve(exchange, request);
             } else {
-                serve(exchange, request, response);
+                serve(exchange);
             }
         } catch (RuntimeException e) {
             exchange.fail(Optional.empty(), e);
@@ -86,21 +86,14 @@ public final class McpEndpoint {
         return httpSse.isPresent() && httpSse.get().serves(request);
     }
 
-    private void serve(Exchange exchange, HttpServletRequest request, HttpServletResponse response) throws IOException {
+    private void serve(Exchange exchange) throws IOException {
         Optional<Rejection> rejection = guard.checkHeaders(exchange.headers());
         if (rejection.isPresent()) {
-            exchange.reply(rejection.get());
+            exchange.turnAway(rejection.get());
             return;
         }
-        switch (request.getMethod()) {
-            case "POST" -> {
-                exchange.takeContext();
-                bodies.read(
-                        request,
-                        response,
-                        body -> exchange.attempt(() -> posts.handle(exchange, body)),
-                        exchange::reply);
-            }
+        switch (exchange.headers().method()) {
+            case "POST" -> posts.receive(exchange);
             case "GET" -> get(exchange);
             default -> delete(exchange);
         }
@@ -139,6 +132,11 @@ public final class McpEndpoint {
         @Override
         public boolean initializeOpens() {
             return true;
+        }
+
+        @Override
+        public Optional<Rejection> checkSession(Exchange exchange) {
+            return exchange.checkSession();
         }
 
         @Override

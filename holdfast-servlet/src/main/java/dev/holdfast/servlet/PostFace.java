@@ -11,6 +11,9 @@ interface PostFace {
     /** Whether {@code initialize} opens a session; else it is a call in one that is open. */
     boolean initializeOpens();
 
+    /** Why nothing that a POST may carry is of use, as far as its head tells. */
+    Optional<Rejection> checkSession(Exchange exchange);
+
     /**
      * Finds the session that a POST is for, and goes on with it; answers the POST if there is none.
      *

@@ -6,6 +6,7 @@ import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -33,7 +34,20 @@ final class PostHandler {
         this.face = face;
     }
 
-    void handle(Exchange exchange, byte[] body) {
+    /** Reads a POST and does what it asks for. For a session that is not there, nothing is read. */
+    void receive(Exchange exchange) throws IOException {
+        // a client of another era learns of that first, with the id of its request
+        Optional<Rejection> useless =
+                guard.checkRevision(exchange.headers()).isPresent() ? Optional.empty() : face.checkSession(exchange);
+        if (useless.isPresent()) {
+            exchange.turnAway(useless.get());
+            return;
+        }
+        exchange.takeContext();
+        exchange.read(body -> handle(exchange, body));
+    }
+
+    private void handle(Exchange exchange, byte[] body) {
         EnvelopeReader.Parsed parsed = envelopes.read(body);
         if (parsed instanceof EnvelopeReader.Malformed malformed) {
             exchange.reply(Rejection.of(Refusal.MALFORMED, 400, malformed.code(), malformed.message())

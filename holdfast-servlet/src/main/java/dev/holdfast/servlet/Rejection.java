@@ -66,7 +66,8 @@ record Rejection(
     }
 
     static Rejection brokenBody() {
-        return malformed("the request body broke off before its end").with("Connection", "close");
+        return badRequest(Refusal.BODY_TIME, "the request body broke off before its end")
+                .with("Connection", "close");
     }
 
     private static Rejection comeBack(int status, Refusal refusal) {

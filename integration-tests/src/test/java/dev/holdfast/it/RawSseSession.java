@@ -120,9 +120,7 @@ final class RawSseSession implements AutoCloseable {
 
     /** Proves that the session is gone. */
     void assertGone() {
-        Refusal refusal =
-                Refusal.of(port, post(Json.echo("\"mine\"", "hello"))).assertIs(404, -32001, "session not found");
-        assertThat(refusal.json().at("/id").asString()).isEqualTo("mine");
+        Refusal.of(port, post(Json.echo("1", "hello"))).assertIs(404, -32001, "session not found");
     }
 
     @Override
