@@ -1,11 +1,15 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.SessionEngine;
+import dev.holdfast.servlet.Authenticator;
+import dev.holdfast.servlet.EdgeOptions;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,10 +38,12 @@ final class Gateway {
     static Gateway start(ServeOptions options) {
         options.command().ifPresent(Gateway::requireExecutable);
         InetAddress address = resolve(options.host());
+        // A name to listen on is one that clients may use; but 0.0.0.0 is none, though browsers take it for this
+        // machine.
+        List<String> names = address.isAnyLocalAddress() ? List.of() : List.of(options.host());
+        EdgeOptions edge = options.edge(names).withAuthenticator(authenticator(options, address));
         WebServer web = WebServer.listen(options.host(), address, options.port());
-        // A name that somebody has given to a loopback address is a host name that clients may use there.
-        List<String> names = address.isLoopbackAddress() ? List.of(options.host()) : List.of();
-        McpService service = McpService.of(options, options.edge(names));
+        McpService service = McpService.of(options, edge);
         web.start(service, options.paths());
         return new Gateway(options, web, service);
     }
@@ -46,6 +52,21 @@ final class Gateway {
         if (command.executable().isEmpty()) {
             throw new GatewayException("command not found: " + command.program());
         }
+    }
+
+    private static Authenticator authenticator(ServeOptions options, InetAddress address) {
+        Optional<Path> tokens = options.trust().tokenFile();
+        if (tokens.isPresent()) {
+            return TokenFile.open(tokens.get(), System::nanoTime);
+        }
+        if (!address.isLoopbackAddress()) {
+            if (!options.trust().insecure()) {
+                throw new GatewayException("others can reach " + options.host()
+                        + ": give them tokens by --auth-token-file, or serve whoever comes by --insecure");
+            }
+            log.warn("whoever can reach {} is served, for there is no --auth-token-file", options.host());
+        }
+        return Authenticator.SERVLET;
     }
 
     private static InetAddress resolve(String host) {

@@ -15,6 +15,18 @@ final class HealthServlet extends HttpServlet {
         this.engine = engine;
     }
 
+    /** Only what is below: the methods of a servlet by default tell of it, and of the request. */
+    @Override
+    protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        switch (request.getMethod()) {
+            case "GET", "HEAD" -> doGet(request, response);
+            default -> {
+                response.setHeader("Allow", "GET, HEAD");
+                response.sendError(HttpServletResponse.SC_METHOD_NOT_ALLOWED);
+            }
+        }
+    }
+
     @Override
     protected void doGet(HttpServletRequest request, HttpServletResponse response) throws IOException {
         boolean draining = engine.draining();

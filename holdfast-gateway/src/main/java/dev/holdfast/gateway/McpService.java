@@ -21,21 +21,23 @@ record McpService(HttpServlet servlet, SessionEngine engine, Runnable release) {
     /** The server that was asked for. */
     static McpService of(ServeOptions options, EdgeOptions edge) {
         return options.command()
-                .map(command -> stdio(command, StdioOptions.DEFAULT.withStartTimeout(options.startTimeout()), edge))
+                .map(command -> stdio(options, command, edge))
                 .orElseGet(() -> demo(options.path(), edge));
     }
 
     /** A process for each session. */
-    static McpService stdio(ServerCommand command, StdioOptions options, EdgeOptions edge) {
+    private static McpService stdio(ServeOptions options, ServerCommand command, EdgeOptions edge) {
         ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, task -> {
             Thread thread = new Thread(task, "holdfast-clock");
             thread.setDaemon(true);
             return thread;
         });
         clock.setRemoveOnCancelPolicy(true);
-        StdioBackend backend = new StdioBackend(command, options, ProcessStarter.ofThisMachine(), clock);
+        StdioOptions child = StdioOptions.DEFAULT.withStartTimeout(options.startTimeout());
+        StdioBackend backend = new StdioBackend(command, child, ProcessStarter.ofThisMachine(), clock);
         SessionEngine engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
                 .scheduler(clock)
+                .nodeLimits(options.limits().node())
                 .build()
                 .start();
         return new McpService(new McpServlet(engine, edge), engine, () -> {

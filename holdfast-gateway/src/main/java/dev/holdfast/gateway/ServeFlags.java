@@ -5,6 +5,7 @@ import dev.holdfast.servlet.HttpSseOptions;
 import java.time.Duration;
 import java.util.Optional;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
@@ -126,6 +127,12 @@ final class ServeFlags {
             description = "error, warn, info, debug or trace" + DEFAULT)
     private LogLevel logLevel = LogLevel.INFO;
 
+    @Mixin
+    private TrustFlags trust = new TrustFlags();
+
+    @Mixin
+    private LimitFlags limits = new LimitFlags();
+
     LogLevel logLevel() {
         return logLevel;
     }
@@ -160,6 +167,8 @@ final class ServeFlags {
                 httpSse(),
                 range("--start-timeout", startTimeout, MILLI, HOUR),
                 range("--drain-timeout", drainTimeout, Duration.ZERO, HOUR),
+                trust.trust(),
+                limits.limits(),
                 command);
     }
 

@@ -6,6 +6,7 @@ import dev.holdfast.servlet.HttpSseOptions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * What {@code holdfast serve} is asked for.
@@ -20,6 +21,8 @@ import java.util.Optional;
  * @param httpSse HTTP+SSE beside Streamable HTTP, if it is served
  * @param startTimeout how long a child may take to start
  * @param drainTimeout how long running calls may take when the gateway is told to end
+ * @param trust whom it serves
+ * @param limits how much it takes
  * @param command the MCP server to run, the demo if there is none
  */
 record ServeOptions(
@@ -33,6 +36,8 @@ record ServeOptions(
         Optional<HttpSseOptions> httpSse,
         Duration startTimeout,
         Duration drainTimeout,
+        Trust trust,
+        Limits limits,
         Optional<ServerCommand> command) {
 
     /** Every path that speaks MCP. */
@@ -40,14 +45,21 @@ record ServeOptions(
         return httpSse.map(sse -> List.of(path, sse.path(), sse.messagePath())).orElse(List.of(path));
     }
 
-    /** What of this concerns the edge. A name given for a loopback address is one that clients may use. */
+    /**
+     * What of this concerns the edge.
+     *
+     * @param names host names beside those allowed
+     */
     EdgeOptions edge(List<String> names) {
         return EdgeOptions.DEFAULT
                 .withLifetime(lifetime)
                 .withHeartbeatInterval(heartbeat)
                 .withRetryInterval(retry)
                 .withMaxConnectionAge(maxConnectionAge)
-                .withAllowedHosts(names)
+                .withAllowedHosts(
+                        Stream.concat(names.stream(), trust.hosts().stream()).toList())
+                .withAllowedOrigins(trust.origins())
+                .withMaxRequestSize(limits.maxRequestSize())
                 .withHttpSse(httpSse)
                 .withConnectionReset(new JettyConnectionReset());
     }

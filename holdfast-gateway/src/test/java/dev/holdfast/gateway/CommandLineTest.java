@@ -49,6 +49,17 @@ class CommandLineTest {
                 "serve --start-timeout 0           | --start-timeout must be 1ms to 1h, not 0",
                 "serve --drain-timeout 61m         | --drain-timeout must be 0 to 1h, not 61m",
                 "serve --log-level loud            | Invalid value for option '--log-level': 'loud' is none of error, warn, info, debug, trace",
+                "serve --max-sessions 0            | --max-sessions must be 1 to 10000000, not 0",
+                "serve --max-principal-sessions -1 | --max-principal-sessions must be 1 to 10000000, not -1",
+                "serve --max-calls 10000001        | --max-calls must be 1 to 10000000, not 10000001",
+                "serve --max-request-size 2g       | --max-request-size must be 1 to 1g",
+                "serve --max-request-size 0        | --max-request-size must be 1 to 1g",
+                "serve --max-request-size big      | Invalid value for option '--max-request-size': 'big' is no size; write it as 4096, 512k, 4m or 1g",
+                "serve --allowed-host http://a     | --allowed-host must be as in mcp.example, mcp.example:8443 or *, not http://a",
+                "serve --allowed-host a,b:c        | --allowed-host must be as in mcp.example, mcp.example:8443 or *, not b:c",
+                "serve --allowed-origin a.example  | --allowed-origin must be as in https://app.example, http://dev.example:3000 or *, not a.example",
+                "serve --allowed-origin http://a/  | --allowed-origin must be as in https://app.example, http://dev.example:3000 or *, not http://a/",
+                "serve --auth-token-file           | Missing required parameter for option '--auth-token-file' (FILE)",
                 "serve --path mcp                  | --path must begin with '/', not be mcp",
                 "serve --path /a//b                | --path must be of letters, digits and ._~- between single '/', and not /healthz: /a//b",
                 "serve --path /healthz             | --path must be of letters, digits and ._~- between single '/', and not /healthz: /healthz",
@@ -87,6 +98,21 @@ class CommandLineTest {
     }
 
     @Test
+    void anAddressThatOthersCanReachIsNotServedToWhoeverComes() {
+        assertThat(run("serve", "--host", "0.0.0.0", "--port", "0")).isEqualTo(1);
+        assertThat(err)
+                .hasToString("holdfast: others can reach 0.0.0.0: give them tokens by --auth-token-file,"
+                        + " or serve whoever comes by --insecure" + System.lineSeparator());
+    }
+
+    @Test
+    void aTokenFileThatIsNotThereIsNamed() {
+        assertThat(run("serve", "--port", "0", "--auth-token-file", "no-such-file"))
+                .isEqualTo(1);
+        assertThat(err).hasToString("holdfast: no-such-file: cannot be read" + System.lineSeparator());
+    }
+
+    @Test
     void helpNamesEveryOptionAndItsDefault() {
         assertThat(run("serve", "--help")).isZero();
         assertThat(out.toString().replaceAll("\\s+", " "))
@@ -94,7 +120,10 @@ class CommandLineTest {
                 .contains("--host=", "(default: 127.0.0.1)", "--port=", "(default: 8080)", "--path=", "(default: /mcp)")
                 .contains("--reconnect-grace=", "--idle-timeout=", "(default: 30m)", "--heartbeat=", "(default: 15s)")
                 .contains("--retry=", "(default: 2s)", "--max-connection-age=", "(default: 0)", "--start-timeout=")
-                .contains("(default: 30s)", "--drain-timeout=", "(default: 20s)", "--log-level=", "(default: info)");
+                .contains("(default: 30s)", "--drain-timeout=", "(default: 20s)", "--log-level=", "(default: info)")
+                .contains("--auth-token-file=", "--insecure", "--allowed-host=", "--allowed-origin=")
+                .contains("--max-sessions=", "(default: 10000)", "--max-principal-sessions=", "(default: 1000)")
+                .contains("--max-calls=", "--max-request-size=", "(default: 4m)");
     }
 
     @Test

@@ -19,6 +19,8 @@ final class TestGateway implements AutoCloseable {
             Optional.of(HttpSseOptions.DEFAULT),
             Duration.ofSeconds(10),
             Duration.ofSeconds(5),
+            Trust.LOCAL,
+            Limits.DEFAULT,
             Optional.of(ShellServer.COMMAND));
 
     final Gateway gateway;
@@ -28,8 +30,20 @@ final class TestGateway implements AutoCloseable {
     }
 
     TestGateway(Lifetime lifetime) {
+        this(OPTIONS.host(), lifetime, Trust.LOCAL, Limits.DEFAULT);
+    }
+
+    TestGateway(String host, Trust trust) {
+        this(host, Lifetime.DEFAULT, trust, Limits.DEFAULT);
+    }
+
+    TestGateway(Limits limits) {
+        this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, limits);
+    }
+
+    private TestGateway(String host, Lifetime lifetime, Trust trust, Limits limits) {
         gateway = Gateway.start(new ServeOptions(
-                OPTIONS.host(),
+                host,
                 OPTIONS.port(),
                 OPTIONS.path(),
                 lifetime,
@@ -39,6 +53,8 @@ final class TestGateway implements AutoCloseable {
                 OPTIONS.httpSse(),
                 OPTIONS.startTimeout(),
                 OPTIONS.drainTimeout(),
+                trust,
+                limits,
                 OPTIONS.command()));
     }
 

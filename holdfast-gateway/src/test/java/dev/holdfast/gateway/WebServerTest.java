@@ -61,6 +61,8 @@ class WebServerTest {
         "400, nonsense|||",
         "404, GET /other HTTP/1.1|Host: a|Connection: close||",
         "405, DELETE /healthz HTTP/1.1|Host: a|Connection: close||",
+        "405, TRACE /healthz HTTP/1.1|Host: a|Connection: close||",
+        "405, OPTIONS /healthz HTTP/1.1|Host: a|Connection: close||",
         "414, GET /LONG HTTP/1.1|Host: a||",
         "431, GET /mcp HTTP/1.1|Host: a|X: LONG||",
         "500, GET /mcp HTTP/1.1|Host: a|Connection: close||",

@@ -1,0 +1,88 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.NodeLimits;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+/** The options of {@code holdfast serve} that say how much it takes. */
+final class LimitFlags {
+    private static final int MOST = 10_000_000;
+    private static final int LARGEST = 1 << 30;
+    private static final String DEFAULT = " (default: ${DEFAULT-VALUE})";
+
+    @Option(
+            names = "--max-sessions",
+            paramLabel = "N",
+            defaultValue = "10000",
+            description = "sessions at once; beyond, those that nobody uses make room" + DEFAULT)
+    private int sessions;
+
+    @Option(
+            names = "--max-principal-sessions",
+            paramLabel = "N",
+            defaultValue = "1000",
+            description = "the same for each principal of --auth-token-file" + DEFAULT)
+    private int principalSessions;
+
+    @Option(
+            names = "--max-calls",
+            paramLabel = "N",
+            defaultValue = "10000",
+            description = "calls that run at once" + DEFAULT)
+    private int calls;
+
+    @Option(
+            names = "--max-request-size",
+            paramLabel = "SIZE",
+            defaultValue = "4m",
+            converter = Size.class,
+            description = "size of a request body" + DEFAULT)
+    private long requestSize;
+
+    /**
+     * What they say, checked.
+     *
+     * @throws IllegalArgumentException names the first that is out of its range
+     */
+    Limits limits() {
+        NodeLimits node = NodeLimits.DEFAULT
+                .withSessions(range("--max-sessions", sessions))
+                .withPrincipalSessions(range("--max-principal-sessions", principalSessions))
+                .withRunningCalls(range("--max-calls", calls));
+        if (requestSize < 1 || requestSize > LARGEST) {
+            throw new IllegalArgumentException("--max-request-size must be 1 to 1g");
+        }
+        return new Limits(node, (int) requestSize);
+    }
+
+    private static int range(String flag, int value) {
+        if (value < 1 || value > MOST) {
+            throw new IllegalArgumentException(flag + " must be 1 to " + MOST + ", not " + value);
+        }
+        return value;
+    }
+
+    /** Reads a size in bytes. */
+    static final class Size implements ITypeConverter<Long> {
+        private static final Pattern WRITTEN = Pattern.compile("(\\d{1,10})([kmg]?)");
+
+        @Override
+        public Long convert(String text) {
+            Matcher matcher = WRITTEN.matcher(text.toLowerCase(Locale.ROOT));
+            if (!matcher.matches()) {
+                throw new TypeConversionException("'" + text + "' is no size; write it as 4096, 512k, 4m or 1g");
+            }
+            int shift = switch (matcher.group(2)) {
+                case "k" -> 10;
+                case "m" -> 20;
+                case "g" -> 30;
+                default -> 0;
+            };
+            return Long.parseLong(matcher.group(1)) << shift;
+        }
+    }
+}
