@@ -1,6 +1,7 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.NodeLimits;
+import java.time.Duration;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -36,6 +37,15 @@ final class LimitFlags {
     private int calls;
 
     @Option(
+            names = "--max-call-duration",
+            paramLabel = "TIME",
+            defaultValue = "1h",
+            converter = ServeFlags.Time.class,
+            description =
+                    "how long a call may run; then its client gets an error, and COMMAND is told to stop" + DEFAULT)
+    private Duration callDuration = Duration.ZERO;
+
+    @Option(
             names = "--max-request-size",
             paramLabel = "SIZE",
             defaultValue = "4m",
@@ -56,7 +66,8 @@ final class LimitFlags {
         if (requestSize < 1 || requestSize > LARGEST) {
             throw new IllegalArgumentException("--max-request-size must be 1 to 1g");
         }
-        return new Limits(node, (int) requestSize);
+        Duration longest = ServeFlags.range("--max-call-duration", callDuration, Duration.ofMillis(1), ServeFlags.YEAR);
+        return new Limits(node, longest, (int) requestSize);
     }
 
     private static int range(String flag, int value) {

@@ -20,9 +20,7 @@ record McpService(HttpServlet servlet, SessionEngine engine, Runnable release) {
 
     /** The server that was asked for. */
     static McpService of(ServeOptions options, EdgeOptions edge) {
-        return options.command()
-                .map(command -> stdio(options, command, edge))
-                .orElseGet(() -> demo(options.path(), edge));
+        return options.command().map(command -> stdio(options, command, edge)).orElseGet(() -> demo(options, edge));
     }
 
     /** A process for each session. */
@@ -48,9 +46,10 @@ record McpService(HttpServlet servlet, SessionEngine engine, Runnable release) {
     }
 
     /** The built-in server. */
-    private static McpService demo(String path, EdgeOptions edge) {
+    private static McpService demo(ServeOptions options, EdgeOptions edge) {
         HoldfastTransportProvider provider = HoldfastTransportProvider.builder()
-                .mcpEndpoint(path)
+                .mcpEndpoint(options.path())
+                .nodeLimits(options.limits().node())
                 .edgeOptions(edge)
                 .build();
         DemoServer.start(provider, (call, retry) -> HoldfastRequest.of(call).disconnect(retry));

@@ -13,7 +13,7 @@ import picocli.CommandLine.TypeConversionException;
 final class ServeFlags {
     private static final Duration MILLI = Duration.ofMillis(1);
     private static final Duration HOUR = Duration.ofHours(1);
-    private static final Duration YEAR = Duration.ofDays(365);
+    static final Duration YEAR = Duration.ofDays(365);
     private static final String DEFAULT = " (default: ${DEFAULT-VALUE})";
 
     @Option(
@@ -153,9 +153,11 @@ final class ServeFlags {
         if (!maxAge.isZero()) {
             range("--max-connection-age, unless it is 0,", maxAge, Duration.ofSeconds(1), YEAR);
         }
+        Limits most = limits.limits();
         Lifetime lifetime = Lifetime.DEFAULT
                 .withGrace(range("--reconnect-grace", grace, Duration.ZERO, YEAR))
-                .withIdle(range("--idle-timeout", idle, MILLI, YEAR));
+                .withIdle(range("--idle-timeout", idle, MILLI, YEAR))
+                .withCall(most.maxCallDuration());
         return new ServeOptions(
                 host,
                 port,
@@ -168,7 +170,7 @@ final class ServeFlags {
                 range("--start-timeout", startTimeout, MILLI, HOUR),
                 range("--drain-timeout", drainTimeout, Duration.ZERO, HOUR),
                 trust.trust(),
-                limits.limits(),
+                most,
                 command);
     }
 
@@ -201,7 +203,8 @@ final class ServeFlags {
         return path;
     }
 
-    private static Duration range(String flag, Duration value, Duration least, Duration most) {
+    /** The value, if it is in its range. */
+    static Duration range(String flag, Duration value, Duration least, Duration most) {
         if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
             throw new IllegalArgumentException(flag + " must be " + Durations.text(least) + " to "
                     + Durations.text(most) + ", not " + Durations.text(value));

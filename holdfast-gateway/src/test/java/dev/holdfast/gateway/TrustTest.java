@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
@@ -103,14 +104,15 @@ class TrustTest {
 
     @Test
     void aLargerBodyThanAllowedIsRefused() throws IOException {
-        try (TestGateway gateway = new TestGateway(new Limits(Limits.DEFAULT.node(), 100))) {
+        try (TestGateway gateway =
+                new TestGateway(new Limits(Limits.DEFAULT.node(), Limits.DEFAULT.maxCallDuration(), 100))) {
             assertThat(local(gateway, "POST /mcp", JSON, " ".repeat(101))).startsWith("HTTP/1.1 413 ");
         }
     }
 
     @Test
-    void moreSessionsThanAllowedAreRefusedOrMakeRoom() throws IOException {
-        Limits one = new Limits(Limits.DEFAULT.node().withRunningCalls(1), Limits.DEFAULT.maxRequestSize());
+    void moreCallsThanAllowedAreRefused() throws IOException {
+        Limits one = new Limits(Limits.DEFAULT.node().withRunningCalls(1), Duration.ofSeconds(2), 4096);
         try (TestGateway gateway = new TestGateway(one)) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             Wait.until(peer.posted(1, "slow"));

@@ -5,6 +5,7 @@ import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionEngine;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionLimits;
+import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
 import dev.holdfast.servlet.JsonRpc;
@@ -335,6 +336,11 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         /** The origins browsers may come from beside the server's own. Default none. */
         public Builder allowedOrigins(List<String> value) {
             return options(o -> o.withAllowedOrigins(value));
+        }
+
+        /** Who is asking. Default: the user that the servlet container knows, or nobody. */
+        public Builder authenticator(Authenticator value) {
+            return options(o -> o.withAuthenticator(value));
         }
 
         /** How much a session may hold. Default {@link SessionLimits#DEFAULT}. */
