@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -27,7 +28,7 @@ class TokensTest {
         Tokens tokens = Tokens.parse("tokens", "alice " + ONE);
 
         for (String other :
-                new String[] {"", "alice", ONE.substring(1), ONE + "0", ONE.toUpperCase(), "alice " + ONE}) {
+                new String[] {"", "alice", ONE.substring(1), ONE + "0", ONE.toUpperCase(Locale.ROOT), "alice " + ONE}) {
             assertThat(tokens.principal(other)).as(other).isEmpty();
         }
     }
@@ -38,9 +39,8 @@ class TokensTest {
             value = {
                 "alice                        | line 2: there must be a principal and a token, and nothing else",
                 "alice secret-secret-secret x | line 2: there must be a principal and a token, and nothing else",
-                "alice secret-secret-s        | ok",
-                "alice secret-secret-         | ok",
-                "alice secret-secret          | line 2: the token must have at least 16 characters",
+                "alice secret-secret-se       | ok",
+                "alice secret-secret-s        | line 2: the token must have at least 16 characters",
                 "alice secret-secret-\u00e9\u00e9\u00e9\u00e9 | line 2: the token must be of visible ASCII characters",
                 "bob 0123456789abcdef         | line 2: the token is that of line 1",
             })
