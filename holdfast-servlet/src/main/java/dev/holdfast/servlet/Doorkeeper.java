@@ -3,7 +3,10 @@ package dev.holdfast.servlet;
 import dev.holdfast.Refusal;
 import java.util.Optional;
 
-/** Stands before every path and method: lets nobody in by a foreign name, from a foreign page, or unknown. */
+/**
+ * Stands before every path and method: lets nobody in by a foreign name, from a foreign page, or unknown. A page that may ask
+ * may read the answer, be it an error.
+ */
 final class Doorkeeper {
     private static final String CHALLENGE = "WWW-Authenticate";
 
@@ -18,6 +21,9 @@ final class Doorkeeper {
     /** Why a request goes no further, if it does not; else its exchange knows who asks. */
     Optional<Rejection> check(Exchange exchange) {
         Optional<Rejection> foreign = origins.check(exchange.headers());
+        if (foreign.isEmpty()) {
+            exchange.origin().ifPresent(page -> Cors.letRead(exchange.response(), page));
+        }
         if (foreign.isPresent() || exchange.headers().method().equals("OPTIONS")) {
             return foreign;
         }

@@ -61,6 +61,22 @@ final class Exchange {
         return headers;
     }
 
+    /** The page that asks, if it is one in a browser. */
+    Optional<String> origin() {
+        return headers.header("Origin").map(String::trim);
+    }
+
+    /** Whether a browser wants to know what a page may ask here. */
+    boolean preflight() {
+        return headers.method().equals("OPTIONS") && origin().isPresent();
+    }
+
+    /** Tells a browser what a page may ask here. */
+    void allow(String methods) {
+        Cors.letAsk(response, headers, methods);
+        status(HttpServletResponse.SC_NO_CONTENT);
+    }
+
     /** Learns who asks. */
     Authenticator.Answer identify(Authenticator authenticator) {
         Authenticator.Answer answer = authenticator.authenticate(request);

@@ -57,8 +57,13 @@ final class HttpSseEndpoint implements PostFace {
         return path.endsWith(sse.path()) || path.endsWith(sse.messagePath());
     }
 
+    /** The one method that the path of a request takes. */
+    String method(HttpServletRequest request) {
+        return request.getRequestURI().endsWith(sse.path()) ? "GET" : "POST";
+    }
+
     void serve(Exchange exchange, HttpServletRequest request) throws IOException {
-        boolean get = request.getRequestURI().endsWith(sse.path());
+        boolean get = method(request).equals("GET");
         Optional<Rejection> rejection =
                 get ? guard.checkHttpSseGet(exchange.headers()) : guard.checkHttpSsePost(exchange.headers());
         if (rejection.isPresent()) {

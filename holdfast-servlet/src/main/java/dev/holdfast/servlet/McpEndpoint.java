@@ -71,6 +71,10 @@ public final class McpEndpoint {
             Optional<Rejection> stranger = door.check(exchange);
             if (stranger.isPresent()) {
                 exchange.turnAway(stranger.get());
+            } else if (exchange.preflight()) {
+                exchange.allow(httpSse.filter(face -> sse)
+                        .map(face -> face.method(request))
+                        .orElseGet(guard::methods));
             } else if (httpSse.isPresent() && sse) {
                 httpSse.get().serve(exchange, request);
             } else {

@@ -106,7 +106,8 @@ final class RequestGuard {
                 .about("{\"supported\":" + supported + ",\"requested\":\"" + requested + "\"}");
     }
 
-    private String methods() {
+    /** What Streamable HTTP takes, as a header names it. */
+    String methods() {
         return allowDelete ? "GET, POST, DELETE" : "GET, POST";
     }
 
