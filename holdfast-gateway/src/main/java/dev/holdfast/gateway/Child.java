@@ -40,6 +40,7 @@ final class Child {
     private final Process process;
     private final StdioOptions options;
     private final Workers workers;
+    private final LineBudget budget;
     private final ChildInput input;
     private final ChildErrors errors;
     private final ChildEnd end;
@@ -54,13 +55,19 @@ final class Child {
         this.workers = workers;
         this.input =
                 new ChildInput(process.getOutputStream(), workers.blocking(), options.queuedBytes(), this::inputBroke);
-        this.errors = new ChildErrors(name, process.getErrorStream());
+        this.budget = new LineBudget(name, System::nanoTime);
+        this.errors = new ChildErrors(name, process.getErrorStream(), budget);
         this.end = new ChildEnd(name, started, options, workers);
     }
 
     /** The child's name in the log. */
     String name() {
         return name;
+    }
+
+    /** How much it may fill the log. */
+    LineBudget budget() {
+        return budget;
     }
 
     StdioOptions options() {

@@ -7,7 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The error output of a child: goes to the log line by line, and its last lines are kept for error messages. */
+/** The error output of a child: goes to the log line by line, within its budget; its last lines are kept for error messages. */
 final class ChildErrors implements Runnable {
     private static final Logger log = LoggerFactory.getLogger(ChildErrors.class);
     private static final int LINE_BYTES = 4 << 10;
@@ -15,12 +15,14 @@ final class ChildErrors implements Runnable {
 
     private final String name;
     private final InputStream stream;
+    private final LineBudget budget;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final Deque<String> last = new ArrayDeque<>(KEPT_LINES);
 
-    ChildErrors(String name, InputStream stream) {
+    ChildErrors(String name, InputStream stream, LineBudget budget) {
         this.name = name;
         this.stream = stream;
+        this.budget = budget;
     }
 
     @Override
@@ -35,11 +37,14 @@ final class ChildErrors implements Runnable {
             }
             next = lines.next();
         }
+        budget.end();
         ended.complete(null);
     }
 
     private void take(String line) {
-        log.info("{}: {}", name, line);
+        if (budget.take()) {
+            log.info("{}: {}", name, line);
+        }
         synchronized (last) {
             if (last.size() == KEPT_LINES) {
                 last.removeFirst();

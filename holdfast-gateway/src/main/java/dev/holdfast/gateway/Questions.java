@@ -18,6 +18,7 @@ final class Questions {
     private static final int MOST = 1024;
 
     private final String incarnation;
+    private final LineBudget budget;
     private final Map<RequestId, Question> open = new LinkedHashMap<>(0);
     private long count;
 
@@ -31,16 +32,20 @@ final class Questions {
      */
     record Question(RequestId ours, RequestId theirs, RequestId spelling, Carrier carrier) {}
 
-    Questions(String incarnation) {
+    Questions(String incarnation, LineBudget budget) {
         this.incarnation = incarnation;
+        this.budget = budget;
     }
 
     /** Gives a request the id by which the client gets to know it. */
     synchronized RequestId ask(RequestId theirs, RequestId spelling, Carrier carrier) {
         if (open.size() == MOST) {
             Iterator<Question> questions = open.values().iterator();
-            log.warn("{} requests to a client are unanswered; the eldest is given up: {}", MOST, questions.next().ours);
+            RequestId eldest = questions.next().ours;
             questions.remove();
+            if (budget.take()) {
+                log.warn("{} requests to a client are unanswered; the eldest is given up: {}", MOST, eldest);
+            }
         }
         RequestId ours = JsonRpc.stringId(incarnation + "-" + ++count);
         open.put(ours, new Question(ours, theirs, spelling, carrier));

@@ -25,6 +25,9 @@ final class StdioBackend implements Backend, AutoCloseable {
     private final StdioOptions options;
     private final ProcessStarter starter;
     private final Workers workers;
+    /** Of what is said about children that did not start: any client can have one tried. */
+    private final LineBudget budget = new LineBudget("children", System::nanoTime);
+
     private final Set<StdioOpening> openings = ConcurrentHashMap.newKeySet();
     /** The children, and when each is gone and forgotten. */
     private final Map<Child, CompletableFuture<Void>> children = new ConcurrentHashMap<>();
@@ -68,6 +71,10 @@ final class StdioBackend implements Backend, AutoCloseable {
             child.close();
         }
         return child;
+    }
+
+    LineBudget budget() {
+        return budget;
     }
 
     ServerCommand command() {

@@ -43,8 +43,8 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         this.handshake = handshake;
         this.envelopes = envelopes;
         this.gate = new CommitGate(child.options().uncommittedBytes());
-        this.questions = new Questions(incarnation);
-        this.router = new StdioRouter(child.name(), calls, questions, listening, gate, envelopes);
+        this.questions = new Questions(incarnation, child.budget());
+        this.router = new StdioRouter(child.name(), child.budget(), calls, questions, listening, gate, envelopes);
     }
 
     @Override

@@ -76,7 +76,9 @@ final class StdioOpening {
                 open.close();
             }
         } catch (IOException | RuntimeException e) {
-            log.error("{} could not be started", command.program(), e);
+            if (backend.budget().take()) {
+                log.error("{} could not be started", command.program(), e);
+            }
             handshake.fail("the server process could not be started");
         }
     }
@@ -106,7 +108,9 @@ final class StdioOpening {
     }
 
     private Backend.Refused failed(String cause) {
-        log.warn("a session could not be opened: {}", LogText.shortened(cause));
+        if (backend.budget().take()) {
+            log.warn("a session could not be opened: {}", LogText.shortened(cause));
+        }
         return refused(cause);
     }
 

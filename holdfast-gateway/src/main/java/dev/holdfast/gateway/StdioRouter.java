@@ -22,6 +22,7 @@ final class StdioRouter {
     private static final Logger log = LoggerFactory.getLogger(StdioRouter.class);
 
     private final String name;
+    private final LineBudget budget;
     private final RunningCalls calls;
     private final Questions questions;
     private final ListeningSink listening;
@@ -30,12 +31,14 @@ final class StdioRouter {
 
     StdioRouter(
             String name,
+            LineBudget budget,
             RunningCalls calls,
             Questions questions,
             ListeningSink listening,
             CommitGate gate,
             EnvelopeReader envelopes) {
         this.name = name;
+        this.budget = budget;
         this.calls = calls;
         this.questions = questions;
         this.listening = listening;
@@ -51,7 +54,9 @@ final class StdioRouter {
         } else if (parsed instanceof EnvelopeReader.Batch batch) {
             batch.messages().forEach(this::route);
         } else if (parsed instanceof EnvelopeReader.Malformed malformed) {
-            log.warn("{}: a line was dropped, {}: {}", name, malformed.message(), LogText.of(line));
+            if (budget.take()) {
+                log.warn("{}: a line was dropped, {}: {}", name, malformed.message(), LogText.of(line));
+            }
         }
     }
 
