@@ -9,9 +9,9 @@ const FLAGS = [
   '--disable-background-networking', '--disable-component-update', '--disable-sync',
 ];
 
-/** Starts Chromium; fails where there is none. */
-export function startBrowser() {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+/** Starts Chromium, with further flags if any are given; fails where there is none. */
+export function startBrowser(...more) {
+  return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...more] });
 }
 
 /** Opens the page at the origin of `url` and connects its `client` to the gateway there. */
