@@ -1,7 +1,9 @@
 // What pages in a real browser can do to a gateway: those of a foreign origin nothing, those of an allowed one with a token
 // everything, and a page whose name was rebound to the gateway's address nothing.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -11,24 +13,31 @@ import { startGateway } from './gateway.mjs';
 const TIMEOUT = { timeout: 60_000 };
 const TOKEN = 'trust-test-0123456789abcdef';
 const REBOUND = 'rebound.example';
-const TRUSTED = 'http://app.example:3000';
-const FOREIGN = 'http://evil.example';
+const PAGE = '<!doctype html><link rel="icon" href="data:,"><title>a page</title>';
 
 let browser;
-before(async () => (browser = await startBrowser(`--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`)));
-after(() => browser?.close());
+let pages;
+let trusted;
+let foreign;
+before(async () => {
+  browser = await startBrowser('--host-resolver-rules=MAP *.example 127.0.0.1');
+  // Pages come over the network: a browser lets those that it cannot place nowhere near a loopback address.
+  pages = http.createServer((request, response) => response.setHeader('content-type', 'text/html').end(PAGE));
+  await once(pages.listen(0, '127.0.0.1'), 'listening');
+  trusted = `http://app.example:${pages.address().port}`;
+  foreign = `http://evil.example:${pages.address().port}`;
+});
+after(async () => {
+  await browser?.close();
+  pages?.closeAllConnections();
+  pages?.close();
+});
 
-/** Opens an empty page of an origin; nothing but the page itself comes from anywhere else than the network. */
-async function pageOf(origin, t) {
+/** Opens a page of an origin; of a gateway's own, its one page for everybody. */
+async function pageOf(origin, t, path = '/') {
   const page = await browser.newPage();
   t.after(() => page.close());
-  const address = new URL('/page', origin).href;
-  await page.route(address, route => route.fulfill({
-    contentType: 'text/html',
-    body: '<!doctype html><link rel="icon" href="data:,"><title>a page</title>',
-  }));
-  await page.goto(address);
-  await page.unrouteAll();
+  await page.goto(new URL(path, origin).href);
   assert.equal(await page.evaluate(() => location.origin), origin);
   return page;
 }
@@ -77,25 +86,25 @@ async function sessions(gateway) {
 }
 
 test('a page of a foreign origin can neither initialize, list nor read, with a token or without', TIMEOUT, async t => {
-  for (const [flags, token] of [[[], ''], [['--auth-token-file', tokenFile(t)], TOKEN], [['--allowed-origin', TRUSTED], '']]) {
+  for (const [flags, token] of [[[], ''], [['--auth-token-file', tokenFile(t)], TOKEN], [['--allowed-origin', trusted], '']]) {
     const gateway = await startGateway({ flags });
     t.after(() => gateway.stop());
-    const page = await pageOf(FOREIGN, t);
+    const page = await pageOf(foreign, t);
 
     assert.deepEqual(await attempts(page, gateway.url, token), {
       initialize: 'TypeError', simple: 'TypeError', blind: 'opaque', list: 'TypeError',
       read: 'TypeError', plain: 'TypeError', end: 'TypeError', heard: 'error',
     });
     assert.equal(await sessions(gateway), 0, 'sessions that the page has opened');
-    assert.match(gateway.log, /refused: a request of origin "http:\/\/evil\.example"; .*--allowed-origin/);
+    assert.match(gateway.log, /refused: a request of origin "http:\/\/evil\.example:\d+"; .*--allowed-origin/);
     assert.doesNotMatch(gateway.log, new RegExp(TOKEN));
   }
 });
 
 test('a page of an allowed origin with a token initializes, reads its session id, calls a tool and reads a stream', TIMEOUT, async t => {
-  const gateway = await startGateway({ flags: ['--allowed-origin', TRUSTED, '--auth-token-file', tokenFile(t)] });
+  const gateway = await startGateway({ flags: ['--allowed-origin', trusted, '--auth-token-file', tokenFile(t)] });
   t.after(() => gateway.stop());
-  const page = await pageOf(TRUSTED, t);
+  const page = await pageOf(trusted, t);
 
   const seen = await page.evaluate(async ([url, token]) => {
     const headers = {
@@ -115,8 +124,8 @@ test('a page of an allowed origin with a token initializes, reads its session id
     const listening = await fetch(url, { headers: { ...headers, ...session } });
     const reader = listening.body.getReader();
     const first = new TextDecoder().decode((await reader.read()).value);
-    await reader.cancel();
     const ended = await fetch(url, { method: 'DELETE', headers: { ...headers, ...session } });
+    while (!(await reader.read()).done); // fails unless the stream ends in order
     return {
       unknown: [unknown.status, unknown.headers.get('WWW-Authenticate')],
       opened: opened.status, session: session['mcp-session-id'], initialized: initialized.status,
@@ -138,9 +147,9 @@ test('a page of an allowed origin with a token initializes, reads its session id
 });
 
 test('a page of an allowed origin opens nothing without a token, and can read why', TIMEOUT, async t => {
-  const gateway = await startGateway({ flags: ['--allowed-origin', TRUSTED, '--auth-token-file', tokenFile(t)] });
+  const gateway = await startGateway({ flags: ['--allowed-origin', trusted, '--auth-token-file', tokenFile(t)] });
   t.after(() => gateway.stop());
-  const page = await pageOf(TRUSTED, t);
+  const page = await pageOf(trusted, t);
 
   assert.deepEqual(await attempts(page, gateway.url, ''), {
     initialize: 401, simple: 401, blind: 'opaque', list: 401, read: 401, plain: 401, end: 401, heard: 'error',
@@ -152,7 +161,7 @@ test('a page whose name was rebound to the gateway is refused, though it is of t
   const gateway = await startGateway();
   t.after(() => gateway.stop());
   const rebound = `http://${REBOUND}:${gateway.port}`;
-  const page = await pageOf(rebound, t);
+  const page = await pageOf(rebound, t, '/healthz');
 
   assert.deepEqual(await attempts(page, `${rebound}/mcp`, ''), {
     initialize: 403, simple: 403, blind: 'basic', list: 403, read: 403, plain: 403, end: 403, heard: 'error',
@@ -167,7 +176,7 @@ test('a name that is listed is served, as that of a reverse proxy would be', TIM
   const gateway = await startGateway({ flags: ['--allowed-host', REBOUND] });
   t.after(() => gateway.stop());
   const own = `http://${REBOUND}:${gateway.port}`;
-  const page = await pageOf(own, t);
+  const page = await pageOf(own, t, '/healthz');
 
   const { initialize, heard } = await attempts(page, `${own}/mcp`, '');
 
