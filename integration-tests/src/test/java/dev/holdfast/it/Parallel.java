@@ -16,17 +16,30 @@ import java.util.function.IntConsumer;
 final class Parallel {
     private Parallel() {}
 
+    /** What one of many clients does. */
+    interface Client {
+        void run(int number) throws Exception;
+    }
+
     /** Does something so many times, each on a thread of its own, and passes on what fails. */
     static void times(int count, IntConsumer client) throws Exception {
+        times(count, Duration.ofSeconds(100), client::accept);
+    }
+
+    /** The same for clients that take longer. */
+    static void times(int count, Duration patience, Client client) throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(count);
         try {
             List<Future<?>> clients = new ArrayList<>();
             for (int i = 0; i < count; i++) {
                 int number = i;
-                clients.add(threads.submit(() -> client.accept(number)));
+                clients.add(threads.submit(() -> {
+                    client.run(number);
+                    return number;
+                }));
             }
             for (Future<?> each : clients) {
-                each.get(100, TimeUnit.SECONDS);
+                each.get(patience.toSeconds(), TimeUnit.SECONDS);
             }
         } finally {
             threads.shutdownNow();

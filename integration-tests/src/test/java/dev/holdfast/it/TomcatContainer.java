@@ -12,6 +12,7 @@ import org.apache.catalina.Wrapper;
 import org.apache.catalina.connector.Connector;
 import org.apache.catalina.core.StandardContext;
 import org.apache.catalina.startup.Tomcat;
+import org.apache.catalina.valves.ErrorReportValve;
 import org.apache.tomcat.util.descriptor.web.FilterDef;
 import org.apache.tomcat.util.descriptor.web.FilterMap;
 
@@ -33,6 +34,11 @@ final class TomcatContainer implements Container {
         // the one timeout for reading a request and for writing a response
         connector.setProperty("connectionTimeout", Long.toString(writeTimeout.toMillis()));
         tomcat.setConnector(connector);
+        // by default its own answers show stack traces, and its name
+        ErrorReportValve errors = new ErrorReportValve();
+        errors.setShowReport(false);
+        errors.setShowServerInfo(false);
+        tomcat.getHost().getPipeline().addValve(errors);
     }
 
     @Override

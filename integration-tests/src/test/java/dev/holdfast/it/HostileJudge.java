@@ -1,0 +1,115 @@
+package dev.holdfast.it;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+
+/** Says what is wrong with an answer to a hostile request, if anything is. */
+final class HostileJudge {
+    /** What must never leave a server: traces of calls, names of classes and packages, what exceptions are called. */
+    private static final Pattern INNER_LIFE = Pattern.compile(
+            "Exception|Throwable|\\tat |Caused by|(?:java|javax|jakarta|reactor|holdfast|modelcontextprotocol|jackson|eclipse|apache)"
+                    + "[./]|McpSchema|\\$[A-Z]");
+    /** And what the container is called. */
+    private static final Pattern PRODUCT = Pattern.compile("(?i)jetty|tomcat|<html");
+
+    /**
+     * What containers answer themselves to what is no HTTP to them: a request line or header they cannot read (400), a method
+     * they do not do (405: Tomcat and TRACE), time (408), a missing or contradictory length (411), too much of it (413, 414,
+     * 431), an Expect or Upgrade (417, 426), a transfer coding or method (501) and a version (505) they do not know.
+     */
+    private static final Set<Integer> CONTAINERS_OWN = Set.of(400, 405, 408, 411, 413, 414, 417, 426, 431, 501, 505);
+
+    private static final Pattern SERVED = Pattern.compile("/(mcp|sse|message)($|[?])");
+
+    private static final String DATA = "data: ";
+    private static final int INTERNAL_ERROR = -32603;
+
+    private HostileJudge() {}
+
+    static Optional<String> fault(HostileRequest request, HostileWire.Answer answer) {
+        int status = answer.status();
+        String body = answer.body();
+        boolean stream = answer.type().startsWith("text/event-stream");
+        if (!stream && INNER_LIFE.matcher(body).find()) {
+            return Optional.of("the body shows the server's inside");
+        }
+        if (request.method.equals("HEAD") && !request.goodHead && CONTAINERS_OWN.contains(status)) {
+            return Optional.empty();
+        }
+        boolean rpcError = answer.type().equals("application/json") && error(body);
+        if (status >= 400) {
+            if (rpcError || request.method.equals("HEAD")) {
+                return serverFault(status, answer);
+            }
+            if (status == 404
+                    && body.isEmpty()
+                    && !SERVED.matcher(request.target).find()) {
+                return Optional.empty();
+            }
+            boolean own = CONTAINERS_OWN.contains(status) && (!request.goodHead || request.method.equals("TRACE"));
+            return own ? Optional.empty() : Optional.of("no JSON-RPC error");
+        }
+        if (PRODUCT.matcher(body).find()) {
+            return Optional.of("the body names the container");
+        }
+        if (status >= 300) {
+            return Optional.of("a redirection");
+        }
+        return stream ? streamFault(answer) : Optional.empty();
+    }
+
+    private static Optional<String> serverFault(int status, HostileWire.Answer answer) {
+        if (status == 503) {
+            return answer.header("retry-after").isPresent()
+                    ? Optional.empty()
+                    : Optional.of("a 503 that does not say when to come back");
+        }
+        return status >= 500 ? Optional.of("a fault of the server's") : Optional.empty();
+    }
+
+    /**
+     * Every event of a stream is a message. What the SDK's server says in its internal errors is its own affair, which the
+     * transport hands on as it is: it names classes where a handler failed.
+     */
+    private static Optional<String> streamFault(HostileWire.Answer answer) {
+        for (String line : answer.body().split("\n", -1)) {
+            if (line.startsWith(DATA) && line.length() > DATA.length()) {
+                Optional<JsonNode> message = json(line.substring(DATA.length()))
+                        .filter(json -> json.path("jsonrpc").asString("").equals("2.0"));
+                // of a stream that goes on, only a part was read
+                if (message.isEmpty() && !answer.endless()) {
+                    return Optional.of("an event that is no message");
+                }
+                boolean internal =
+                        message.map(json -> json.at("/error/code").asInt(0)).orElse(INTERNAL_ERROR) == INTERNAL_ERROR;
+                if (!internal && INNER_LIFE.matcher(line).find()) {
+                    return Optional.of("a message shows the server's inside");
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static boolean error(String body) {
+        return json(body)
+                .filter(json -> json.path("jsonrpc").asString("").equals("2.0")
+                        && json.has("id")
+                        && json.path("error").path("code").isInt()
+                        && !json.path("error").path("message").asString("").isBlank())
+                .isPresent();
+    }
+
+    private static Optional<JsonNode> json(String latin) {
+        try {
+            return Optional.of(Json.parse(new String(latin.getBytes(ISO_8859_1), UTF_8)));
+        } catch (JacksonException e) {
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,103 @@
+package dev.holdfast.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Valid traffic, spoiled at random, each request from a seed of its own: refused in words that tell nothing of the server's
+ * inside, and nothing is left of it. A failure names the seed and shows the request.
+ */
+@ParameterizedClass
+@EnumSource(ContainerKind.class)
+@Timeout(3600)
+class HostileRequestsTest {
+    /** How many requests; {@code -Dholdfast.hostile=1000000} for a thorough look. */
+    private static final int REQUESTS = Integer.getInteger("holdfast.hostile", 20_000);
+
+    /** Where they begin; {@code -Dholdfast.seed} to see some again. */
+    private static final long SEED = Long.getLong("holdfast.seed", 1_000_000_007L);
+
+    private static final int CLIENTS = 96;
+    private static final int HUNTERS = 6;
+    private static final int LARGEST_BODY = 64 << 10;
+    private static final Duration PAUSE = Duration.ofMillis(20);
+    private static final Duration LIFETIME = Duration.ofSeconds(10);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final ContainerKind kind;
+
+    HostileRequestsTest(ContainerKind kind) {
+        this.kind = kind;
+    }
+
+    @Test
+    void hostileRequestsAreRefusedAndLeaveNothing() throws Exception {
+        HostileReport report = new HostileReport();
+        try (ErrorLog log = new ErrorLog();
+                TestServer server = TestServer.in(kind)
+                        .threads(16)
+                        .writeTimeout(Duration.ofSeconds(5))
+                        .options(options -> options.sseEndpoint("/sse")
+                                .maxRequestSize(LARGEST_BODY)
+                                .heartbeatInterval(Duration.ofSeconds(1))
+                                .sessionIdleTimeout(LIFETIME)
+                                .sessionReconnectGracePeriod(LIFETIME)
+                                // in one container sessions of HTTP+SSE end with their connections, in the other they
+                                // wait
+                                .sseReconnectGracePeriod(kind == ContainerKind.JETTY ? Duration.ZERO : LIFETIME))
+                        .start()) {
+            fire(server, report, SEED, REQUESTS / 10);
+            int threads = threads();
+
+            long start = System.nanoTime();
+            try (Bystander bystander = new Bystander(server, PAUSE)) {
+                fire(server, report, SEED + REQUESTS / 10, REQUESTS);
+                double seconds = (System.nanoTime() - start) / 1e9;
+                bystander.assertUnharmed();
+                System.out.printf(
+                        Locale.ROOT,
+                        "%s: %d hostile requests, %.0f a second, answers %s; beside them %d calls and %d notifications; %d warnings%n",
+                        kind,
+                        report.sent(),
+                        REQUESTS / seconds,
+                        report.answers(),
+                        bystander.called(),
+                        bystander.received(),
+                        log.warnings());
+            }
+            assertThat(report.faults()).isEmpty();
+
+            await().atMost(PATIENCE).untilAsserted(() -> {
+                assertThat(server.holdfast().engine().size()).isZero();
+                assertThat(server.holdfast().openConnections()).isZero();
+                assertThat(ServerSockets.of(server.port())).isEmpty();
+                assertThat(threads()).isLessThanOrEqualTo(threads);
+            });
+            assertThat(log.errors()).isEmpty();
+        }
+    }
+
+    private static void fire(TestServer server, HostileReport report, long seed, int count) throws Exception {
+        HostileLoot loot = new HostileLoot();
+        AtomicLong next = new AtomicLong(seed);
+        Parallel.times(CLIENTS, Duration.ofHours(1), client -> {
+            try (HostileClient hostile =
+                    new HostileClient(server.port(), loot, report, next, seed + count, client < HUNTERS)) {
+                hostile.run();
+            }
+        });
+    }
+
+    private static int threads() {
+        return ManagementFactory.getThreadMXBean().getThreadCount();
+    }
+}
