@@ -1,0 +1,80 @@
+package dev.holdfast.servlet;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.servlet.EnvelopeReader.Batch;
+import dev.holdfast.servlet.EnvelopeReader.Malformed;
+import dev.holdfast.servlet.EnvelopeReader.Parsed;
+import dev.holdfast.servlet.EnvelopeReader.Single;
+import dev.holdfast.spi.RequestId;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** What must hold of the envelope reader whatever the body: it agrees with the reference, and its spans are right. */
+final class EnvelopeAgreement {
+    private final EnvelopeReader reader = new EnvelopeReader();
+
+    /** Reads a body, and fails where it is not read as it should be. */
+    Parsed on(byte[] body) {
+        Parsed parsed = reader.read(body.clone());
+        assertThat(describe(parsed)).isEqualTo(ReferenceReader.describe(body));
+        check(parsed);
+        return parsed;
+    }
+
+    private void check(Parsed parsed) {
+        if (parsed instanceof Malformed malformed) {
+            assertThat(malformed.code()).isIn(JsonRpc.PARSE_ERROR, JsonRpc.INVALID_REQUEST);
+            assertThat(malformed.message()).isNotBlank().doesNotContain("Exception", "jackson", "JsonToken", "java.");
+        } else if (parsed instanceof Single single) {
+            check(single.message());
+        } else if (parsed instanceof Batch batch) {
+            batch.messages().forEach(this::check);
+        }
+    }
+
+    /** What was read can be read again alone, its spans hold what they should, and splicing changes what it should. */
+    private void check(Envelope message) {
+        byte[] bytes = message.bytes();
+        String facts = ReferenceReader.describe(message);
+        assertThat(ReferenceReader.describe(bytes)).isEqualTo(facts);
+        assertThat(ReferenceReader.describe(message.onOneLine())).isEqualTo(facts);
+        assertThat(new String(message.onOneLine(), UTF_8)).doesNotContain("\n", "\r");
+        for (Span span : List.of(message.idSpan(), message.params(), message.meta(), message.progressTokenSpan())) {
+            if (span.present()) {
+                String value = new String(bytes, span.from(), span.to() - span.from(), UTF_8);
+                assertThat(value).isEqualTo(value.strip()).isNotEmpty();
+                assertThat(message.splice(span, value.getBytes(UTF_8))).isEqualTo(bytes);
+                // white space may stand before and behind every token, and nowhere within one
+                assertThat(ReferenceReader.describe(message.splice(span, (" " + value + "\t").getBytes(UTF_8))))
+                        .isEqualTo(facts);
+            }
+        }
+        assertThat(message.params().present()).isEqualTo(startsAt(message, message.params(), "{"));
+        assertThat(message.meta().present()).isEqualTo(startsAt(message, message.meta(), "{"));
+        if (message.id().isPresent()) {
+            RequestId other = JsonRpc.stringId("other-日");
+            Envelope renamed = ((Single) reader.read(message.withId(other))).message();
+            assertThat(renamed.id()).contains(other);
+            assertThat(renamed.withId(message.id().orElseThrow()).length)
+                    .isEqualTo(message.withId(message.id().orElseThrow()).length);
+            assertThat(ReferenceReader.describe(renamed.withId(message.id().orElseThrow())))
+                    .isEqualTo(facts);
+        }
+    }
+
+    private static boolean startsAt(Envelope message, Span span, String first) {
+        return span.present() && new String(message.bytes(), span.from(), 1, ISO_8859_1).equals(first);
+    }
+
+    private static String describe(Parsed parsed) {
+        if (parsed instanceof Malformed malformed) {
+            return malformed.code() == JsonRpc.PARSE_ERROR ? "no JSON" : "no message";
+        }
+        return parsed instanceof Batch batch
+                ? batch.messages().stream().map(ReferenceReader::describe).collect(Collectors.joining("\n"))
+                : ReferenceReader.describe(((Single) parsed).message());
+    }
+}
