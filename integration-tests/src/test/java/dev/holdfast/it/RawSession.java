@@ -2,6 +2,7 @@ package dev.holdfast.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import tools.jackson.databind.JsonNode;
 
@@ -25,18 +26,36 @@ final class RawSession {
     }
 
     static RawSession open(int port, String revision) {
+        return open(port, revision, Map.of());
+    }
+
+    /** Opens a session whose first requests carry further headers. */
+    static RawSession open(int port, Map<String, String> headers) {
+        return open(port, NEWEST, headers);
+    }
+
+    private static RawSession open(int port, String revision, Map<String, String> headers) {
         try (RawConnection connection = RawConnection.open(port)) {
-            RawConnection.Head head =
-                    connection.send(RawRequest.post(Json.initialize(revision))).head();
+            RawConnection.Head head = connection
+                    .send(with(headers, RawRequest.post(Json.initialize(revision))))
+                    .head();
             JsonNode response = Json.parse(connection.body());
             assertThat(head.status()).isEqualTo(200);
             assertThat(response.at("/result/protocolVersion").asString()).isEqualTo(revision);
             String id = head.header("Mcp-Session-Id").orElseThrow();
             RawSession session = new RawSession(port, id, revision);
-            assertThat(session.status(session.post(Json.notification("notifications/initialized", "{}"))))
-                    .isEqualTo(202);
+            RawRequest initialized = session.post(Json.notification("notifications/initialized", "{}"));
+            assertThat(session.status(with(headers, initialized))).isEqualTo(202);
             return session;
         }
+    }
+
+    private static RawRequest with(Map<String, String> headers, RawRequest request) {
+        RawRequest more = request;
+        for (Map.Entry<String, String> header : headers.entrySet()) {
+            more = more.with(header.getKey(), header.getValue());
+        }
+        return more;
     }
 
     String id() {
