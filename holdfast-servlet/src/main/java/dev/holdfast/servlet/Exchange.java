@@ -38,6 +38,7 @@ final class Exchange {
     private final BodyReader bodies;
     private Object context = InboundMessage.NO_CONTEXT;
     private String principal = "";
+    private Optional<Session> session = Optional.empty();
 
     Exchange(
             HttpServletRequest request,
@@ -126,8 +127,12 @@ final class Exchange {
         return sessionId().filter(id -> find(id).isEmpty()).map(this::unknown);
     }
 
+    /** Looks for a session once; one that ends meanwhile says so itself. */
     private Optional<Session> find(String id) {
-        return engine.find(id, principal).filter(found -> !found.listensOnly());
+        if (session.isEmpty()) {
+            session = engine.find(id, principal).filter(found -> !found.listensOnly());
+        }
+        return session;
     }
 
     /** The session of this request, of those whose calls have streams of their own; if there is none, it is answered. */
@@ -137,8 +142,7 @@ final class Exchange {
             reply(Rejection.malformed("the Mcp-Session-Id header is missing").to(message));
             return Optional.empty();
         }
-        Optional<Session> session = find(id.get());
-        if (session.isEmpty()) {
+        if (find(id.get()).isEmpty()) {
             reply(unknown(id.get()).to(message));
         }
         return session;
