@@ -50,6 +50,8 @@ final class Parallel {
     /** Lets time pass. */
     static void pass(Duration time) {
         long since = System.nanoTime();
-        await().pollDelay(time).until(() -> System.nanoTime() - since >= time.toNanos());
+        await().pollDelay(time)
+                .pollInterval(Duration.ofMillis(1))
+                .until(() -> System.nanoTime() - since >= time.toNanos());
     }
 }
