@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.Lifetime;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
@@ -20,6 +21,8 @@ import java.util.Optional;
 record Contender(
         HttpServlet servlet, Optional<McpStreamableServerTransportProvider> provider, Optional<SdkSessions> sessions) {
 
+    private static final Duration BRIEF = Duration.ofSeconds(15);
+
     static Contender of(String kind, Variant variant) {
         return switch (kind) {
             case "holdfast" -> holdfast(EdgeOptions.DEFAULT, variant);
@@ -30,6 +33,12 @@ record Contender(
                         EdgeOptions.DEFAULT.withHttpSse(
                                 Optional.of(HttpSseOptions.DEFAULT.withReconnectGrace(Duration.ofMinutes(1)))),
                         variant);
+            case "soak" -> {
+                // sessions that nobody deletes are gone within the minute
+                Lifetime brief = Lifetime.DEFAULT.withGrace(BRIEF).withIdle(BRIEF);
+                HttpSseOptions sse = HttpSseOptions.DEFAULT.withReconnectGrace(BRIEF);
+                yield holdfast(EdgeOptions.DEFAULT.withLifetime(brief).withHttpSse(Optional.of(sse)), variant);
+            }
             case "official" -> {
                 HttpServletStreamableServerTransportProvider transport =
                         HttpServletStreamableServerTransportProvider.builder().build();
@@ -51,6 +60,14 @@ record Contender(
                 HoldfastTransportProvider.builder().edgeOptions(options).build();
         variant.serve(transport);
         return new Contender(transport, Optional.of(transport), Optional.empty());
+    }
+
+    /** What the engine under the transport has counted; nothing where there is none. */
+    String engine() {
+        return provider.filter(HoldfastTransportProvider.class::isInstance)
+                .map(HoldfastTransportProvider.class::cast)
+                .map(transport -> transport.engine().stats().toString())
+                .orElse("");
     }
 
     /** Sends one message to every client, and waits until it is sent. */

@@ -27,7 +27,12 @@ final class ControlServlet extends HttpServlet {
 
     @Override
     protected void doPost(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        response.setContentType("text/plain");
         switch (request.getPathInfo()) {
+            case "/engine" -> {
+                response.getWriter().write(contender.engine());
+                return;
+            }
             case "/stats" -> {}
             case "/collect" -> collect();
             case "/open" -> contender.sessions().orElseThrow().open(number(request, "count"));
@@ -35,7 +40,6 @@ final class ControlServlet extends HttpServlet {
                 broadcast(number(request, "count"), number(request, "bytes"), number(request, "millis"));
             default -> response.setStatus(HttpServletResponse.SC_NOT_FOUND);
         }
-        response.setContentType("text/plain");
         response.getWriter().write(Stats.now().line());
     }
 

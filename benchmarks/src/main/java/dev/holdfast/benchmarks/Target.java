@@ -99,6 +99,12 @@ record Target(String name, int port) {
                         .body());
     }
 
+    /** What the server's engine has counted. */
+    String engine() throws IOException, InterruptedException {
+        return send(request("/control/engine").POST(BodyPublishers.noBody()).build())
+                .body();
+    }
+
     private HttpRequest.Builder request(String path) {
         return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
                 .timeout(PATIENCE);

@@ -3,16 +3,19 @@ package dev.holdfast.benchmarks;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
+import io.modelcontextprotocol.spec.McpSchema.ProgressNotification;
 import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
 import io.modelcontextprotocol.spec.McpSchema.TextContent;
 import io.modelcontextprotocol.spec.McpSchema.Tool;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.LongFunction;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** The ways to run a server of the SDK. Its tools: {@code echo {text}}, and {@code notify {count, tag}}. */
+/** The ways to run a server of the SDK. Its tools: {@code echo {text}}, {@code notify {count, tag}}, {@code progress {count, tag}}. */
 enum Variant {
     /** {@code McpServer.sync}: handlers run on Reactor's elastic threads. */
     SYNC {
@@ -37,6 +40,10 @@ enum Variant {
                     .capabilities(CAPABILITIES)
                     .toolCall(ECHO, (exchange, request) -> Mono.fromSupplier(() -> echo(request)))
                     .toolCall(NOTIFY, (exchange, request) -> flood(provider, exchange.sessionId(), request))
+                    .toolCall(
+                            PROGRESS,
+                            (exchange, request) ->
+                                    steps(request, step -> exchange.progressNotification(progress(request, step))))
                     .build();
         }
     };
@@ -53,6 +60,13 @@ enum Variant {
             .description("Sends log messages to the listening stream of its session.")
             .build();
 
+    private static final Tool PROGRESS = Tool.builder(
+                    "progress", schema(Map.of("count", Map.of("type", "integer"), "tag", Map.of("type", "string"))))
+            .description("Reports progress on its own stream, ten times a second.")
+            .build();
+    private static final Duration STEP = Duration.ofMillis(100);
+    private static final int STEPS_AT_ONCE = 10;
+
     abstract void serve(McpStreamableServerTransportProvider provider);
 
     private static void sync(McpStreamableServerTransportProvider provider, boolean immediate) {
@@ -65,6 +79,13 @@ enum Variant {
                         NOTIFY,
                         (exchange, request) -> Objects.requireNonNull(
                                 flood(provider, exchange.sessionId(), request).block()))
+                .toolCall(
+                        PROGRESS,
+                        (exchange, request) -> Objects.requireNonNull(steps(
+                                        request,
+                                        step -> Mono.fromRunnable(
+                                                () -> exchange.progressNotification(progress(request, step))))
+                                .block()))
                 .build();
     }
 
@@ -79,6 +100,21 @@ enum Variant {
         return Flux.range(1, count)
                 .concatMap(i -> provider.notifyClient(
                         session, "notifications/message", Map.of("level", "info", "data", tag + "#" + i)))
+                .then(Mono.fromSupplier(() -> result("sent " + count)));
+    }
+
+    private static ProgressNotification progress(CallToolRequest request, long step) {
+        return ProgressNotification.builder(request.progressToken(), (double) step)
+                .message(String.valueOf(request.arguments().get("tag")))
+                .build();
+    }
+
+    private static Mono<CallToolResult> steps(CallToolRequest request, LongFunction<Mono<Void>> send) {
+        long count = Long.parseLong(String.valueOf(request.arguments().get("count")));
+        return Flux.interval(STEP)
+                .take(count / STEPS_AT_ONCE)
+                .onBackpressureBuffer()
+                .concatMap(round -> Flux.range(0, STEPS_AT_ONCE).concatMap(i -> send.apply(round * STEPS_AT_ONCE + i)))
                 .then(Mono.fromSupplier(() -> result("sent " + count)));
     }
 
