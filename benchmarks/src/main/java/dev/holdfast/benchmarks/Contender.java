@@ -21,7 +21,7 @@ import java.util.Optional;
 record Contender(
         HttpServlet servlet, Optional<McpStreamableServerTransportProvider> provider, Optional<SdkSessions> sessions) {
 
-    private static final Duration BRIEF = Duration.ofSeconds(15);
+    private static final Duration BRIEF = Duration.ofSeconds(5);
 
     static Contender of(String kind, Variant variant) {
         return switch (kind) {
@@ -34,10 +34,15 @@ record Contender(
                                 Optional.of(HttpSseOptions.DEFAULT.withReconnectGrace(Duration.ofMinutes(1)))),
                         variant);
             case "soak" -> {
-                // sessions that nobody deletes are gone within the minute
+                // sessions that nobody deletes are gone a few seconds after the heartbeat that misses them
                 Lifetime brief = Lifetime.DEFAULT.withGrace(BRIEF).withIdle(BRIEF);
                 HttpSseOptions sse = HttpSseOptions.DEFAULT.withReconnectGrace(BRIEF);
-                yield holdfast(EdgeOptions.DEFAULT.withLifetime(brief).withHttpSse(Optional.of(sse)), variant);
+                yield holdfast(
+                        EdgeOptions.DEFAULT
+                                .withHeartbeatInterval(BRIEF)
+                                .withLifetime(brief)
+                                .withHttpSse(Optional.of(sse)),
+                        variant);
             }
             case "official" -> {
                 HttpServletStreamableServerTransportProvider transport =

@@ -20,6 +20,7 @@ final class DeafMain {
     private static final int MEGABYTE = 1 << 20;
     private static final int WARMUP_SECONDS = 30;
     private static final int PIECES_A_SECOND = 10;
+    private static final int LAST_BYTES_SECONDS = 10;
 
     private DeafMain() {}
 
@@ -28,6 +29,7 @@ final class DeafMain {
         Target target = options.targets().get(0);
         int seconds = options.number("seconds", 5);
         int messages = options.number("megabytes", 100) * (MEGABYTE / MESSAGE_BYTES);
+        int pieces = seconds * PIECES_A_SECOND;
         boolean call = options.number("call", 0) == 1;
         Latencies toAlone = new Latencies();
         Latencies toHearing = new Latencies();
@@ -41,7 +43,7 @@ final class DeafMain {
                 EchoRound hearing;
                 try (DeafPeer peer = DeafPeer.open(target, call, false)) {
                     hearing = beside(load, peer, sender, messages, seconds);
-                    System.out.printf(Locale.ROOT, "round %d: one that hears has read %d bytes%n", i, peer.heard());
+                    requireHeard(peer, messages / pieces * pieces);
                 }
                 DeafPeer peer = DeafPeer.open(target, call, true);
                 deaf.add(peer);
@@ -80,6 +82,18 @@ final class DeafMain {
         return round;
     }
 
+    /** Else something else than what is sent would be measured. */
+    private static void requireHeard(DeafPeer peer, int messages) throws IOException, InterruptedException {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LAST_BYTES_SECONDS);
+        long expected = (long) messages * MESSAGE_BYTES;
+        while (peer.heard() < expected && System.nanoTime() - end < 0) {
+            TimeUnit.MILLISECONDS.sleep(100);
+        }
+        if (peer.heard() < expected) {
+            throw new IOException("only " + peer.heard() + " of " + expected + " bytes came to one that hears");
+        }
+    }
+
     private static void weigh(Target target, Stats before, int deaf) throws IOException, InterruptedException {
         Stats after = target.collected();
         System.out.printf(
@@ -94,7 +108,7 @@ final class DeafMain {
     /** In so many pieces, at an even pace. */
     private static void flood(DeafPeer peer, int messages, int pieces) throws IOException, InterruptedException {
         if (peer.calls()) {
-            peer.call(messages, MESSAGE_BYTES);
+            peer.call(messages, pieces, MESSAGE_BYTES);
             return;
         }
         long start = System.nanoTime();

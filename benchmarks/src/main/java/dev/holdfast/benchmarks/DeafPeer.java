@@ -80,9 +80,9 @@ final class DeafPeer implements AutoCloseable {
     }
 
     /** Makes the call whose progress is sent. */
-    void call(int count, int bytes) throws IOException {
+    void call(int count, int rounds, int bytes) throws IOException {
         String body = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"progress\","
-                + "\"arguments\":{\"count\":" + count + ",\"tag\":\"" + "x".repeat(bytes)
+                + "\"arguments\":{\"count\":" + count + ",\"rounds\":" + rounds + ",\"tag\":\"" + "x".repeat(bytes)
                 + "\"},\"_meta\":{\"progressToken\":\"p\"}}}";
         write("POST", "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n", body);
     }

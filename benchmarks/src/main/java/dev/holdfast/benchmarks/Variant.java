@@ -14,8 +14,9 @@ import java.util.Objects;
 import java.util.function.LongFunction;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 
-/** The ways to run a server of the SDK. Its tools: {@code echo {text}}, {@code notify {count, tag}}, {@code progress {count, tag}}. */
+/** The ways to run a server of the SDK. Its tools: {@code echo {text}}, {@code notify {count, tag}}, {@code progress {count, rounds, tag}}. */
 enum Variant {
     /** {@code McpServer.sync}: handlers run on Reactor's elastic threads. */
     SYNC {
@@ -61,11 +62,17 @@ enum Variant {
             .build();
 
     private static final Tool PROGRESS = Tool.builder(
-                    "progress", schema(Map.of("count", Map.of("type", "integer"), "tag", Map.of("type", "string"))))
-            .description("Reports progress on its own stream, ten times a second.")
+                    "progress",
+                    schema(Map.of(
+                            "count",
+                            Map.of("type", "integer"),
+                            "rounds",
+                            Map.of("type", "integer"),
+                            "tag",
+                            Map.of("type", "string"))))
+            .description("Reports progress on its own stream, in ten rounds a second.")
             .build();
     private static final Duration STEP = Duration.ofMillis(100);
-    private static final int STEPS_AT_ONCE = 10;
 
     abstract void serve(McpStreamableServerTransportProvider provider);
 
@@ -110,11 +117,15 @@ enum Variant {
     }
 
     private static Mono<CallToolResult> steps(CallToolRequest request, LongFunction<Mono<Void>> send) {
-        long count = Long.parseLong(String.valueOf(request.arguments().get("count")));
+        int count = Integer.parseInt(String.valueOf(request.arguments().get("count")));
+        int rounds = Integer.parseInt(String.valueOf(request.arguments().get("rounds")));
+        int atOnce = count / rounds;
         return Flux.interval(STEP)
-                .take(count / STEPS_AT_ONCE)
+                .take(rounds)
                 .onBackpressureBuffer()
-                .concatMap(round -> Flux.range(0, STEPS_AT_ONCE).concatMap(i -> send.apply(round * STEPS_AT_ONCE + i)))
+                // a synchronous server blocks where it sends, which the clock's thread does not allow
+                .publishOn(Schedulers.boundedElastic())
+                .concatMap(round -> Flux.range(0, atOnce).concatMap(i -> send.apply(round * atOnce + i)))
                 .then(Mono.fromSupplier(() -> result("sent " + count)));
     }
 
