@@ -61,7 +61,7 @@ final class Entry {
     static boolean inLog(List<Entry> batch, SessionStore.Claim claim) {
         for (Entry entry : batch) {
             if (entry.node != null) {
-                return claim.ends().getOrDefault(entry.node.stream.id(), 0L) >= entry.node.event.offset();
+                return claim.last(entry.node.stream.id()) >= entry.node.event.offset();
             }
         }
         return batch.stream()

@@ -33,6 +33,7 @@ final class LiveSession implements Session {
     private final long createdAt;
     private final Lifecycle lifecycle;
     private final Epoch firstEpoch;
+    private final Expiry expiry;
     private final Journal journal;
     private final SessionLog log;
     private final StreamTable streams;
@@ -54,6 +55,7 @@ final class LiveSession implements Session {
         this.createdAt = engine.now();
         this.lifecycle = new Lifecycle(lifetime, createdAt);
         this.firstEpoch = new Epoch(1, engine.random().nextInt());
+        this.expiry = new Expiry(engine.wallClock(), lifetime);
         this.journal = new Journal(engine.limits());
         this.outflow = new Outflow(this, engine, calls, journal, firstEpoch, lifetime, listensOnly);
         this.log = outflow.log();
@@ -91,7 +93,8 @@ final class LiveSession implements Session {
     }
 
     private CompletionStage<Void> create(String kind, Map<String, byte[]> entries) {
-        SessionRecord record = new SessionRecord(1, kind, principal, revision, entries, Map.of());
+        SessionRecord record = new SessionRecord(
+                1, kind, principal, expiry.at(), SessionRecord.NO_EXTENSION, revision, entries, Map.of());
         return engine.store().create(key(), firstEpoch, record);
     }
 
@@ -299,7 +302,9 @@ final class LiveSession implements Session {
         if (old) {
             log.flush();
         }
-        return late || old;
+        Optional<RecordChange> renewal = log.open() ? expiry.renew() : Optional.empty();
+        renewal.ifPresent(change -> log.insist(List.of(change)));
+        return late || old || renewal.isPresent();
     }
 
     /**

@@ -1,6 +1,5 @@
 package dev.holdfast;
 
-import dev.holdfast.spi.Epoch;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,7 +15,6 @@ final class Recovery {
     private final LiveSession session;
     private final SessionEngine engine;
     private int failures;
-    private int lastCounter;
 
     Recovery(LiveSession session, SessionEngine engine) {
         this.session = session;
@@ -42,7 +40,7 @@ final class Recovery {
     }
 
     private void claim(SessionLog log) {
-        log.claim(session.locked(() -> next(log))).whenComplete((found, failure) -> {
+        log.claim(engine.random().nextInt()).whenComplete((found, failure) -> {
             if (failure != null) {
                 begin(log, failure);
             } else if (!found) {
@@ -57,11 +55,5 @@ final class Recovery {
         Effects effects = new Effects();
         session.locked(() -> log.giveUp(effects));
         effects.run();
-    }
-
-    /** No counter is used twice: a claim that seemed to fail may have been taken. */
-    private Epoch next(SessionLog log) {
-        lastCounter = Math.max(log.epoch().counter(), lastCounter) + 1;
-        return new Epoch(lastCounter, engine.random().nextInt());
     }
 }

@@ -7,6 +7,7 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Base64;
 import java.util.Map;
 import java.util.Optional;
@@ -36,6 +37,7 @@ public final class SessionEngine implements AutoCloseable {
     private final SessionLimits limits;
     private final NodeLimits nodeLimits;
     private final LongSupplier clock;
+    private final InstantSource wallClock;
     private final RandomGenerator random;
     private final ScheduledExecutorService scheduler;
     private final Duration sweepInterval;
@@ -55,6 +57,7 @@ public final class SessionEngine implements AutoCloseable {
         this.capacity = new Capacity(this, nodeLimits);
         this.history = new NodeHistory(this, nodeLimits);
         this.clock = builder.clock;
+        this.wallClock = builder.wallClock;
         this.news = new News(builder.listener, clock);
         this.random = builder.random;
         this.sweepInterval = builder.sweepInterval;
@@ -263,6 +266,10 @@ public final class SessionEngine implements AutoCloseable {
 
     long now() {
         return clock.getAsLong();
+    }
+
+    InstantSource wallClock() {
+        return wallClock;
     }
 
     Iterable<LiveSession> all() {

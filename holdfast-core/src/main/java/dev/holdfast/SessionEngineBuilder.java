@@ -5,6 +5,7 @@ import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.SessionStore;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Objects;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -21,6 +22,7 @@ public final class SessionEngineBuilder {
     NodeLimits nodeLimits = NodeLimits.DEFAULT;
     SessionLifecycleListener listener = SessionLifecycleListener.NONE;
     LongSupplier clock = System::nanoTime;
+    InstantSource wallClock = InstantSource.system();
     RandomGenerator random = new SecureRandom();
     Duration sweepInterval = Duration.ofMillis(500);
     private @Nullable ScheduledExecutorService scheduler;
@@ -57,6 +59,15 @@ public final class SessionEngineBuilder {
     /** A monotonic clock in nanoseconds. Default: {@link System#nanoTime}. */
     public SessionEngineBuilder clock(LongSupplier value) {
         clock = Objects.requireNonNull(value, "clock");
+        return this;
+    }
+
+    /**
+     * The clock that the store's expiry follows; deadlines follow {@link #clock}. Default: that of the system. Use the
+     * store's.
+     */
+    public SessionEngineBuilder wallClock(InstantSource value) {
+        wallClock = Objects.requireNonNull(value, "wallClock");
         return this;
     }
 

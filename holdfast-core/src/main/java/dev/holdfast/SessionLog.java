@@ -280,13 +280,14 @@ final class SessionLog {
     /**
      * Claims a new epoch and decides the doubtful batch by what the log then holds.
      *
+     * @param nonce the random half of that epoch
      * @return completes when the log goes on, false if the store does not have it any more; fails if the store could not be
      *     asked, and may then be called again
      */
-    CompletionStage<Boolean> claim(Epoch next) {
+    CompletionStage<Boolean> claim(int nonce) {
         CompletionStage<Optional<SessionStore.Claim>> claim;
         try {
-            claim = store.claim(key(), next);
+            claim = store.claim(key(), nonce);
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);
         }
@@ -296,7 +297,7 @@ final class SessionLog {
             lock.lock();
             try {
                 if (state == State.CLAIMING && found.isPresent()) {
-                    decide(next, found.get(), effects);
+                    decide(found.get(), effects);
                 }
                 goesOn = state != State.CLAIMING;
             } finally {
@@ -317,8 +318,11 @@ final class SessionLog {
         }
     }
 
-    private void decide(Epoch next, SessionStore.Claim claim, Effects effects) {
-        epochs.add(next);
+    private void decide(SessionStore.Claim claim, Effects effects) {
+        epochs.add(claim.epoch());
+        if (epochs.size() > SessionStore.EPOCHS_KEPT + 1) {
+            epochs.remove(0);
+        }
         state = State.RESTING;
         if (Entry.inLog(current, claim)) {
             commit(effects);

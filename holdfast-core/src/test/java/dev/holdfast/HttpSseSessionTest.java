@@ -333,9 +333,8 @@ class HttpSseSessionTest {
     void theStoreLearnsWhatWasNegotiated() {
         LiveSession session = initialized(TestBed.LIFETIME);
 
-        var record = TestBed.now(bed.store.claim(session.key(), new dev.holdfast.spi.Epoch(9, 9)))
-                .orElseThrow()
-                .record();
+        var record =
+                TestBed.now(bed.store.claim(session.key(), 9)).orElseThrow().record();
 
         assertThat(record.revision()).isEqualTo(TestBackend.REVISION);
         assertThat(record.journal()).containsOnlyKeys("initialize");

@@ -46,6 +46,11 @@ final class SimFinale {
                     List.copyOf(session.connections).forEach(SimConnection::pumpHonestly);
                 }
                 world.settle();
+                if (world.store.busy(session)) {
+                    // a claim that came late has fenced its own engine, which is patient at the second failure
+                    world.pass(Duration.ofSeconds(1));
+                    world.settle();
+                }
             }
         }
         for (SimSession session : world.sessions) {

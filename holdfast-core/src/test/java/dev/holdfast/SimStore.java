@@ -7,6 +7,7 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -22,7 +23,7 @@ import java.util.function.Supplier;
  * have failed.
  */
 final class SimStore implements SessionStore {
-    final MemoryStore kept = new MemoryStore();
+    final MemoryStore kept;
     private final Map<SessionKey, SimSession> owners = new HashMap<>();
     private final List<Operation<?>> pending = new ArrayList<>();
     private final List<Operation<?>> late = new ArrayList<>();
@@ -35,7 +36,8 @@ final class SimStore implements SessionStore {
      * @param promptPercent how many operations are done at once
      * @param failingPercent how many fail
      */
-    SimStore(Random random, List<SimSession> sessions, int promptPercent, int failingPercent) {
+    SimStore(InstantSource clock, Random random, List<SimSession> sessions, int promptPercent, int failingPercent) {
+        this.kept = new MemoryStore(clock);
         this.random = random;
         this.sessions = sessions;
         this.promptPercent = promptPercent;
@@ -125,7 +127,7 @@ final class SimStore implements SessionStore {
     boolean has(SimSession session) {
         return owners.entrySet().stream()
                 .filter(owner -> owner.getValue() == session)
-                .anyMatch(owner -> kept.claim(owner.getKey(), new Epoch(Integer.MAX_VALUE, 0))
+                .anyMatch(owner -> kept.claim(owner.getKey(), 0)
                         .toCompletableFuture()
                         .join()
                         .isPresent());
@@ -145,11 +147,11 @@ final class SimStore implements SessionStore {
     }
 
     @Override
-    public CompletionStage<Optional<Claim>> claim(SessionKey key, Epoch next) {
+    public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
         SimSession owner = owner(key);
         return counted(
                 owner,
-                () -> submit(true, () -> kept.claim(key, next), () -> {
+                () -> submit(true, () -> kept.claim(key, nonce), () -> {
                     owner.log.acked();
                     owner.doubtful = false;
                 }));

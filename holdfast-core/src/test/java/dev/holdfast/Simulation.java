@@ -59,7 +59,7 @@ final class Simulation {
         this.random = new Random(seed);
         this.trace = trace.orElse(List.of());
         this.tracing = trace.isPresent();
-        this.store = new SimStore(random, sessions, oneOf(0, 50, 90, 100), oneOf(0, 0, 3, 15));
+        this.store = new SimStore(time, random, sessions, oneOf(0, 50, 90, 100), oneOf(0, 0, 3, 15));
         SessionLimits limits = new SessionLimits(
                 oneIn(2) ? 1 << 20 : 1024 + random.nextInt(2000),
                 oneIn(2) ? 1000 : 16,
@@ -83,6 +83,7 @@ final class Simulation {
                 .nodeLimits(nodeLimits)
                 .listener(new SimNews(this))
                 .clock(time)
+                .wallClock(time)
                 .scheduler(time)
                 .sweepInterval(SWEEP)
                 .random(new Names(seed))

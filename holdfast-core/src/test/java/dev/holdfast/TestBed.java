@@ -15,7 +15,7 @@ final class TestBed implements AutoCloseable {
     static final Lifetime LIFETIME = new Lifetime(GRACE, IDLE, Duration.ofSeconds(60), IDLE, Duration.ofDays(365));
 
     final VirtualTime time = new VirtualTime();
-    final TestStore store = new TestStore();
+    final TestStore store = new TestStore(time);
     final TestBackend backend = new TestBackend();
     final News news = new News();
     final SessionEngine engine;
@@ -35,6 +35,7 @@ final class TestBed implements AutoCloseable {
                 .nodeLimits(nodeLimits)
                 .listener(news)
                 .clock(time)
+                .wallClock(time)
                 .scheduler(time)
                 .random(new Random(1))
                 .build()

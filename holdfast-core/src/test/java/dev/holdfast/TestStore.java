@@ -7,6 +7,7 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
+import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -66,13 +67,17 @@ final class TestStore implements SessionStore {
         }
     }
 
-    final MemoryStore kept = new MemoryStore();
+    final MemoryStore kept;
     final List<Append> appended = new ArrayList<>();
     final List<SessionKey> deleted = new ArrayList<>();
     private final Deque<Pending<?>> waiting = new ArrayDeque<>();
     private final Deque<Fate> fates = new ArrayDeque<>();
     boolean refuseAppends;
     private boolean holding;
+
+    TestStore(InstantSource clock) {
+        kept = new MemoryStore(clock);
+    }
 
     /** Lets appends and claims wait from here on. */
     void hold() {
@@ -130,8 +135,8 @@ final class TestStore implements SessionStore {
     }
 
     @Override
-    public CompletionStage<Optional<Claim>> claim(SessionKey key, Epoch next) {
-        return later("claim", () -> kept.claim(key, next));
+    public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
+        return later("claim", () -> kept.claim(key, nonce));
     }
 
     @Override

@@ -1,6 +1,8 @@
 package dev.holdfast;
 
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
@@ -18,15 +20,24 @@ import java.util.function.LongSupplier;
  * A clock that only the test moves, and a scheduler that follows it, on the thread of the test. The clock overflows a few
  * seconds after its start: only differences mean something.
  */
-final class VirtualTime extends AbstractExecutorService implements ScheduledExecutorService, LongSupplier {
+final class VirtualTime extends AbstractExecutorService
+        implements ScheduledExecutorService, LongSupplier, InstantSource {
+    private static final long START = Long.MAX_VALUE - TimeUnit.SECONDS.toNanos(5);
+
     private final PriorityQueue<Task<?>> tasks = new PriorityQueue<>();
-    private long now = Long.MAX_VALUE - TimeUnit.SECONDS.toNanos(5);
+    private long now = START;
     private long sequence;
     private boolean shutdown;
 
     @Override
     public long getAsLong() {
         return now;
+    }
+
+    /** The same time on the wall. */
+    @Override
+    public Instant instant() {
+        return Instant.EPOCH.plusNanos(now - START);
     }
 
     /** Lets time pass, and everything happen that falls due in it, in order. */

@@ -7,7 +7,7 @@ import java.util.List;
  *
  * @param events new events, in order; the offsets of a stream go on where its last one ended
  * @param changes changes of the record, in order
- * @param trims events that are no longer needed; one that is already gone is no error
+ * @param trims events of earlier appends that are no longer needed; one that is already gone is no error
  */
 public record Append(List<Event> events, List<RecordChange> changes, List<Trim> trims) {
     /**

@@ -9,8 +9,14 @@ public sealed interface RecordChange {
      *
      * @param stream its stream, which exists from here on; no more than its name where its answers go to the listening stream
      * @param requests the ids of its requests
+     * @param extension what the engine keeps beside, opaque to the store
      */
-    record CallStarted(StreamId stream, List<RequestId> requests) implements RecordChange {}
+    record CallStarted(StreamId stream, List<RequestId> requests, byte[] extension) implements RecordChange {
+        /** Nothing is kept beside. */
+        public CallStarted(StreamId stream, List<RequestId> requests) {
+            this(stream, requests, SessionRecord.NO_EXTENSION);
+        }
+    }
 
     /** A call has ended. */
     record CallEnded(StreamId stream) implements RecordChange {}
@@ -23,4 +29,10 @@ public sealed interface RecordChange {
 
     /** The journal loses the message under this key. */
     record JournalRemoved(String key) implements RecordChange {}
+
+    /** The session is not there any more from this moment on, in milliseconds since 1970, unless it changes again. */
+    record Expires(long at) implements RecordChange {}
+
+    /** The record gets another extension. */
+    record Extended(byte[] extension) implements RecordChange {}
 }

@@ -9,6 +9,8 @@ import java.util.Map;
  * @param version the format of this record, now 1
  * @param kind what sort of record it is; a store keeps kinds it does not know
  * @param principal who opened the session, empty for nobody
+ * @param expiresAt when the session is not there any more, in milliseconds since 1970
+ * @param extension what the engine keeps beside, opaque to the store; shared, never changed
  * @param revision the negotiated protocol revision, empty before {@code initialize} is answered
  * @param journal the messages that bring a fresh backend to the state of the last one, by key, in order
  * @param running the calls that have started and not ended, by stream
@@ -17,9 +19,11 @@ public record SessionRecord(
         int version,
         String kind,
         String principal,
+        long expiresAt,
+        byte[] extension,
         String revision,
         Map<String, byte[]> journal,
-        Map<StreamId, List<RequestId>> running) {
+        Map<StreamId, RunningCall> running) {
 
     /** The key of {@code initialize} in the journal. */
     public static final String INITIALIZE = "initialize";
@@ -29,4 +33,15 @@ public record SessionRecord(
 
     /** The kind of a session whose answers all go to the listening stream. */
     public static final String LISTENING_SESSION = "listening session";
+
+    /** No extension. */
+    public static final byte[] NO_EXTENSION = {};
+
+    /**
+     * A call that has started and not ended.
+     *
+     * @param requests the ids of its requests
+     * @param extension what the engine keeps beside, opaque to the store; shared, never changed
+     */
+    public record RunningCall(List<RequestId> requests, byte[] extension) {}
 }

@@ -7,9 +7,21 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * Keeps session records and their events together: they live and die as one. Every method may be called from any thread and
- * must not block; a stage that fails says that the store could not do it, or does not know whether it did.
+ * must not block; a stage that fails says that the store could not do it, or does not know whether it did. What a failed stage
+ * has left behind is whole or not there at all.
+ *
+ * <p>A session whose {@link SessionRecord#expiresAt} has passed is not there, whoever asks, and the store gives its space back
+ * in a time of its own, also when nobody runs who knew the session.
+ *
+ * <p>A stream is known from its first event on: the listening stream for the session's life, another one while it has events
+ * or its call runs. Events are trimmed one by one, anywhere in a stream.
+ *
+ * <p>The first sentence of each method is its contract; {@code holdfast-store-tck} holds a store to it.
  */
 public interface SessionStore extends AutoCloseable {
+    /** How many epochs before the present one a claim tells of. */
+    int EPOCHS_KEPT = 64;
+
     /** Says what a completed append survives, and whether several nodes can share this store. */
     Promise promise();
 
@@ -17,15 +29,16 @@ public interface SessionStore extends AutoCloseable {
     CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record);
 
     /**
-     * Fences every earlier epoch and returns what is kept: from here on only appends of {@code next} are taken. Empty where
-     * no such session exists; fails with a {@link StaleEpochException} where {@code next} does not count higher than the
-     * present epoch.
+     * Takes a session over: counts its next epoch, fences every earlier one, and returns what is kept; empty where no such
+     * session exists. A claim whose answer was lost is simply claimed again.
+     *
+     * @param nonce the random half of the next epoch, drawn for this claim
      */
-    CompletionStage<Optional<Claim>> claim(SessionKey key, Epoch next);
+    CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce);
 
     /**
-     * Appends all of it or nothing, after every append of this session that completed before. Fails with a {@link
-     * StaleEpochException} under a stale epoch, and for a session that is not there.
+     * Appends all of it or nothing, in the order of the calls. Fails with a {@link StaleEpochException} under any epoch but the
+     * present one, and with an {@link IllegalStateException} for a session that is not there.
      */
     CompletionStage<Void> append(SessionKey key, Epoch epoch, Append append);
 
@@ -60,8 +73,24 @@ public interface SessionStore extends AutoCloseable {
     /**
      * A claimed session.
      *
+     * @param epoch the epoch that it is owned under from now on
+     * @param before the epochs that it had, oldest first, at least the latest {@link #EPOCHS_KEPT}
      * @param record its record
-     * @param ends the last offset of every stream that has kept events
+     * @param streams every stream that is known
      */
-    record Claim(SessionRecord record, Map<StreamId, Long> ends) {}
+    record Claim(Epoch epoch, List<Epoch> before, SessionRecord record, Map<StreamId, Extent> streams) {
+        /** The last offset that a stream ever had; 0 for one that is not known. */
+        public long last(StreamId stream) {
+            Extent extent = streams.get(stream);
+            return extent == null ? 0 : extent.last();
+        }
+    }
+
+    /**
+     * How far a stream goes.
+     *
+     * @param last the last offset that it ever had
+     * @param trimmed the highest offset that was ever trimmed from it, 0 if none was: a cursor below it has missed something
+     */
+    record Extent(long last, long trimmed) {}
 }

@@ -1,0 +1,144 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionRecord.RunningCall;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+
+/** One session in a {@link MemoryStore}; its own monitor guards it. */
+final class MemorySession {
+    private final List<Epoch> epochs = new ArrayList<>(1);
+    private final SessionRecord first;
+    private final Map<String, byte[]> journal;
+    private final Map<StreamId, RunningCall> running;
+    private final Map<StreamId, Stream> streams = new HashMap<>(0);
+    private String revision;
+    private byte[] extension;
+    private volatile long expiresAt;
+
+    private static final class Stream {
+        private final NavigableMap<Long, Event> events = new TreeMap<>();
+        private long last;
+        private long trimmed;
+    }
+
+    MemorySession(Epoch epoch, SessionRecord record) {
+        this.epochs.add(epoch);
+        this.first = record;
+        this.journal = new LinkedHashMap<>(record.journal());
+        this.running = new HashMap<>(record.running());
+        this.revision = record.revision();
+        this.extension = record.extension();
+        this.expiresAt = record.expiresAt();
+    }
+
+    long expiresAt() {
+        return expiresAt;
+    }
+
+    private Epoch epoch() {
+        return epochs.get(epochs.size() - 1);
+    }
+
+    synchronized SessionStore.Claim claim(int nonce) {
+        List<Epoch> before = List.copyOf(epochs);
+        epochs.add(new Epoch(epoch().counter() + 1, nonce));
+        if (epochs.size() > SessionStore.EPOCHS_KEPT) {
+            epochs.remove(0);
+        }
+        Map<StreamId, SessionStore.Extent> extents = new HashMap<>();
+        streams.forEach((id, stream) -> extents.put(id, new SessionStore.Extent(stream.last, stream.trimmed)));
+        SessionRecord record = new SessionRecord(
+                first.version(),
+                first.kind(),
+                first.principal(),
+                expiresAt,
+                extension,
+                revision,
+                new LinkedHashMap<>(journal),
+                Map.copyOf(running));
+        return new SessionStore.Claim(epoch(), before, record, extents);
+    }
+
+    /** Appends under the present epoch only; returns which that is. */
+    synchronized Epoch append(Epoch epoch, Append append) {
+        if (epoch().equals(epoch)) {
+            // a call's end comes last: its stream may get its last event with it
+            append.events().forEach(this::add);
+            append.trims().forEach(this::trim);
+            append.changes().forEach(this::apply);
+        }
+        return epoch();
+    }
+
+    private void add(Event event) {
+        Stream stream = streams.computeIfAbsent(event.stream(), id -> new Stream());
+        stream.events.put(event.offset(), event);
+        stream.last = Math.max(stream.last, event.offset());
+    }
+
+    private void trim(Append.Trim trim) {
+        Stream stream = streams.get(trim.stream());
+        if (stream != null && stream.events.remove(trim.offset()) != null) {
+            stream.trimmed = Math.max(stream.trimmed, trim.offset());
+            forgetIfOver(trim.stream());
+        }
+    }
+
+    /** A stream has lost an event, or its call. */
+    private void forgetIfOver(StreamId id) {
+        Stream stream = streams.get(id);
+        boolean over = !id.equals(StreamId.LISTENING) && !running.containsKey(id);
+        if (over && stream != null && stream.events.isEmpty()) {
+            streams.remove(id);
+        }
+    }
+
+    private void apply(RecordChange change) {
+        if (change instanceof RecordChange.CallStarted started) {
+            running.put(started.stream(), new RunningCall(started.requests(), started.extension()));
+        } else if (change instanceof RecordChange.CallEnded ended) {
+            running.remove(ended.stream());
+            forgetIfOver(ended.stream());
+        } else if (change instanceof RecordChange.Negotiated negotiated) {
+            revision = negotiated.revision();
+            journal.put(SessionRecord.INITIALIZE, negotiated.initialize());
+        } else if (change instanceof RecordChange.JournalPut put) {
+            journal.put(put.key(), put.message());
+        } else if (change instanceof RecordChange.JournalRemoved removed) {
+            journal.remove(removed.key());
+        } else if (change instanceof RecordChange.Expires expires) {
+            expiresAt = expires.at();
+        } else if (change instanceof RecordChange.Extended extended) {
+            extension = extended.extension();
+        }
+    }
+
+    synchronized List<Event> read(StreamId id, long after, int maxBytes) {
+        Stream stream = streams.get(id);
+        if (stream == null) {
+            return List.of();
+        }
+        List<Event> found = new ArrayList<>();
+        long room = maxBytes;
+        for (Event event : stream.events.tailMap(after, false).values()) {
+            room -= event.bytes().length;
+            if (!found.isEmpty() && room < 0) {
+                break;
+            }
+            found.add(event);
+        }
+        return found;
+    }
+}
