@@ -18,6 +18,8 @@ class RoomsTest {
     private static final String SERVLET = "dev.holdfast.servlet";
     private static final String MCP = "dev.holdfast.mcp";
     private static final String GATEWAY = "dev.holdfast.gateway";
+    private static final String TCK = "dev.holdfast.tck";
+    private static final String ROCKSDB = "dev.holdfast.rocksdb";
 
     private static final String JDK = "java..";
     private static final String JSPECIFY = "org.jspecify.annotations";
@@ -26,7 +28,8 @@ class RoomsTest {
     private static final String JACKSON_STREAMING = "tools.jackson.core..";
 
     @ArchTest
-    static final ArchRule everyClassIsInARoom = classes().should().resideInAnyPackage(SPI, CORE, SERVLET, MCP, GATEWAY);
+    static final ArchRule everyClassIsInARoom =
+            classes().should().resideInAnyPackage(SPI, CORE, SERVLET, MCP, GATEWAY, TCK, ROCKSDB);
 
     @ArchTest
     static final ArchRule spiNeedsTheJdkOnly = classes()
@@ -70,6 +73,22 @@ class RoomsTest {
                     "io.modelcontextprotocol..",
                     "reactor..",
                     "org.reactivestreams..");
+
+    @ArchTest
+    static final ArchRule aStoreStandsOnTheSpiAndItsEngine = classes()
+            .that()
+            .resideInAPackage(ROCKSDB)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(ROCKSDB, SPI, JDK, JSPECIFY, SLF4J, "org.rocksdb..");
+
+    @ArchTest
+    static final ArchRule theContractOfAStoreStandsOnTheSpiAndTheTestLibraries = classes()
+            .that()
+            .resideInAPackage(TCK)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(TCK, SPI, JDK, JSPECIFY, "org.junit.jupiter.api..", "org.assertj..");
 
     /** The demo server is written on the SDK, whose asynchronous handlers are Reactor's. */
     @ArchTest

@@ -1,0 +1,44 @@
+package dev.holdfast.rocksdb;
+
+import dev.holdfast.spi.SessionKey;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Where stages complete that were not complete at once: whoever waits goes on there, so that the thread that writes goes on
+ * writing. Those of one session complete on one thread, in order.
+ */
+final class Completions implements AutoCloseable {
+    private static final Logger logger = LoggerFactory.getLogger(Completions.class);
+    private static final int MOST = 4;
+    private static final long PATIENCE_SECONDS = 10;
+
+    private final List<ExecutorService> threads = new ArrayList<>();
+
+    Completions(int processors) {
+        int count = Math.max(1, Math.min(MOST, processors / 2));
+        for (int i = 0; i < count; i++) {
+            threads.add(Executors.newSingleThreadExecutor(StoreThreads.named("holdfast-store-done-" + i)));
+        }
+    }
+
+    void run(SessionKey session, Runnable completion) {
+        threads.get((int) Math.floorMod(session.b(), (long) threads.size())).execute(completion);
+    }
+
+    /** Waits until everybody knows. */
+    @Override
+    public void close() {
+        threads.forEach(ExecutorService::shutdown);
+        for (ExecutorService thread : threads) {
+            if (!StoreThreads.ended(thread, PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+                logger.warn("somebody who waited for the session store does not return");
+            }
+        }
+    }
+}

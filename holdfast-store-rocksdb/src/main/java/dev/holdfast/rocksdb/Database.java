@@ -1,0 +1,169 @@
+package dev.holdfast.rocksdb;
+
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.Optional;
+import java.util.function.BiPredicate;
+import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.BloomFilter;
+import org.rocksdb.CompactionStyle;
+import org.rocksdb.CompressionType;
+import org.rocksdb.InfoLogLevel;
+import org.rocksdb.LRUCache;
+import org.rocksdb.Options;
+import org.rocksdb.ReadOptions;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+import org.rocksdb.Slice;
+import org.rocksdb.Status;
+import org.rocksdb.WALRecoveryMode;
+import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteOptions;
+
+/**
+ * RocksDB, open: the one class that knows its options and frees what it holds. Nobody may use it during or after its close;
+ * {@link RocksDbStore} sees to that.
+ */
+final class Database implements AutoCloseable {
+    private static final int FILTER_BITS = 10;
+    private static final int OPEN_FILES = 256;
+    private static final int WRITE_BUFFERS = 3;
+    private static final long INFO_LOG_BYTES = 1 << 20;
+    private static final int INFO_LOGS = 2;
+    private static final long MANIFEST_BYTES = 4 << 20;
+    private static final int BATCH_OVERHEAD = 32;
+
+    static {
+        RocksDB.loadLibrary();
+    }
+
+    private final Deque<AutoCloseable> owned = new ArrayDeque<>();
+    private final WriteOptions atOnce;
+    private final WriteOptions patient;
+    private final RocksDB db;
+
+    /** How a write ended that must not wait. */
+    enum Attempt {
+        DONE,
+        /** RocksDB would have made it wait; nothing was written. */
+        STALLED
+    }
+
+    Database(Path folder, StoreLimits limits, boolean sync) throws RocksDBException {
+        atOnce = own(new WriteOptions()).setNoSlowdown(true);
+        patient = own(new WriteOptions()).setSync(sync);
+        try {
+            db = own(RocksDB.open(options(limits), folder.toString()));
+        } catch (RocksDBException e) {
+            close();
+            throw e;
+        }
+    }
+
+    private <T extends AutoCloseable> T own(T what) {
+        owned.push(what);
+        return what;
+    }
+
+    private Options options(StoreLimits limits) {
+        BlockBasedTableConfig tables = new BlockBasedTableConfig()
+                .setBlockCache(own(new LRUCache(limits.memoryBytes() / 2)))
+                .setFilterPolicy(own(new BloomFilter(FILTER_BITS)));
+        return own(new Options())
+                .setCreateIfMissing(true)
+                .setTableFormatConfig(tables)
+                // three buffers at most: about half of the memory, so that one is filled while another is flushed
+                .setWriteBufferSize(limits.memoryBytes() / (2 * WRITE_BUFFERS))
+                .setMaxWriteBufferNumber(WRITE_BUFFERS)
+                .setMaxTotalWalSize(limits.logBytes())
+                // what is kept is small and changes much: levels hold little that is dead, where universal compaction
+                // may need twice the space for a while
+                .setCompactionStyle(CompactionStyle.LEVEL)
+                .setLevelCompactionDynamicLevelBytes(true)
+                .setCompressionType(CompressionType.LZ4_COMPRESSION)
+                // a torn tail ends the log where it is torn, whatever tore it
+                .setWalRecoveryMode(WALRecoveryMode.PointInTimeRecovery)
+                .setMaxOpenFiles(OPEN_FILES)
+                // the folder takes what it holds, not what it may hold one day
+                .setAllowFAllocate(false)
+                .setMaxManifestFileSize(MANIFEST_BYTES)
+                .setInfoLogLevel(InfoLogLevel.WARN_LEVEL)
+                .setMaxLogFileSize(INFO_LOG_BYTES)
+                .setKeepLogFileNum(INFO_LOGS)
+                .setStatsDumpPeriodSec(0)
+                .setStatsPersistPeriodSec(0);
+    }
+
+    /** Writes without waiting for the disk; refuses where RocksDB would make it wait. */
+    Attempt tryWrite(Changes changes) throws RocksDBException {
+        try (WriteBatch batch = new WriteBatch(changes.bytes() + BATCH_OVERHEAD)) {
+            changes.addTo(batch);
+            db.write(atOnce, batch);
+            return Attempt.DONE;
+        } catch (RocksDBException e) {
+            Status status = e.getStatus();
+            if (status != null && status.getCode() == Status.Code.Incomplete) {
+                return Attempt.STALLED;
+            }
+            throw e;
+        }
+    }
+
+    /** Writes all of them in one batch, and waits as long as it takes. */
+    void write(Iterable<Changes> all, int bytes) throws RocksDBException {
+        try (WriteBatch batch = new WriteBatch(bytes + BATCH_OVERHEAD)) {
+            for (Changes changes : all) {
+                changes.addTo(batch);
+            }
+            db.write(patient, batch);
+        }
+    }
+
+    Optional<byte[]> get(byte[] key) throws RocksDBException {
+        return Optional.ofNullable(db.get(key));
+    }
+
+    /** Goes through keys and values in order, from one key to before another, for as long as the visitor says so. */
+    void scan(byte[] from, byte[] to, BiPredicate<byte[], byte[]> visitor) throws RocksDBException {
+        try (Slice end = new Slice(to);
+                ReadOptions options = new ReadOptions().setIterateUpperBound(end);
+                RocksIterator at = db.newIterator(options)) {
+            at.seek(from);
+            while (at.isValid() && visitor.test(at.key(), at.value())) {
+                at.next();
+            }
+            at.status();
+        }
+    }
+
+    /** For tests: lets flushes and compactions wait. */
+    void pause() throws RocksDBException {
+        db.pauseBackgroundWork();
+    }
+
+    void unpause() throws RocksDBException {
+        db.continueBackgroundWork();
+    }
+
+    /** Releases everything, the last first. */
+    @Override
+    public void close() {
+        while (!owned.isEmpty()) {
+            try {
+                owned.pop().close();
+            } catch (Exception e) {
+                throw new IllegalStateException("RocksDB does not close", e);
+            }
+        }
+    }
+
+    /** The key after this one and all that it begins. */
+    static byte[] after(byte[] prefix) {
+        byte[] next = Arrays.copyOf(prefix, prefix.length + 1);
+        next[prefix.length] = (byte) 0xff;
+        return next;
+    }
+}

@@ -1,0 +1,201 @@
+package dev.holdfast.rocksdb;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The folder of a store, locked against a second writer for as long as it is open. The lock is the operating system's: it goes
+ * with the process, however that ends.
+ *
+ * <pre>
+ *   FORMAT   the number of the format
+ *   LOCK     locked while somebody writes
+ *   db/      RocksDB's
+ * </pre>
+ */
+final class Folder implements AutoCloseable {
+    /** The format that this version writes, and the newest that it reads. */
+    static final int FORMAT = 1;
+
+    private static final String FORMAT_FILE = "FORMAT";
+    private static final String LOCK_FILE = "LOCK";
+    private static final String DATABASE = "db";
+    private static final String PREFACE = "holdfast session store, format ";
+    private static final byte[] PROBE = new byte[1 << 18];
+
+    private final Path path;
+    private final FileChannel lockFile;
+
+    private Folder(Path path, FileChannel lockFile) {
+        this.path = path;
+        this.lockFile = lockFile;
+    }
+
+    /** Makes the folder if need be, locks it, and checks its format. */
+    static Folder open(Path path) {
+        FileChannel lockFile;
+        try {
+            make(path);
+            refuseForeign(path);
+            lockFile = FileChannel.open(path.resolve(LOCK_FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        } catch (IOException e) {
+            throw new RocksDbStoreException(path, "cannot be opened for writing", e);
+        }
+        try {
+            if (lock(lockFile) == null) {
+                throw new RocksDbStoreException(path, "is in use: one process at a time may write to it");
+            }
+            checkFormat(path);
+            return new Folder(path, lockFile);
+        } catch (IOException e) {
+            closeQuietly(lockFile);
+            throw new RocksDbStoreException(path, "cannot be opened for writing", e);
+        } catch (RuntimeException e) {
+            closeQuietly(lockFile);
+            throw e;
+        }
+    }
+
+    /** Messages of sessions are nobody else's business. */
+    private static void make(Path path) throws IOException {
+        if (Files.isDirectory(path)) {
+            return;
+        }
+        if (path.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+            Files.createDirectories(
+                    path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        } else {
+            Files.createDirectories(path);
+        }
+    }
+
+    private static void refuseForeign(Path path) throws IOException {
+        if (Files.exists(path.resolve(FORMAT_FILE))) {
+            return;
+        }
+        List<String> ours = List.of(LOCK_FILE, FORMAT_FILE + ".new");
+        try (Stream<Path> found = Files.list(path)) {
+            if (found.anyMatch(file -> !ours.contains(file.getFileName().toString()))) {
+                throw new RocksDbStoreException(path, "is not one: the folder has other files in it");
+            }
+        }
+    }
+
+    private static @Nullable FileLock lock(FileChannel file) throws IOException {
+        try {
+            return file.tryLock();
+        } catch (OverlappingFileLockException heldByThisProcess) {
+            return null;
+        }
+    }
+
+    private static void checkFormat(Path path) throws IOException {
+        Path file = path.resolve(FORMAT_FILE);
+        String text;
+        try {
+            text = Files.readString(file, UTF_8).strip();
+        } catch (NoSuchFileException fresh) {
+            Path draft = path.resolve(FORMAT_FILE + ".new");
+            Files.writeString(
+                    draft,
+                    PREFACE + FORMAT + "\n",
+                    UTF_8,
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.TRUNCATE_EXISTING,
+                    StandardOpenOption.WRITE,
+                    StandardOpenOption.DSYNC);
+            Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
+            return;
+        }
+        int format = text.startsWith(PREFACE) ? number(text.substring(PREFACE.length())) : 0;
+        if (format < 1) {
+            throw new RocksDbStoreException(path, "has a FORMAT file that is not one of ours: " + text);
+        }
+        if (format > FORMAT) {
+            throw new RocksDbStoreException(
+                    path, "has format " + format + ", and this version reads up to format " + FORMAT);
+        }
+    }
+
+    private static int number(String text) {
+        try {
+            return Integer.parseInt(text);
+        } catch (NumberFormatException e) {
+            return 0;
+        }
+    }
+
+    Path path() {
+        return path;
+    }
+
+    Path database() {
+        return path.resolve(DATABASE);
+    }
+
+    /** Whether it can be written, and has room to open the database: what stands in its log is then written into tables. */
+    boolean writable() {
+        Path probe = path.resolve(FORMAT_FILE + ".new");
+        try {
+            Files.write(probe, PROBE, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.DSYNC);
+            return Files.getFileStore(path).getUsableSpace() >= bytes(database(), ".log");
+        } catch (IOException e) {
+            return false;
+        } finally {
+            deleteQuietly(probe);
+        }
+    }
+
+    /** How many bytes the folder holds now. */
+    long bytes() {
+        return bytes(path, "") + bytes(database(), "");
+    }
+
+    private static long bytes(Path folder, String ending) {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.map(Path::toFile)
+                    .filter(file -> file.isFile() && file.getName().endsWith(ending))
+                    .mapToLong(File::length)
+                    .sum();
+        } catch (IOException e) {
+            // what cannot be listed now is not counted now
+            return 0;
+        }
+    }
+
+    private static void deleteQuietly(Path file) {
+        try {
+            Files.deleteIfExists(file);
+        } catch (IOException e) {
+            // the next probe overwrites it
+        }
+    }
+
+    private static void closeQuietly(FileChannel file) {
+        try {
+            file.close();
+        } catch (IOException e) {
+            // nothing was written through it
+        }
+    }
+
+    /** Gives the lock back. */
+    @Override
+    public void close() {
+        closeQuietly(lockFile);
+    }
+}

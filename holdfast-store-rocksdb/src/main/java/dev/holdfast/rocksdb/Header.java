@@ -1,0 +1,90 @@
+package dev.holdfast.rocksdb;
+
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The part of a session's record that is small and seldom changes: it is written as a whole. What a later version appends to
+ * its bytes is not read.
+ *
+ * @param epochs oldest first, the present one last
+ */
+record Header(
+        int version,
+        String kind,
+        String principal,
+        long expiresAt,
+        byte[] extension,
+        String revision,
+        List<Epoch> epochs) {
+
+    static Header of(Epoch first, SessionRecord record) {
+        return new Header(
+                record.version(),
+                record.kind(),
+                record.principal(),
+                record.expiresAt(),
+                record.extension(),
+                record.revision(),
+                List.of(first));
+    }
+
+    Epoch epoch() {
+        return epochs.get(epochs.size() - 1);
+    }
+
+    Header withNextEpoch(int nonce) {
+        List<Epoch> more = new ArrayList<>(epochs);
+        more.add(new Epoch(epoch().counter() + 1, nonce));
+        // the present one, and those before that a claim tells of
+        if (more.size() > SessionStore.EPOCHS_KEPT + 1) {
+            more.remove(0);
+        }
+        return new Header(version, kind, principal, expiresAt, extension, revision, List.copyOf(more));
+    }
+
+    Header withRevision(String other) {
+        return new Header(version, kind, principal, expiresAt, extension, other, epochs);
+    }
+
+    Header withExpiry(long other) {
+        return new Header(version, kind, principal, other, extension, revision, epochs);
+    }
+
+    Header withExtension(byte[] other) {
+        return new Header(version, kind, principal, expiresAt, other, revision, epochs);
+    }
+
+    byte[] pack() {
+        Packer packer = new Packer(128)
+                .number(version)
+                .text(kind)
+                .text(principal)
+                .number(expiresAt)
+                .sized(extension)
+                .text(revision)
+                .number(epochs.size());
+        epochs.forEach(epoch -> packer.number(epoch.counter()).number(epoch.nonce()));
+        return packer.pack();
+    }
+
+    static Header unpack(byte[] packed) {
+        ByteBuffer from = ByteBuffer.wrap(packed);
+        int version = from.getInt();
+        String kind = Packer.text(from);
+        String principal = Packer.text(from);
+        long expiresAt = from.getLong();
+        byte[] extension = Packer.sized(from);
+        String revision = Packer.text(from);
+        int count = from.getInt();
+        List<Epoch> epochs = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            epochs.add(new Epoch(from.getInt(), from.getInt()));
+        }
+        return new Header(version, kind, principal, expiresAt, extension, revision, List.copyOf(epochs));
+    }
+}

@@ -1,0 +1,119 @@
+package dev.holdfast.rocksdb;
+
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.StreamId;
+import java.nio.ByteBuffer;
+
+/**
+ * Where things are, in the order of their bytes; all numbers big-endian, none negative.
+ *
+ * <pre>
+ *   1 | expiry (8) | session (32)                       the sessions in the order in which they expire
+ *   2 | session (32) | 0                                the session's header
+ *   2 | session (32) | 1 | place (8)                    a message of its journal
+ *   2 | session (32) | 2 | stream (12)                  a running call
+ *   2 | session (32) | 3 | stream (12)                  the highest offset that was trimmed from a stream
+ *   2 | session (32) | 4 | stream (12) | offset (8)     an event
+ * </pre>
+ */
+final class Keys {
+    static final byte HEADER = 0;
+    static final byte JOURNAL = 1;
+    static final byte RUNNING = 2;
+    static final byte TRIMMED = 3;
+    static final byte EVENT = 4;
+
+    private static final byte EXPIRIES = 1;
+    private static final byte SESSIONS = 2;
+    private static final int SESSION_BYTES = 32;
+    /** How many bytes name a session. */
+    static final int PREFIX = 1 + SESSION_BYTES;
+
+    private static final int STREAM_BYTES = Integer.BYTES + Long.BYTES;
+
+    private Keys() {}
+
+    private static ByteBuffer start(SessionKey session, int more) {
+        return ByteBuffer.allocate(PREFIX + more)
+                .put(SESSIONS)
+                .putLong(session.a())
+                .putLong(session.b())
+                .putLong(session.c())
+                .putLong(session.d());
+    }
+
+    static byte[] header(SessionKey session) {
+        return start(session, 1).put(HEADER).array();
+    }
+
+    /** Greater than every key of the session, and no greater than any of the next. */
+    static byte[] end(SessionKey session) {
+        return start(session, 1).put((byte) 0xff).array();
+    }
+
+    static byte[] journal(SessionKey session, long place) {
+        return start(session, 1 + Long.BYTES).put(JOURNAL).putLong(place).array();
+    }
+
+    static byte[] running(SessionKey session, StreamId stream) {
+        return stream(session, RUNNING, stream, 0).array();
+    }
+
+    static byte[] trimmed(SessionKey session, StreamId stream) {
+        return stream(session, TRIMMED, stream, 0).array();
+    }
+
+    static byte[] event(SessionKey session, StreamId stream, long offset) {
+        return stream(session, EVENT, stream, Long.BYTES).putLong(offset).array();
+    }
+
+    private static ByteBuffer stream(SessionKey session, byte what, StreamId stream, int more) {
+        return start(session, 1 + STREAM_BYTES + more)
+                .put(what)
+                .putInt(stream.epoch())
+                .putLong(stream.number());
+    }
+
+    static byte what(byte[] key) {
+        return key[PREFIX];
+    }
+
+    /** The place of a message in its journal. */
+    static long place(byte[] key) {
+        return ByteBuffer.wrap(key).getLong(PREFIX + 1);
+    }
+
+    static StreamId stream(byte[] key) {
+        ByteBuffer bytes = ByteBuffer.wrap(key);
+        return new StreamId(bytes.getInt(PREFIX + 1), bytes.getLong(PREFIX + 1 + Integer.BYTES));
+    }
+
+    static long offset(byte[] key) {
+        return ByteBuffer.wrap(key).getLong(PREFIX + 1 + STREAM_BYTES);
+    }
+
+    static byte[] expiry(long at, SessionKey session) {
+        return ByteBuffer.allocate(1 + Long.BYTES + SESSION_BYTES)
+                .put(EXPIRIES)
+                .putLong(at)
+                .putLong(session.a())
+                .putLong(session.b())
+                .putLong(session.c())
+                .putLong(session.d())
+                .array();
+    }
+
+    /** The first place of those that expire at this time or later. */
+    static byte[] expiriesFrom(long at) {
+        return ByteBuffer.allocate(1 + Long.BYTES).put(EXPIRIES).putLong(at).array();
+    }
+
+    static long expiresAt(byte[] expiry) {
+        return ByteBuffer.wrap(expiry).getLong(1);
+    }
+
+    static SessionKey session(byte[] expiry) {
+        ByteBuffer bytes = ByteBuffer.wrap(expiry).position(1 + Long.BYTES);
+        return new SessionKey(bytes.getLong(), bytes.getLong(), bytes.getLong(), bytes.getLong());
+    }
+}

@@ -1,0 +1,89 @@
+package dev.holdfast.rocksdb;
+
+import dev.holdfast.spi.SessionStore.Durability;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Objects;
+
+/** Every knob of a {@link RocksDbStore}. */
+public final class RocksDbStoreBuilder {
+    private static final long MEBIBYTE = 1 << 20;
+    private static final long MOST = 64L << 30;
+
+    final Path folder;
+    Durability durability = Durability.PROCESS_DEATH;
+    InstantSource clock = InstantSource.system();
+    Duration sweepInterval = Duration.ofMinutes(1);
+    private long memoryBytes = 64 * MEBIBYTE;
+    private long logBytes = 64 * MEBIBYTE;
+
+    RocksDbStoreBuilder(Path folder) {
+        this.folder = folder.toAbsolutePath().normalize();
+    }
+
+    /**
+     * What a completed append survives: {@link Durability#PROCESS_DEATH}, or {@link Durability#POWER_LOSS}, for which every
+     * append waits for an fsync that it shares with those that come meanwhile. Default: process death.
+     */
+    public RocksDbStoreBuilder survives(Durability value) {
+        if (value == Durability.NOTHING) {
+            throw new IllegalArgumentException("a store on disk survives the death of its process at least");
+        }
+        durability = Objects.requireNonNull(value, "durability");
+        return this;
+    }
+
+    /** The clock that sessions expire by. Default: that of the system. */
+    public RocksDbStoreBuilder clock(InstantSource value) {
+        clock = Objects.requireNonNull(value, "clock");
+        return this;
+    }
+
+    /** About how much memory RocksDB may take outside of the heap, 1 MiB to 64 GiB. Default 64 MiB. */
+    public RocksDbStoreBuilder memory(long bytes) {
+        memoryBytes = within("memory", bytes);
+        return this;
+    }
+
+    /**
+     * How long the log may grow before what it holds is written into tables, 1 MiB to 64 GiB; a restart reads so much again.
+     * Default 64 MiB.
+     */
+    public RocksDbStoreBuilder log(long bytes) {
+        logBytes = within("log", bytes);
+        return this;
+    }
+
+    private static long within(String name, long bytes) {
+        if (bytes < MEBIBYTE || bytes > MOST) {
+            throw new IllegalArgumentException(name + " must be 1 MiB to 64 GiB, got " + bytes + " bytes");
+        }
+        return bytes;
+    }
+
+    /**
+     * How often expired sessions are cleaned away, 10 ms to 1 hour. They are not there whether they were cleaned away or not.
+     * Default 1 minute.
+     */
+    public RocksDbStoreBuilder sweepInterval(Duration value) {
+        if (value.toMillis() < 10 || value.compareTo(Duration.ofHours(1)) > 0) {
+            throw new IllegalArgumentException("sweepInterval must be 10 ms to 1 hour, got " + value);
+        }
+        sweepInterval = value;
+        return this;
+    }
+
+    StoreLimits limits() {
+        return new StoreLimits(memoryBytes, logBytes);
+    }
+
+    /**
+     * Opens the store.
+     *
+     * @throws RocksDbStoreException where the folder cannot be written, is in use, or was written by a newer version
+     */
+    public RocksDbStore open() {
+        return new RocksDbStore(this);
+    }
+}

@@ -1,0 +1,110 @@
+package dev.holdfast.rocksdb;
+
+import dev.holdfast.spi.SessionKey;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import org.rocksdb.RocksDBException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives back the space of expired sessions, and the memory of shelves that nobody uses. It goes through the index of expiries,
+ * so that it meets sessions too that nobody has opened since the start; a few at a time, for claims use the same thread.
+ */
+final class Sweeper {
+    private static final Logger logger = LoggerFactory.getLogger(Sweeper.class);
+    private static final int AT_A_TIME = 200;
+    private static final long UNUSED_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+    private final Library library;
+    private final Vault vault;
+    private final ScheduledExecutorService reader;
+
+    Sweeper(Library library, Vault vault, ScheduledExecutorService reader) {
+        this.library = library;
+        this.vault = vault;
+        this.reader = reader;
+    }
+
+    void start(Duration interval) {
+        long nanos = interval.toNanos();
+        Future<?> unused = reader.scheduleWithFixedDelay(this::sweep, nanos, nanos, TimeUnit.NANOSECONDS);
+    }
+
+    private void sweep() {
+        forgetUnused(System.nanoTime());
+        expire(Keys.expiriesFrom(0));
+    }
+
+    private void forgetUnused(long now) {
+        library.shelves().forEach((key, shelf) -> {
+            Lock lock = vault.lockOf(key);
+            lock.lock();
+            try {
+                if (!shelf.waits() && now - shelf.usedAt() > UNUSED_NANOS) {
+                    library.shelves().remove(key, shelf);
+                }
+            } finally {
+                lock.unlock();
+            }
+        });
+    }
+
+    /** Deletes those that have expired, from one place of the index on. */
+    private void expire(byte[] from) {
+        if (vault.trouble().isPresent()) {
+            return;
+        }
+        try {
+            List<byte[]> due = new ArrayList<>();
+            library.scan(from, Keys.expiriesFrom(library.millis() + 1), (expiry, nothing) -> {
+                due.add(expiry);
+                return due.size() < AT_A_TIME;
+            });
+            due.forEach(this::expireOne);
+            if (due.size() == AT_A_TIME) {
+                byte[] next = Database.after(due.get(due.size() - 1));
+                reader.execute(() -> expire(next));
+            }
+        } catch (RejectedExecutionException e) {
+            logger.debug("the store closes; the rest expires when it is open again");
+        } catch (RuntimeException e) {
+            logger.warn("expired sessions could not be cleaned away", e);
+        }
+    }
+
+    private void expireOne(byte[] expiry) {
+        SessionKey key = Keys.session(expiry);
+        Lock lock = vault.lockOf(key);
+        lock.lock();
+        try {
+            Optional<Shelf> shelf = library.find(key);
+            if (shelf.isPresent() && !shelf.get().gone() && shelf.get().expired(library.millis())) {
+                library.delete(shelf.get()).whenComplete((done, failure) -> {
+                    if (failure != null) {
+                        logger.debug("an expired session stays for now: {}", failure.toString());
+                    }
+                });
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** For tests: how many keys the sessions take, those of the index included. */
+    static long keys(Vault vault) throws RocksDBException {
+        long[] count = new long[1];
+        vault.database().scan(new byte[0], new byte[] {(byte) 0xff}, (key, value) -> {
+            count[0]++;
+            return true;
+        });
+        return count[0];
+    }
+}

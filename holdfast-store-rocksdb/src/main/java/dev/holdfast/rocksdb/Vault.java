@@ -1,0 +1,115 @@
+package dev.holdfast.rocksdb;
+
+import dev.holdfast.spi.SessionKey;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.rocksdb.RocksDBException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The open database, and the locks that keep it open: whoever holds the lock of any session may use it. To close it, or to
+ * open it anew, takes all of them; the writer's thread uses it without, for it alone opens it anew, and ends before its close.
+ *
+ * <p>RocksDB refuses every write after one that failed. Once the folder can be written again it is opened anew, which reads the
+ * log as far as it goes, and that is as far as anything was acknowledged, or a little further.
+ */
+final class Vault {
+    private static final Logger logger = LoggerFactory.getLogger(Vault.class);
+    private static final int STRIPES = 256;
+
+    private final Folder folder;
+    private final StoreLimits limits;
+    private final boolean sync;
+    private final ReentrantLock[] stripes =
+            Stream.generate(ReentrantLock::new).limit(STRIPES).toArray(ReentrantLock[]::new);
+
+    private volatile Optional<Database> database;
+    private volatile Optional<Throwable> trouble = Optional.empty();
+
+    Vault(Folder folder, StoreLimits limits, boolean sync) {
+        this.folder = folder;
+        this.limits = limits;
+        this.sync = sync;
+        try {
+            database = Optional.of(new Database(folder.database(), limits, sync));
+        } catch (RocksDBException e) {
+            throw new RocksDbStoreException(folder.path(), "cannot be opened", e);
+        }
+    }
+
+    /** The short lock of a session; it shares it with some others. */
+    ReentrantLock lockOf(SessionKey key) {
+        return stripes[(int) key.a() & (STRIPES - 1)];
+    }
+
+    Database database() {
+        return database.orElseThrow(this::cannotWrite);
+    }
+
+    Optional<Throwable> trouble() {
+        return trouble;
+    }
+
+    /** A write has failed: none is tried until the database was opened anew. */
+    void failed(Throwable cause) {
+        if (trouble.isEmpty()) {
+            trouble = Optional.of(cause);
+            logger.error("the session store in {} cannot write", folder.path(), cause);
+        }
+    }
+
+    RocksDbStoreException cannotWrite() {
+        return trouble.map(cause -> new RocksDbStoreException(folder.path(), "cannot write", cause))
+                .orElseGet(this::closed);
+    }
+
+    RocksDbStoreException closed() {
+        return new RocksDbStoreException(folder.path(), "is closed");
+    }
+
+    RocksDbStoreException cannotRead(RocksDBException cause) {
+        return new RocksDbStoreException(folder.path(), "cannot read", cause);
+    }
+
+    /** Opens the database anew if there is hope; on the writer's thread. */
+    void recover() {
+        if (!folder.writable()) {
+            return;
+        }
+        exclusively(() -> {
+            database.ifPresent(Database::close);
+            database = Optional.empty();
+            try {
+                database = Optional.of(new Database(folder.database(), limits, sync));
+                trouble = Optional.empty();
+                logger.info("the session store in {} writes again", folder.path());
+            } catch (RocksDBException e) {
+                trouble = Optional.of(e);
+            }
+        });
+    }
+
+    /** Closes the database and gives the folder back. */
+    void close() {
+        exclusively(() -> {
+            database.ifPresent(Database::close);
+            database = Optional.empty();
+        });
+        folder.close();
+    }
+
+    /** While nobody uses the database but the caller, who holds no lock. */
+    void exclusively(Runnable action) {
+        for (ReentrantLock stripe : stripes) {
+            stripe.lock();
+        }
+        try {
+            action.run();
+        } finally {
+            IntStream.range(0, STRIPES).forEach(i -> stripes[i].unlock());
+        }
+    }
+}

@@ -1,0 +1,140 @@
+package dev.holdfast.rocksdb;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.rocksdb.RocksDBException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The thread that writes what must not make its caller wait: everything where each commit is an fsync, else what RocksDB would
+ * have stalled. Whatever has gathered while one batch was written is the next. What waits here is bounded by the callers, for a
+ * session has one append on its way.
+ */
+final class Writer implements Runnable {
+    private static final Logger logger = LoggerFactory.getLogger(Writer.class);
+    private static final int MOST_ITEMS = 4096;
+    private static final int MOST_BYTES = 4 << 20;
+    private static final long LOOK_MILLIS = 500;
+
+    /** Something to write. */
+    static final class Item {
+        final Shelf shelf;
+        final Changes changes;
+        final CompletableFuture<Void> stage = new CompletableFuture<>();
+        /** Why it was not written, if it was not. */
+        @Nullable Throwable failure;
+
+        Item(Shelf shelf, Changes changes) {
+            this.shelf = shelf;
+            this.changes = changes;
+        }
+    }
+
+    private final BlockingQueue<Item> queue = new LinkedBlockingQueue<>();
+    private final Vault vault;
+    private final Consumer<Item> decided;
+    private final Thread thread;
+    private volatile boolean closing;
+
+    /**
+     * @param decided learns of every item that was written, or was not, in order
+     */
+    Writer(Vault vault, Consumer<Item> decided) {
+        this.vault = vault;
+        this.decided = decided;
+        this.thread = StoreThreads.named("holdfast-store-writer").newThread(this);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** Takes a change; those of one session are written in the order in which they come. */
+    void add(Item item) {
+        queue.add(item);
+    }
+
+    @Override
+    public void run() {
+        while (!closing || !queue.isEmpty()) {
+            try {
+                Item first = queue.poll(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+                if (vault.trouble().isPresent() && !closing) {
+                    vault.recover();
+                }
+                if (first != null) {
+                    write(gather(first));
+                }
+            } catch (InterruptedException e) {
+                // the close does not want to wait for the poll; what waits here is written before the end all the same
+            } catch (RuntimeException e) {
+                logger.error("the session store's writer stumbled", e);
+            }
+        }
+    }
+
+    private List<Item> gather(Item first) {
+        List<Item> group = new ArrayList<>();
+        int bytes = 0;
+        for (Item item = first; item != null; item = queue.poll()) {
+            group.add(item);
+            bytes += item.changes.bytes();
+            if (group.size() >= MOST_ITEMS || bytes >= MOST_BYTES) {
+                break;
+            }
+        }
+        return group;
+    }
+
+    private void write(List<Item> group) {
+        List<Changes> all = new ArrayList<>(group.size());
+        int bytes = 0;
+        for (Item item : group) {
+            if (vault.trouble().isPresent() || item.shelf.broken()) {
+                // what was meant to follow something that is not there must not be there either
+                item.failure = vault.cannotWrite();
+                item.shelf.breakUp();
+            } else {
+                all.add(item.changes);
+                bytes += item.changes.bytes();
+            }
+        }
+        try {
+            if (!all.isEmpty()) {
+                vault.database().write(all, bytes);
+            }
+        } catch (RocksDBException | RuntimeException e) {
+            vault.failed(e);
+            for (Item item : group) {
+                item.failure = vault.cannotWrite();
+                item.shelf.breakUp();
+            }
+        }
+        group.forEach(decided);
+    }
+
+    /** Writes what waits, then ends. Nothing may be added after. */
+    void close() {
+        closing = true;
+        thread.interrupt();
+        boolean interrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                // native memory must not be released under a thread that writes
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

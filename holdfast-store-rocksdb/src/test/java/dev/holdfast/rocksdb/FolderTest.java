@@ -1,0 +1,133 @@
+package dev.holdfast.rocksdb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.spi.SessionStore.Durability;
+import java.io.BufferedReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The folder of a store: whose it is, and what it says when it cannot be opened. */
+class FolderTest {
+    @TempDir
+    Path temporary;
+
+    private Path folder() {
+        return temporary.resolve("store");
+    }
+
+    private RocksDbStore open() {
+        return RocksDbStore.builder(folder()).open();
+    }
+
+    @Test
+    void aSecondStoreInThisProcessIsRefused() {
+        try (RocksDbStore first = open()) {
+            assertThatThrownBy(this::open)
+                    .isInstanceOf(RocksDbStoreException.class)
+                    .hasMessageContaining(folder().toString())
+                    .hasMessageContaining("is in use");
+            assertThat(first.usage().trouble()).isEmpty();
+        }
+        open().close();
+    }
+
+    @Test
+    void aSecondProcessIsRefused() throws Exception {
+        try (RocksDbStore first = open()) {
+            Process second = ChildJvm.start(Second.class, folder().toString());
+            try (BufferedReader said = second.inputReader()) {
+                assertThat(said.readLine())
+                        .isEqualTo("the session store in " + folder()
+                                + " is in use: one process at a time may write to it");
+            }
+            second.waitFor();
+            Sample.await(Sample.create(first, Sample.KEY));
+        }
+    }
+
+    static final class Second {
+        private Second() {}
+
+        public static void main(String[] args) {
+            try (RocksDbStore store = RocksDbStore.builder(Path.of(args[0])).open()) {
+                System.out.println("opened: " + store.usage());
+            } catch (RocksDbStoreException e) {
+                System.out.println(e.getMessage());
+            }
+        }
+    }
+
+    @Test
+    void aNewerFormatIsRefusedByBothNumbers() throws Exception {
+        open().close();
+        Files.writeString(folder().resolve("FORMAT"), "holdfast session store, format 2\n");
+        assertThatThrownBy(this::open)
+                .hasMessage(
+                        "the session store in " + folder() + " has format 2, and this version reads up to format 1");
+        Files.writeString(folder().resolve("FORMAT"), "holdfast session store, format 1\n");
+        open().close();
+    }
+
+    @Test
+    void aFolderOfSomebodyElseIsRefused() throws Exception {
+        Files.createDirectory(folder());
+        Files.writeString(folder().resolve("letter.txt"), "dear");
+        assertThatThrownBy(this::open).hasMessageContaining("other files");
+        assertThat(folder()).isDirectoryContaining(file -> file.endsWith("letter.txt"));
+        try (var files = Files.list(folder())) {
+            assertThat(files).hasSize(1);
+        }
+    }
+
+    @Test
+    void aFolderThatCannotBeWrittenIsRefused() throws Exception {
+        Files.writeString(folder(), "a file");
+        assertThatThrownBy(this::open)
+                .isInstanceOf(RocksDbStoreException.class)
+                .hasMessageContaining(folder().toString())
+                .hasMessageContaining("cannot be opened for writing");
+    }
+
+    /** Even root cannot write there. */
+    @Test
+    void aReadOnlyFileSystemIsRefused() {
+        Path readOnly = Path.of("/proc/self/holdfast");
+        assertThatThrownBy(() -> RocksDbStore.builder(readOnly).open())
+                .isInstanceOf(RocksDbStoreException.class)
+                .hasMessageContaining("/holdfast cannot be opened for writing");
+    }
+
+    @Test
+    void aNewFolderIsItsOwnersOnly() throws Exception {
+        open().close();
+        assertThat(Files.getPosixFilePermissions(folder()))
+                .containsExactlyInAnyOrder(
+                        PosixFilePermission.OWNER_READ,
+                        PosixFilePermission.OWNER_WRITE,
+                        PosixFilePermission.OWNER_EXECUTE);
+    }
+
+    @Test
+    void aSecondCloseChangesNothing() throws Exception {
+        RocksDbStore store = open();
+        store.close();
+        store.close();
+        String refused = Sample.await(Sample.create(store, Sample.KEY).handle((done, failure) -> failure.getMessage()));
+        assertThat(refused).contains("is closed");
+    }
+
+    @Test
+    void knobsHaveRanges() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RocksDbStore.builder(folder()).memory(1000))
+                .withMessageContaining("1 MiB to 64 GiB");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RocksDbStore.builder(folder()).survives(Durability.NOTHING));
+    }
+}

@@ -1,0 +1,124 @@
+package dev.holdfast.rocksdb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.SessionStore.Durability;
+import dev.holdfast.spi.StreamId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What this store does beside the contract. */
+class RocksDbStoreTest {
+    private final FolderBed bed = new FolderBed(Durability.PROCESS_DEATH);
+
+    @AfterEach
+    void close() {
+        bed.close();
+    }
+
+    private long keys() throws Exception {
+        return Sweeper.keys(bed.store().library().vault());
+    }
+
+    private void awaitNoKeys() throws Exception {
+        long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+        while (keys() > 0) {
+            assertThat(System.nanoTime()).as("the space is given back in time").isLessThan(deadline);
+            Thread.onSpinWait();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"PROCESS_DEATH", "POWER_LOSS"})
+    void promisesWhatItWasBuiltWith(Durability durability) {
+        try (FolderBed other = new FolderBed(durability)) {
+            assertThat(other.store().promise().durability()).isEqualTo(durability);
+            assertThat(other.store().promise().shared()).isFalse();
+        }
+    }
+
+    @Test
+    void aDeletedSessionLeavesNoKey() throws Exception {
+        Sample.await(Sample.create(bed.store(), Sample.KEY));
+        Sample.await(Sample.append(bed.store(), Sample.KEY, 1, 10));
+        assertThat(keys()).isGreaterThan(3);
+        Sample.await(bed.store().delete(Sample.KEY));
+        assertThat(keys()).isZero();
+    }
+
+    @Test
+    void expiredSessionsLeaveNoKeyThoughNobodyHasOpenedThem() throws Exception {
+        for (int i = 0; i < 500; i++) {
+            Sample.await(bed.store().create(Sample.key(i), Sample.FIRST, Sample.record(bed.millis() + 1000)));
+            Sample.await(Sample.append(bed.store(), Sample.key(i), 1, 10));
+        }
+        bed.reopen();
+        assertThat(keys()).isEqualTo(500 * 4);
+        bed.advance(Duration.ofSeconds(1));
+        awaitNoKeys();
+    }
+
+    /** RocksDB would let its caller wait: nothing is flushed, and every buffer is full. */
+    @Test
+    void anAppendDoesNotWaitWhereRocksDbStalls() throws Exception {
+        Sample.await(Sample.create(bed.store(), Sample.KEY));
+        Sample.await(Sample.create(bed.store(), Sample.key(1)));
+        Database database = bed.store().library().vault().database();
+        database.pause();
+        List<CompletableFuture<Void>> stages = new ArrayList<>();
+        List<Long> told = new ArrayList<>();
+        long offset = 0;
+        while (stages.isEmpty() || stages.get(stages.size() - 1).isDone()) {
+            assertThat(offset).as("RocksDB stalls at last").isLessThan(5000);
+            stages.add(append(++offset, told));
+        }
+        for (int more = 0; more < 20; more++) {
+            stages.add(append(++offset, told));
+        }
+        CompletableFuture<Void> ofAnother =
+                Sample.append(bed.store(), Sample.key(1), 1, 10).toCompletableFuture();
+        assertThat(stages.get(stages.size() - 1)).isNotDone();
+        assertThat(ofAnother).isNotDone();
+        database.unpause();
+        for (CompletableFuture<Void> stage : stages) {
+            Sample.await(stage);
+        }
+        Sample.await(ofAnother);
+        assertThat(told).isSorted().hasSize((int) offset);
+        assertThat(Sample.await(bed.store().read(Sample.KEY, StreamId.LISTENING, 0, Integer.MAX_VALUE)))
+                .hasSize((int) offset);
+    }
+
+    private CompletableFuture<Void> append(long offset, List<Long> told) {
+        return Sample.append(bed.store(), Sample.KEY, offset, 4000)
+                .thenRun(() -> told.add(offset))
+                .toCompletableFuture();
+    }
+
+    @Test
+    void theDiskIsGivenBackWhenSessionsEnd() throws Exception {
+        for (int round = 0; round < 10; round++) {
+            for (int i = 0; i < 20; i++) {
+                Sample.await(Sample.create(bed.store(), Sample.key(i)));
+                for (int offset = 1; offset <= 10; offset++) {
+                    Sample.await(Sample.append(bed.store(), Sample.key(i), offset, 10_000));
+                }
+            }
+            for (int i = 0; i < 20; i++) {
+                Sample.await(bed.store().delete(Sample.key(i)));
+            }
+        }
+        // 20 MB went through a store that never held more than 2 MB
+        long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+        while (bed.store().usage().bytes() > 8_000_000) {
+            assertThat(System.nanoTime()).as(bed.store().usage().toString()).isLessThan(deadline);
+            Thread.onSpinWait();
+        }
+    }
+}

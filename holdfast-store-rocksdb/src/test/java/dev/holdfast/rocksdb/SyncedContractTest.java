@@ -1,0 +1,75 @@
+package dev.holdfast.rocksdb;
+
+import dev.holdfast.spi.SessionStore.Durability;
+import dev.holdfast.tck.ConcurrencyContract;
+import dev.holdfast.tck.EpochsContract;
+import dev.holdfast.tck.EventsContract;
+import dev.holdfast.tck.ExpiryContract;
+import dev.holdfast.tck.ReopenContract;
+import dev.holdfast.tck.SessionsContract;
+import dev.holdfast.tck.TornTailContract;
+import dev.holdfast.tck.TrimContract;
+import org.junit.jupiter.api.Nested;
+
+/** The store keeps the contract with fsync. */
+class SyncedContractTest {
+    private static FolderBed bed() {
+        return new FolderBed(Durability.POWER_LOSS);
+    }
+
+    @Nested
+    class Sessions extends SessionsContract {
+        Sessions() {
+            super(SyncedContractTest::bed);
+        }
+    }
+
+    @Nested
+    class Events extends EventsContract {
+        Events() {
+            super(SyncedContractTest::bed);
+        }
+    }
+
+    @Nested
+    class Trim extends TrimContract {
+        Trim() {
+            super(SyncedContractTest::bed);
+        }
+    }
+
+    @Nested
+    class Epochs extends EpochsContract {
+        Epochs() {
+            super(SyncedContractTest::bed);
+        }
+    }
+
+    @Nested
+    class Expiry extends ExpiryContract {
+        Expiry() {
+            super(SyncedContractTest::bed);
+        }
+    }
+
+    @Nested
+    class Concurrency extends ConcurrencyContract {
+        Concurrency() {
+            super(SyncedContractTest::bed);
+        }
+    }
+
+    @Nested
+    class Reopen extends ReopenContract {
+        Reopen() {
+            super(SyncedContractTest::bed);
+        }
+    }
+
+    @Nested
+    class TornTail extends TornTailContract {
+        TornTail() {
+            super(SyncedContractTest::bed);
+        }
+    }
+}
