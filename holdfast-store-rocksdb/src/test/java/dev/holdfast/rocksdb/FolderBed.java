@@ -130,6 +130,11 @@ final class FolderBed implements TornBed {
         return open(copy);
     }
 
+    /** Opens once more what was opened damaged. */
+    SessionStore openDamagedAgain() {
+        return open(home.resolve("copy-" + copies));
+    }
+
     @Override
     public SessionStore openCut(long bytes) {
         return openDamaged(file -> file.setLength(bytes));

@@ -2,6 +2,8 @@ package dev.holdfast.rocksdb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Durability;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
@@ -99,6 +101,24 @@ class RocksDbStoreTest {
         return Sample.append(bed.store(), Sample.KEY, offset, 4000)
                 .thenRun(() -> told.add(offset))
                 .toCompletableFuture();
+    }
+
+    /** A log that ends where it is torn must not end the next one too. */
+    @Test
+    void whatIsAppendedAfterATornTailOutlivesTheNextOpening() throws Exception {
+        Sample.await(Sample.create(bed.store(), Sample.KEY));
+        for (int offset = 1; offset <= 3; offset++) {
+            Sample.await(Sample.append(bed.store(), Sample.KEY, offset, 100));
+        }
+        try (SessionStore torn = bed.openFlipped(bed.logBytes() - 5)) {
+            Sample.await(Sample.append(torn, Sample.KEY, 3, 100));
+            Sample.await(Sample.append(torn, Sample.KEY, 4, 100));
+        }
+        try (SessionStore again = bed.openDamagedAgain()) {
+            assertThat(Sample.await(again.read(Sample.KEY, StreamId.LISTENING, 0, Integer.MAX_VALUE)))
+                    .extracting(Event::offset)
+                    .containsExactly(1L, 2L, 3L, 4L);
+        }
     }
 
     @Test
