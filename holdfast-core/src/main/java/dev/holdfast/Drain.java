@@ -89,7 +89,7 @@ final class Drain {
 
     private void endConnections() {
         handingOver = true;
-        engine.all().forEach(LiveSession::handOver);
+        engine.all().forEach(session -> session.ending().handOver());
         await(this::nobodyReads, engine.now() + CONNECTIONS_NANOS, this::endSessions);
     }
 

@@ -2,6 +2,7 @@ package dev.holdfast;
 
 import dev.holdfast.Lifecycle.Move;
 import dev.holdfast.spi.BackendConnection;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -66,6 +67,17 @@ final class Ending {
         deleteRecord();
         engine.news().closed(session, why, move.before().used());
         engine.ended();
+    }
+
+    /**
+     * Answers what still runs with an error, then lets every connection end in order, so that its client comes back to the
+     * successor of this server.
+     */
+    void handOver() {
+        outflow.failRunning(EndReason.DRAINED)
+                .whenComplete((done, failure) -> session.locked(
+                                () -> session.streams().all())
+                        .forEach(stream -> session.attachments().end(stream, EndReason.DRAINED, Optional.empty())));
     }
 
     /** Ends a session that nobody ever learnt of. */

@@ -307,16 +307,6 @@ final class LiveSession implements Session {
         return late || old || renewal.isPresent();
     }
 
-    /**
-     * Answers what still runs with an error, then lets every connection end in order, so that its client comes back to the
-     * successor of this server.
-     */
-    void handOver() {
-        outflow.failRunning(EndReason.DRAINED).whenComplete((done, failure) -> {
-            locked(streams::all).forEach(stream -> attachments.end(stream, EndReason.DRAINED, Optional.empty()));
-        });
-    }
-
     long historyBytes() {
         return locked(streams::bytes);
     }
