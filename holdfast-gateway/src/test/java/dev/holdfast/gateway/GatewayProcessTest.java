@@ -29,7 +29,11 @@ class GatewayProcessTest {
     }
 
     private Process start(String... args) throws IOException {
+        // A build that runs in the background ignores SIGINT, and so would its children, had they no word to the
+        // contrary.
         List<String> words = new ArrayList<>(List.of(
+                "env",
+                "--default-signal=INT",
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-cp",
                 System.getProperty("java.class.path"),
