@@ -16,13 +16,17 @@ import java.util.function.Predicate;
 /**
  * How many sessions there are, those included that are being opened; and who makes room for one more.
  *
- * <p>Sessions that were never used go first, so that a storm of {@code initialize} evicts itself; then those that are detached,
- * then those that are idle; of each kind the one that has waited longest. What is attached or runs a call never goes. Choosing
+ * <p>Sessions that were never used go first, so that a storm of {@code initialize} evicts itself, unless they are so few that they
+ * may well be in their handshake; then those that are detached, then those that are idle; of each kind the one that has waited
+ * longest. What is attached or runs a call never goes. Choosing
  * and going are two steps: a session that was used in between stays, and another is chosen.
  */
 final class Capacity {
     /** How many of the never used are remembered, so that a storm does not have to look at all sessions for each of its own. */
     private static final int REMEMBERED = 256;
+
+    /** This part of all sessions may be in their handshake: so many of the never used do not go before those in use. */
+    private static final int HANDSHAKES = 8;
 
     private static final int ATTEMPTS = 16;
     private static final Comparator<Candidate> FIRST = Comparator.comparingInt(Candidate::rank)
@@ -145,19 +149,31 @@ final class Capacity {
     }
 
     private Optional<Candidate> search(Predicate<LiveSession> whose) {
-        PriorityQueue<Candidate> first = new PriorityQueue<>(FIRST.reversed());
+        PriorityQueue<Candidate> neverUsed = new PriorityQueue<>(FIRST.reversed());
+        Optional<Candidate> used = Optional.empty();
+        int handshakes = -limits.sessions() / HANDSHAKES;
         for (LiveSession session : engine.all()) {
             State state = session.lifecycle().state();
             if (!state.held() && !state.closed() && whose.test(session)) {
-                first.add(new Candidate(session, state));
-                if (first.size() > REMEMBERED) {
-                    first.remove();
+                Candidate candidate = new Candidate(session, state);
+                if (candidate.rank() > Candidate.UNUSED) {
+                    used = used.filter(other -> FIRST.compare(other, candidate) <= 0)
+                            .or(() -> Optional.of(candidate));
+                } else {
+                    handshakes++;
+                    neverUsed.add(candidate);
+                    if (neverUsed.size() > REMEMBERED) {
+                        neverUsed.remove();
+                    }
                 }
             }
         }
-        List<Candidate> sorted = first.stream().sorted(FIRST).toList();
+        if (handshakes <= 0 && used.isPresent()) {
+            return used;
+        }
+        List<Candidate> oldest = neverUsed.stream().sorted(FIRST).toList();
         unused.clear();
-        sorted.stream().skip(1).filter(c -> c.rank() == Candidate.UNUSED).forEach(unused::add);
-        return sorted.stream().findFirst();
+        oldest.stream().limit(Math.max(1, handshakes)).skip(1).forEach(unused::add);
+        return oldest.stream().findFirst();
     }
 }

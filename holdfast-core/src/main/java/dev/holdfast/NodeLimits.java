@@ -4,8 +4,8 @@ package dev.holdfast;
  * How much an engine may hold over all its sessions.
  *
  * <p>At {@code sessions}, and for a named principal at {@code principalSessions}, a new session takes the place of one that is
- * neither attached nor running a call: of those that were never used the oldest, else the one that is detached for longest,
- * else the one that is idle for longest. Only if there is none, the new one is refused.
+ * neither attached nor running a call: of those that were never used the oldest, if they are more than an eighth of all; else
+ * the one that is detached for longest, else the one that is idle for longest. Only if there is none, the new one is refused.
  *
  * <p>When the history of all sessions exceeds its bytes or its messages, the largest histories are shortened first, by the same
  * order in which a session drops its own; so a noisy session shortens its own history only. If what must not be dropped exceeds

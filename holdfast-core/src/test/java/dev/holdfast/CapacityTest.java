@@ -114,6 +114,34 @@ class CapacityTest {
     }
 
     @Test
+    void aFullServerLetsNewClientsFinishTheirHandshake() {
+        try (TestBed full = new TestBed(SessionLimits.DEFAULT, NodeLimits.DEFAULT.withSessions(80))) {
+            for (int i = 0; i < 80; i++) {
+                Session session = full.open();
+                full.engine.find(session.id(), "");
+                full.pass(Duration.ofMillis(10));
+            }
+
+            List<Session> handshakes = new ArrayList<>();
+            for (int i = 0; i < 10; i++) {
+                handshakes.add(full.open());
+            }
+
+            assertThat(handshakes).allMatch(CapacityTest::open);
+            for (int i = 0; i < 500; i++) {
+                full.open();
+            }
+            assertThat(full.engine.stats().sessions()).isEqualTo(80);
+            assertThat(handshakes).noneMatch(CapacityTest::open);
+            assertThat(full.backend.lives.stream()
+                            .filter(life -> life.closed > 0)
+                            .count())
+                    .isEqualTo(510);
+            assertThat(full.backend.lives.subList(11, 80)).as("in use").allMatch(life -> life.closed == 0);
+        }
+    }
+
+    @Test
     void whatIsAttachedOrRunsACallStaysAndTheNewOneIsRefused() {
         Session attached = used();
         TestBed.listen(attached);
