@@ -151,7 +151,7 @@ final class Capacity {
     private Optional<Candidate> search(Predicate<LiveSession> whose) {
         PriorityQueue<Candidate> neverUsed = new PriorityQueue<>(FIRST.reversed());
         Optional<Candidate> used = Optional.empty();
-        int handshakes = -limits.sessions() / HANDSHAKES;
+        int beyondHandshakes = -limits.sessions() / HANDSHAKES;
         for (LiveSession session : engine.all()) {
             State state = session.lifecycle().state();
             if (!state.held() && !state.closed() && whose.test(session)) {
@@ -160,7 +160,7 @@ final class Capacity {
                     used = used.filter(other -> FIRST.compare(other, candidate) <= 0)
                             .or(() -> Optional.of(candidate));
                 } else {
-                    handshakes++;
+                    beyondHandshakes++;
                     neverUsed.add(candidate);
                     if (neverUsed.size() > REMEMBERED) {
                         neverUsed.remove();
@@ -168,12 +168,12 @@ final class Capacity {
                 }
             }
         }
-        if (handshakes <= 0 && used.isPresent()) {
+        if (beyondHandshakes <= 0 && used.isPresent()) {
             return used;
         }
         List<Candidate> oldest = neverUsed.stream().sorted(FIRST).toList();
         unused.clear();
-        oldest.stream().limit(Math.max(1, handshakes)).skip(1).forEach(unused::add);
+        oldest.stream().limit(Math.max(1, beyondHandshakes)).skip(1).forEach(unused::add);
         return oldest.stream().findFirst();
     }
 }
