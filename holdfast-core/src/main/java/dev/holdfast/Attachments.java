@@ -110,7 +110,7 @@ final class Attachments {
         Move move = older.isPresent() ? lifecycle.touch(engine.now()) : lifecycle.attach(engine.now());
         if (move.leavesClosed()) {
             if (move.closes()) {
-                effects.add(() -> session.ending().close(EndReason.EXPIRED, move));
+                effects.add(() -> session.ending().close(move));
             }
             return false;
         }

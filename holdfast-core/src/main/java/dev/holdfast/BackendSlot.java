@@ -19,8 +19,10 @@ import org.slf4j.LoggerFactory;
  * <pre>
  *   NEW --open--> OPENING --accepted--> SERVING --nobody waits--> CONNECTED --lost--> EMPTY
  *                 OPENING --refused--> NEW
+ *   NEW --the session is back from the store--> EMPTY
  *   EMPTY --use--> RESTORING --replayed--> SERVING
- *                  RESTORING --refused, lost--> the session ends
+ *                  RESTORING --not reached, lost--> EMPTY, those who waited are refused
+ *                  RESTORING --refused--> the session ends
  *   SERVING, OPENING --lost--> RESTORING if somebody waits, else EMPTY
  *   any --close--> CLOSED
  * </pre>
@@ -71,6 +73,19 @@ final class BackendSlot {
     BackendSlot(LiveSession session, Backend backend) {
         this.session = session;
         this.backend = backend;
+    }
+
+    /** There was a backend in an earlier life of the session: a fresh one takes its place. Without the lock. */
+    void restore() {
+        int life = session.locked(() -> {
+            if (state != State.NEW) {
+                return 0;
+            }
+            return beginRestore();
+        });
+        if (life > 0) {
+            restore(life);
+        }
     }
 
     /** Opens the first connection, for the client's own {@code initialize}; empty if there is or was one. */
@@ -197,9 +212,11 @@ final class BackendSlot {
         open(session.journal().initialize(), session.principal(), life).whenComplete((outcome, failure) -> {
             if (failure != null) {
                 log.error("session {}: the backend could not be opened", session.shortId(), failure);
-                giveUp(life, "the backend could not be opened");
+                putOff(life, "the backend could not be opened");
             } else if (outcome instanceof Backend.Opened opened) {
                 opened(life, opened);
+            } else if (outcome instanceof Backend.Unreachable unreachable) {
+                putOff(life, unreachable.cause());
             } else {
                 giveUp(life, "the backend refused the session");
             }
@@ -225,7 +242,7 @@ final class BackendSlot {
 
     private void replay(int life, BackendConnection fresh) {
         List<InboundMessage> messages = session.locked(() -> session.journal().replay());
-        session.later(() -> giveUp(life, "the backend does not answer what it had answered before"), REPLAY_MILLIS);
+        session.later(() -> mute(life), REPLAY_MILLIS);
         new Replay(session).send(messages, fresh).whenComplete((done, failure) -> {
             if (failure != null) {
                 giveUp(life, "the backend refused what it had accepted before");
@@ -233,6 +250,12 @@ final class BackendSlot {
                 restored(life, fresh);
             }
         });
+    }
+
+    private void mute(int life) {
+        if (session.locked(() -> state == State.RESTORING && lives(life))) {
+            lost(life, "the backend does not answer what it had answered before");
+        }
     }
 
     private void restored(int life, BackendConnection fresh) {
@@ -275,20 +298,31 @@ final class BackendSlot {
         });
     }
 
+    /** The session cannot go on with any backend. */
     private void giveUp(int life, String cause) {
-        List<User> refused = new ArrayList<>();
-        boolean current = session.locked(() -> {
-            if (state != State.RESTORING || life != incarnation) {
-                return false;
-            }
-            refused.addAll(waiting.takeAll());
-            return true;
-        });
-        if (current) {
+        Optional<List<User>> refused = refuseWaiting(life);
+        if (refused.isPresent()) {
             close();
-            refused.forEach(user -> user.refused(cause));
+            refused.get().forEach(user -> user.refused(cause));
             session.close(EndReason.RESTORE_FAILED);
         }
+    }
+
+    /** There is no backend for the moment: whoever comes next may try again. */
+    private void putOff(int life, String cause) {
+        refuseWaiting(life).orElse(List.of()).forEach(user -> user.refused(cause));
+    }
+
+    /** Ends the restore of this life, if it is under way; returns those who waited for it. */
+    private Optional<List<User>> refuseWaiting(int life) {
+        return session.locked(() -> {
+            if (state != State.RESTORING || life != incarnation) {
+                return Optional.empty();
+            }
+            state = State.EMPTY;
+            lastLost = life;
+            return Optional.of(waiting.takeAll());
+        });
     }
 
     /** A backend is gone. */
@@ -296,20 +330,20 @@ final class BackendSlot {
         Optional<BackendConnection> dead;
         State before;
         int next = life;
-        boolean hopeless;
+        boolean useless;
         session.lock();
         try {
             if (!lives(life) || state == State.CLOSED) {
                 return;
             }
             before = state;
-            hopeless = before == State.RESTORING;
+            useless = before == State.RESTORING;
             lastLost = life;
             dead = Optional.ofNullable(connection);
             connection = null;
             session.backendLost(cause);
             if (before == State.SERVING && !waiting.isEmpty()) {
-                hopeless = !served;
+                useless = !served;
                 next = beginRestore();
             } else if (before != State.RESTORING && before != State.OPENING) {
                 state = State.EMPTY;
@@ -320,8 +354,8 @@ final class BackendSlot {
         log.info("session {}: the backend is gone: {}", session.shortId(), cause);
         dead.ifPresent(session::closing);
         session.drain();
-        if (hopeless) {
-            giveUp(next, cause);
+        if (useless) {
+            putOff(next, cause);
         } else if (next > life) {
             restore(next);
         }

@@ -108,7 +108,7 @@ final class Drain {
     }
 
     private void endSessions() {
-        engine.all().forEach(session -> session.close(EndReason.DRAINED));
+        engine.all().forEach(session -> session.ending().drain());
         await(this::nothingIsLeft, engine.now() + BACKENDS_NANOS, () -> done.complete(null));
     }
 

@@ -22,6 +22,8 @@ public enum EndReason {
     DRAINED(1008, Advice.RECONNECT, "the server is shutting down"),
     /** The client cancelled the call. */
     CANCELLED(1009, Advice.NOTHING, "cancelled"),
+    /** The session has left memory and stays in the store; the next request with its id brings it back. */
+    PARKED(1010, Advice.RECONNECT, "the session was put away and can be brought back"),
     /** A newer connection took the stream over. */
     SUPERSEDED(2001, Advice.NOTHING, "taken over by a newer connection"),
     /** The backend asked the client to come back later. */

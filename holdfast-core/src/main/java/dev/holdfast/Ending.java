@@ -1,25 +1,35 @@
 package dev.holdfast;
 
 import dev.holdfast.Lifecycle.Move;
+import dev.holdfast.Lifecycle.State;
 import dev.holdfast.spi.BackendConnection;
+import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How a session ends: whoever wins the step that closes it answers every running call, then lets everything go. Called without
- * the session's lock.
+ * How a session leaves memory: for good, or to come back. Whoever wins the step that closes it lets everything go. Called
+ * without the session's lock.
  */
 final class Ending {
     private static final Logger logger = LoggerFactory.getLogger(Ending.class);
+    private static final String SHUTDOWN = "the server was shut down before this call had ended";
+    private static final long FIRST_DELAY_MILLIS = 500;
+    private static final long LONGEST_DELAY_MILLIS = 60_000;
 
     private final LiveSession session;
     private final SessionEngine engine;
     private final Lifecycle lifecycle;
     private final Outflow outflow;
     private final BackendSlot backend;
-    private volatile EndReason reason = EndReason.EXPIRED;
+    /** What others wait for, made when the first of them comes; guarded by the session's lock. */
+    private @Nullable CompletableFuture<Void> gone;
+
+    private boolean left;
 
     Ending(LiveSession session, SessionEngine engine, Lifecycle lifecycle, Outflow outflow, BackendSlot backend) {
         this.session = session;
@@ -29,31 +39,41 @@ final class Ending {
         this.backend = backend;
     }
 
-    /** Why it has ended, once it has. */
-    EndReason reason() {
-        return reason;
+    /**
+     * Completes when a session that is closed has left memory, and one that has ended the store as well; fails if the store
+     * could not let it go at once.
+     */
+    CompletionStage<Void> gone() {
+        return session.locked(() -> {
+            if (gone == null) {
+                gone = new CompletableFuture<>();
+                if (left) {
+                    gone.complete(null);
+                }
+            }
+            return gone;
+        });
     }
 
     void close(EndReason why) {
-        close(why, lifecycle.close());
+        close(lifecycle.close(why));
     }
 
     /** Ends the session if it is still in this state; false if it is not. */
-    boolean evict(Lifecycle.State seen) {
-        Move move = lifecycle.closeIf(seen);
-        close(EndReason.EVICTED, move);
+    boolean evict(State seen) {
+        Move move = lifecycle.closeIf(seen, EndReason.EVICTED);
+        close(move);
         return move.closes();
     }
 
     /** Ends what the step has closed. */
-    void close(EndReason why, Move move) {
+    void close(Move move) {
         if (!move.closes()) {
             return;
         }
-        reason = why;
-        engine.forget(session);
-        outflow.leave();
-        CompletionStage<Void> answered = outflow.failRunning(why);
+        EndReason why = session.ended();
+        leave();
+        CompletionStage<Void> answered = outflow.failRunning("the session has ended: " + why.text());
         if (answered == SessionLog.DONE) {
             bury(why, move);
         } else {
@@ -61,12 +81,39 @@ final class Ending {
         }
     }
 
+    /** It takes no room any more. */
+    private void leave() {
+        engine.leaves(session);
+        outflow.leave();
+    }
+
     private void bury(EndReason why, Move move) {
         outflow.close(why);
         backend.close();
-        deleteRecord();
+        deleteRecord(FIRST_DELAY_MILLIS);
         engine.news().closed(session, why, move.before().used());
-        engine.ended();
+    }
+
+    /** Puts the session away if it is still in this state; false if it is not. */
+    boolean park(State seen) {
+        Duration left = lifecycle.left(seen, engine.now());
+        Move move = lifecycle.closeIf(seen, EndReason.PARKED);
+        if (move.closes()) {
+            putAway(left);
+        }
+        return move.closes();
+    }
+
+    private void putAway(Duration left) {
+        long deadline = engine.now() + left.toNanos();
+        leave();
+        session.housekeeping().part(left).whenComplete((done, failure) -> {
+            outflow.close(EndReason.PARKED);
+            backend.close();
+            engine.sessions().park(session, deadline);
+            engine.news().parked(session);
+            left();
+        });
     }
 
     /**
@@ -74,33 +121,70 @@ final class Ending {
      * successor of this server.
      */
     void handOver() {
-        outflow.failRunning(EndReason.DRAINED)
+        outflow.failUnrepeatable(engine.durable() ? SHUTDOWN : "the session has ended: " + EndReason.DRAINED.text())
                 .whenComplete((done, failure) -> session.locked(
                                 () -> session.streams().all())
                         .forEach(stream -> session.attachments().end(stream, EndReason.DRAINED, Optional.empty())));
     }
 
+    /** The server ends: the session waits in the store for the next one, if both last so long. */
+    void drain() {
+        if (!engine.durable() || session.lifetime().grace().isZero()) {
+            close(EndReason.DRAINED);
+        } else if (lifecycle.close(EndReason.PARKED).closes()) {
+            putAway(session.lifetime().grace());
+        }
+    }
+
     /** Ends a session that nobody ever learnt of. */
     void abandon() {
-        lifecycle.close();
+        lifecycle.close(EndReason.DRAINED);
         outflow.abandon();
         backend.close();
         engine.abandoned(session);
     }
 
-    /** Lets the store forget the session. */
-    void deleteRecord() {
+    /** Lets the store forget a session that nobody ever learnt of. */
+    void forget() {
         engine.store().delete(session.key()).whenComplete((done, failure) -> {
             if (failure != null) {
-                logger.warn("session {}: the store did not delete it: {}", session.shortId(), failure.toString());
+                engine.news().notDeleted(session.id(), failure);
             }
         });
+    }
+
+    /** Lets the store forget the session: until it has, nobody may bring it back. */
+    private void deleteRecord(long delay) {
+        engine.store().delete(session.key()).whenComplete((done, failure) -> {
+            if (failure == null) {
+                engine.sessions().remove(session);
+                left();
+                return;
+            }
+            engine.news().notDeleted(session.id(), failure);
+            waiting().ifPresent(stage -> stage.completeExceptionally(new StoreUnavailableException(failure)));
+            if (engine.draining()) {
+                left();
+            } else {
+                engine.later(() -> deleteRecord(Math.min(2 * delay, LONGEST_DELAY_MILLIS)), delay);
+            }
+        });
+    }
+
+    private void left() {
+        engine.ended();
+        session.locked(() -> left = true);
+        waiting().ifPresent(stage -> stage.complete(null));
+    }
+
+    private Optional<CompletableFuture<Void>> waiting() {
+        return session.locked(() -> Optional.ofNullable(gone));
     }
 
     /** Ends a connection to a backend; a drain waits for it. */
     void closing(BackendConnection connection) {
         try {
-            engine.closing(connection.close().whenComplete((gone, failure) -> {
+            engine.closing(connection.close().whenComplete((done, failure) -> {
                 if (failure != null) {
                     logger.error("session {}: the backend did not close", session.shortId(), failure);
                 }

@@ -6,7 +6,8 @@ import java.util.Map;
  * What an engine holds, and what it has counted since it was built. The numbers are read one after the other while others work:
  * they need not add up exactly.
  *
- * @param sessions sessions that are open
+ * @param sessions sessions in memory
+ * @param parked sessions that have left memory and wait in the store; those of an earlier process are not counted
  * @param runningCalls calls that run
  * @param historyBytes bytes of kept messages
  * @param historyEvents kept messages
@@ -19,6 +20,7 @@ import java.util.Map;
  */
 public record EngineStats(
         int sessions,
+        int parked,
         int runningCalls,
         long historyBytes,
         long historyEvents,

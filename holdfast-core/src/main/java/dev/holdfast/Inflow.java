@@ -45,6 +45,7 @@ final class Inflow {
     }
 
     CompletionStage<Call.Outcome> call(List<InboundMessage> requests) {
+        byte[] extension = Rerun.first(requests, harmless(requests));
         Effects effects = new Effects();
         LiveCall call;
         Entry entry;
@@ -66,9 +67,15 @@ final class Inflow {
             List<RequestId> ids =
                     requests.stream().map(InboundMessage::requiredId).toList();
             call = create(requests, ids);
+            if (extension.length > 0) {
+                call.mayBeRerun();
+            }
             calls.start(call);
             entry = new Entry(
-                    null, List.of(new RecordChange.CallStarted(call.id(), ids)), null, () -> notStarted(call));
+                    null,
+                    List.of(new RecordChange.CallStarted(call.id(), ids, extension)),
+                    null,
+                    () -> notStarted(call));
             log.enqueue(entry);
         } finally {
             session.unlock();
@@ -81,16 +88,23 @@ final class Inflow {
         }
         return stage.handle((done, failure) -> {
             if (failure != null) {
-                session.locked(() -> notStarted(call));
+                session.locked(() -> dismissed(call, entry));
                 throw new StoreUnavailableException(failure);
             }
             return started(call);
         });
     }
 
+    /** Whether a call may be run again after a death of this process. */
+    private boolean harmless(List<InboundMessage> requests) {
+        return engine.durable()
+                && requests.size() == 1
+                && engine.backend().mayBeRerun(requests.get(0), session.principal());
+    }
+
     private LiveCall create(List<InboundMessage> requests, List<RequestId> ids) {
         if (session.listensOnly()) {
-            return LiveCall.listening(streams.nextId(), streams.listening(), session, requests);
+            return LiveCall.unread(streams.nextId(), streams.listening(), session, requests);
         }
         return LiveCall.reading(LiveReader.first(session, streams.create(ids), log.epoch()), session, requests);
     }
@@ -135,6 +149,14 @@ final class Inflow {
     private boolean attached(LiveReader reader, Effects effects) {
         streams.open(reader.stream());
         return session.attachments().attach(reader, effects);
+    }
+
+    /** Nobody waits any longer for the call to start. If the store should have it after all, it has ended. */
+    private void dismissed(LiveCall call, Entry started) {
+        notStarted(call);
+        if (started.failure == null && !log.closed()) {
+            log.insist(List.of(new RecordChange.CallEnded(call.id())));
+        }
     }
 
     /** The store does not have the call; under the lock. */

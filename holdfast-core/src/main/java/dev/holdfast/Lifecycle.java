@@ -1,8 +1,10 @@
 package dev.holdfast;
 
+import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The one atomic state of a session. Every change is a compare-and-set from one immutable {@link State} to the next, so that
@@ -14,6 +16,7 @@ import java.util.function.UnaryOperator;
  *                        |   last one broke |  | attach
  *                        +-----visit----- DETACHED
  *   any --close--> CLOSED           IDLE, DETACHED --deadline passed--> CLOSED
+ *   DETACHED --long enough--> CLOSED, parked
  * </pre>
  *
  * <p>A visit is a request that opens no stream. There is no deadline while a connection reads or a call runs.
@@ -37,8 +40,20 @@ final class Lifecycle {
      * @param handover whether the last connection ended so that the client comes back
      * @param used whether the client has shown that it holds the session, by any request with its id
      * @param since the latest of: last connection's end, last call's end, last request; nanoseconds of the engine's clock
+     * @param end why it is closed, once it is
      */
-    record State(SessionState phase, int readers, int running, boolean handover, boolean used, long since) {
+    record State(
+            SessionState phase,
+            int readers,
+            int running,
+            boolean handover,
+            boolean used,
+            long since,
+            @Nullable EndReason end) {
+        private State(SessionState phase, int readers, int running, boolean handover, boolean used, long since) {
+            this(phase, readers, running, handover, used, since, null);
+        }
+
         /** Whether nothing but a request or a failure ends it. */
         boolean held() {
             return readers > 0 || running > 0 || phase == SessionState.OPENING;
@@ -84,6 +99,11 @@ final class Lifecycle {
         return Objects.requireNonNull(state.get());
     }
 
+    /** The session is back from the store: its connections broke when it left. */
+    Move returned(long now) {
+        return move(s -> new State(SessionState.DETACHED, 0, 0, false, true, now));
+    }
+
     /** The backend is open and the client may know the session. */
     Move opened(long now) {
         return move(s -> new State(SessionState.IDLE, s.readers, s.running, false, false, now));
@@ -92,7 +112,7 @@ final class Lifecycle {
     /** A connection begins to read, unless the deadline has passed. */
     Move attach(long now) {
         return move(s -> expired(s, now)
-                ? closed(s)
+                ? expired(s)
                 : new State(SessionState.ATTACHED, s.readers + 1, s.running, s.handover, true, now));
     }
 
@@ -109,14 +129,15 @@ final class Lifecycle {
 
     /** A request came that will open a stream, unless the deadline has passed. */
     Move touch(long now) {
-        return move(s -> expired(s, now) ? closed(s) : new State(s.phase, s.readers, s.running, s.handover, true, now));
+        return move(
+                s -> expired(s, now) ? expired(s) : new State(s.phase, s.readers, s.running, s.handover, true, now));
     }
 
     /** A request came that opens no stream, unless the deadline has passed. */
     Move visit(long now) {
         return move(s -> {
             if (expired(s, now)) {
-                return closed(s);
+                return expired(s);
             }
             SessionState next = s.phase == SessionState.DETACHED ? SessionState.IDLE : s.phase;
             return new State(next, s.readers, s.running, s.handover, true, now);
@@ -125,8 +146,8 @@ final class Lifecycle {
 
     /** A call starts, unless the deadline has passed. */
     Move callStarted(long now) {
-        return move(
-                s -> expired(s, now) ? closed(s) : new State(s.phase, s.readers, s.running + 1, s.handover, true, now));
+        return move(s ->
+                expired(s, now) ? expired(s) : new State(s.phase, s.readers, s.running + 1, s.handover, true, now));
     }
 
     /** A call has ended. */
@@ -136,23 +157,28 @@ final class Lifecycle {
 
     /** Closes if the deadline has passed. */
     Move expire(long now) {
-        return move(s -> expired(s, now) ? closed(s) : s);
+        return move(s -> expired(s, now) ? expired(s) : s);
     }
 
     /** Closes, if nothing has changed since the session was seen in this state; changes nothing else. */
-    Move closeIf(State seen) {
-        State after = closed(seen);
+    Move closeIf(State seen, EndReason reason) {
+        State after = closed(seen, reason);
         return state.compareAndSet(seen, after) ? new Move(seen, after) : new Move(seen, seen);
     }
 
     /** Closes. */
-    Move close() {
-        return move(Lifecycle::closed);
+    Move close(EndReason reason) {
+        return move(s -> closed(s, reason));
     }
 
     /** Whether the deadline of this state has passed, exactly at the boundary included. */
     boolean expired(State s, long now) {
         return !s.held() && now - s.since >= patience(s);
+    }
+
+    /** How long from now a session in this state still waits for its client, if nothing holds it. */
+    Duration left(State s, long now) {
+        return Duration.ofNanos(Math.max(0, patience(s) - (now - s.since)));
     }
 
     /** How long this state waits for the client, in nanoseconds. */
@@ -166,8 +192,12 @@ final class Lifecycle {
         return s.handover ? Math.max(lifetime.graceNanos(), lifetime.idleNanos()) : lifetime.idleNanos();
     }
 
-    private static State closed(State s) {
-        return new State(SessionState.CLOSED, 0, 0, false, s.used, s.since);
+    private static State expired(State s) {
+        return closed(s, EndReason.EXPIRED);
+    }
+
+    private static State closed(State s, EndReason reason) {
+        return new State(SessionState.CLOSED, 0, 0, false, s.used, s.since, reason);
     }
 
     private Move move(UnaryOperator<State> next) {

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.concurrent.CompletionStage;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,6 +28,7 @@ final class LiveCall implements Call {
     private final List<Sink> sinks;
     private final long startedAt;
     private boolean over;
+    private boolean rerunnable;
 
     private LiveCall(
             LiveSession session,
@@ -50,9 +52,9 @@ final class LiveCall implements Call {
         return new LiveCall(session, reader.stream().id(), reader.stream(), Optional.of(reader), requests);
     }
 
-    /** A call whose answers go to the listening stream. */
-    static LiveCall listening(StreamId id, LiveStream listening, LiveSession session, List<InboundMessage> requests) {
-        return new LiveCall(session, id, listening, Optional.empty(), requests);
+    /** A call that nobody reads from its start: its answers go to the listening stream, or its client has yet to come back. */
+    static LiveCall unread(StreamId id, LiveStream stream, LiveSession session, List<InboundMessage> requests) {
+        return new LiveCall(session, id, stream, Optional.empty(), requests);
     }
 
     /** The name of the call in the log: that of its stream, where it has one of its own. */
@@ -85,6 +87,20 @@ final class LiveCall implements Call {
     /** Whether every request has its answer committed, or was cancelled. */
     boolean done() {
         return sinks.stream().allMatch(sink -> sink.progress == Progress.OVER);
+    }
+
+    /** It may be run again, should this process end before it. */
+    void mayBeRerun() {
+        rerunnable = true;
+    }
+
+    boolean rerunnable() {
+        return rerunnable;
+    }
+
+    /** It is run again, and was at this point of its progress: what does not go beyond is not told again. */
+    void continues(OptionalDouble progress) {
+        sinks.forEach(sink -> sink.told = progress);
     }
 
     /** Why a call that is done has ended. */
@@ -145,6 +161,7 @@ final class LiveCall implements Call {
         private boolean stopped;
         private Optional<InboundMessage> cancellation = Optional.empty();
         private CancelHook hook = notification -> {};
+        private OptionalDouble told = OptionalDouble.empty();
 
         private Sink(InboundMessage request) {
             this.request = request;
@@ -208,6 +225,11 @@ final class LiveCall implements Call {
         /** Whether a message still has a place on the stream; under the lock. */
         boolean takes(OutboundMessage message) {
             return open() && (!EventKind.answers(message.kind()) || id().equals(message.id()));
+        }
+
+        /** Of a call that is run again, how far the client was told that it is; under the lock. */
+        OptionalDouble told() {
+            return told;
         }
 
         /** The answer stands in the outbox; under the lock. */

@@ -4,16 +4,18 @@ import dev.holdfast.Lifecycle.Move;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.locks.ReentrantLock;
@@ -30,10 +32,9 @@ final class LiveSession implements Session {
     private final String principal;
     private final boolean listensOnly;
     private final Lifetime lifetime;
-    private final long createdAt;
     private final Lifecycle lifecycle;
-    private final Epoch firstEpoch;
-    private final Expiry expiry;
+    private final Epoch born;
+    private final Upkeep upkeep;
     private final Journal journal;
     private final SessionLog log;
     private final StreamTable streams;
@@ -43,26 +44,27 @@ final class LiveSession implements Session {
     private final BackendSlot backend;
     private final Inflow inflow;
     private final Ending ending;
+    private final Housekeeping housekeeping;
     private volatile @Nullable SessionKey key;
     private volatile String id = "";
     private volatile String revision = "";
 
-    LiveSession(SessionEngine engine, String principal, Lifetime lifetime, boolean listensOnly) {
+    LiveSession(SessionEngine engine, String principal, Origin origin) {
         this.engine = engine;
         this.principal = principal;
-        this.listensOnly = listensOnly;
-        this.lifetime = lifetime;
-        this.createdAt = engine.now();
-        this.lifecycle = new Lifecycle(lifetime, createdAt);
-        this.firstEpoch = new Epoch(1, engine.random().nextInt());
-        this.expiry = new Expiry(engine.wallClock(), lifetime);
+        this.listensOnly = origin.listensOnly();
+        this.lifetime = origin.lifetime();
+        this.born = origin.epoch();
+        this.lifecycle = new Lifecycle(lifetime, engine.now());
+        this.upkeep = new Upkeep(engine.wallClock(), origin, engine.durable());
         this.journal = new Journal(engine.limits());
-        this.outflow = new Outflow(this, engine, calls, journal, firstEpoch, lifetime, listensOnly);
+        this.outflow = new Outflow(this, engine, calls, journal, origin);
         this.log = outflow.log();
         this.streams = outflow.streams();
         this.attachments = new Attachments(this, engine, lifecycle, lifetime, outflow);
         this.backend = new BackendSlot(this, engine.backend());
         this.inflow = new Inflow(this, engine, calls, journal, backend, outflow);
+        this.housekeeping = new Housekeeping(this, engine, lifetime, upkeep, outflow);
         this.ending = new Ending(this, engine, lifecycle, outflow, backend);
     }
 
@@ -94,8 +96,8 @@ final class LiveSession implements Session {
 
     private CompletionStage<Void> create(String kind, Map<String, byte[]> entries) {
         SessionRecord record = new SessionRecord(
-                1, kind, principal, expiry.at(), SessionRecord.NO_EXTENSION, revision, entries, Map.of());
-        return engine.store().create(key(), firstEpoch, record);
+                1, kind, principal, upkeep.expiresAt(), upkeep.extension(), revision, entries, Map.of());
+        return engine.store().create(key(), born, record);
     }
 
     private void accepted(InboundMessage initialize, String negotiated) {
@@ -114,6 +116,32 @@ final class LiveSession implements Session {
         locked(() -> log.start(key()));
         lifecycle.opened(engine.now());
         log.drain();
+    }
+
+    /** Comes back to life, as the store has kept it. */
+    void revive(String name, SessionStore.Claim claim, Map<StreamId, List<Event>> events) {
+        name(name);
+        revision = claim.record().revision();
+        Revival revival = new Revival(this, engine, calls, outflow, RecordExtension.of(claim.record()));
+        List<LiveCall> again = locked(() -> {
+            log.start(key());
+            lifecycle.returned(engine.now());
+            log.insist(upkeep.begun());
+            List<LiveCall> interrupted = revival.run(claim, events);
+            // whoever finds it from here on waits for the lock
+            engine.sessions().add(this);
+            return interrupted;
+        });
+        log.drain();
+        if (!revision.isEmpty()) {
+            backend.restore();
+        }
+        again.forEach(inflow::dispatch);
+    }
+
+    /** Changes its record sooner or later; under the lock. */
+    void insist(RecordChange change) {
+        log.insist(List.of(change));
     }
 
     SessionKey key() {
@@ -138,7 +166,7 @@ final class LiveSession implements Session {
     }
 
     int nonce() {
-        return firstEpoch.nonce();
+        return born.nonce();
     }
 
     @Override
@@ -178,7 +206,7 @@ final class LiveSession implements Session {
     /** Does what a step demands, without the lock; false if it leaves the session closed. */
     boolean alive(Move move) {
         if (move.closes()) {
-            ending.close(EndReason.EXPIRED, move);
+            ending.close(move);
         } else if (move.reconnects()) {
             engine.news().reconnected(this);
         }
@@ -268,43 +296,15 @@ final class LiveSession implements Session {
     }
 
     @Override
-    public void terminate() {
+    public CompletionStage<Void> terminate() {
+        CompletionStage<Void> gone = ending.gone();
         close(EndReason.TERMINATED);
+        return gone;
     }
 
-    /** Looks whether time has ended something. */
-    void sweep(long now) {
-        if (!alive(lifecycle.expire(now))) {
-            return;
-        }
-        if (neverInitialized(now)) {
-            close(EndReason.EXPIRED);
-            return;
-        }
-        Effects effects = new Effects();
-        if (locked(() -> swept(now, effects))) {
-            effects.run();
-            log.drain();
-        }
-    }
-
-    /** Whether its client has attached and then said nothing for too long. */
-    private boolean neverInitialized(long now) {
-        return listensOnly
-                && revision.isEmpty()
-                && lifecycle.state().running() == 0
-                && now - createdAt >= lifetime.initializationNanos();
-    }
-
-    private boolean swept(long now, Effects effects) {
-        boolean late = outflow.timeOut(now, effects);
-        boolean old = streams.sweep(now);
-        if (old) {
-            log.flush();
-        }
-        Optional<RecordChange> renewal = log.open() ? expiry.renew() : Optional.empty();
-        renewal.ifPresent(change -> log.insist(List.of(change)));
-        return late || old || renewal.isPresent();
+    /** What time does to it. */
+    Housekeeping housekeeping() {
+        return housekeeping;
     }
 
     long historyBytes() {
@@ -353,7 +353,12 @@ final class LiveSession implements Session {
 
     /** Why it has ended, once it has. */
     EndReason ended() {
-        return ending.reason();
+        EndReason reason = lifecycle.state().end();
+        return reason == null ? EndReason.EXPIRED : reason;
+    }
+
+    Lifetime lifetime() {
+        return lifetime;
     }
 
     ReentrantLock monitor() {

@@ -5,6 +5,7 @@ import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
 import java.util.List;
@@ -108,7 +109,21 @@ final class LiveStream {
 
     /** Gives a message the next offset. */
     Node assign(OutboundMessage message, Epoch epoch) {
-        Node node = new Node(this, new Event(id, epoch, ++last, message.kind(), message.id(), message.bytes()));
+        return append(new Event(id, epoch, ++last, message.kind(), message.id(), message.bytes()));
+    }
+
+    /** Takes back what the store has kept of this stream, which nobody has seen yet. */
+    void restore(List<Event> kept, SessionStore.Extent extent) {
+        for (Event event : kept) {
+            commit(append(event));
+        }
+        last = Math.max(committed, extent.last());
+        committed = last;
+        dropped = extent.trimmed();
+    }
+
+    private Node append(Event event) {
+        Node node = new Node(this, event);
         node.previous = tail;
         if (tail == null) {
             head = node;
@@ -181,6 +196,11 @@ final class LiveStream {
             }
         }
         return answers;
+    }
+
+    /** Whether the response to a request is kept here. */
+    boolean answers(RequestId request) {
+        return answers().stream().anyMatch(answer -> answer.request().equals(request));
     }
 
     /** The oldest kept event. */

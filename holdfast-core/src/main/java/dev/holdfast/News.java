@@ -75,6 +75,27 @@ final class News {
         tell(l -> l.onSessionRestored(session.id()));
     }
 
+    void parked(LiveSession session) {
+        logger.debug("session {}: put away", session.shortId());
+        tell(l -> l.onSessionParked(session.id()));
+    }
+
+    /** A session has ended that waited in the store. */
+    void expired(String sessionId) {
+        logger.debug("session {}: ended, {}", shortened(sessionId), EndReason.EXPIRED.text());
+        ended.getOrDefault(EndReason.EXPIRED, new LongAdder()).increment();
+        tell(l -> l.onSessionClosed(sessionId, EndReason.EXPIRED));
+    }
+
+    /** The store did not delete a session. */
+    void notDeleted(String sessionId, Throwable failure) {
+        logger.warn("session {}: the store did not delete it: {}", shortened(sessionId), failure.toString());
+    }
+
+    private static String shortened(String sessionId) {
+        return sessionId.length() <= 8 ? sessionId : sessionId.substring(0, 8);
+    }
+
     /** A session has ended; a client that never used it does not miss it. */
     void closed(LiveSession session, EndReason reason, boolean used) {
         logger.atLevel(used && !reason.expected() ? Level.INFO : Level.DEBUG)
@@ -118,13 +139,14 @@ final class News {
     }
 
     /** All of it, with what the engine holds now. */
-    EngineStats stats(int sessions, int runningCalls, NodeHistory history) {
+    EngineStats stats(int sessions, int parked, int runningCalls, NodeHistory history) {
         Map<EndReason, Long> ends = new EnumMap<>(EndReason.class);
         ended.forEach((reason, count) -> ends.put(reason, count.sum()));
         Map<Refusal, Long> refusals = new EnumMap<>(Refusal.class);
         refused.forEach((reason, all) -> refusals.put(reason, all.count.sum()));
         return new EngineStats(
                 sessions,
+                parked,
                 runningCalls,
                 history.bytes(),
                 history.events(),

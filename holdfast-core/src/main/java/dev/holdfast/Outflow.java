@@ -1,6 +1,5 @@
 package dev.holdfast;
 
-import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
@@ -8,8 +7,10 @@ import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** What a session's backend sends: from its hands into the log, and what a commit, or the lack of one, then changes. */
@@ -27,21 +28,14 @@ final class Outflow implements SessionLog.Owner {
     /** What has to be said when the log goes on, because the store did not take it. */
     private final LazyQueue<Runnable> unsaid = new LazyQueue<>();
 
-    Outflow(
-            LiveSession session,
-            SessionEngine engine,
-            CallTable calls,
-            Journal journal,
-            Epoch first,
-            Lifetime lifetime,
-            boolean listensOnly) {
+    Outflow(LiveSession session, SessionEngine engine, CallTable calls, Journal journal, Origin origin) {
         this.session = session;
         this.engine = engine;
         this.calls = calls;
         this.journal = journal;
-        this.lifetime = lifetime;
-        this.log = new SessionLog(session.monitor(), engine.store(), first, this);
-        boolean forgetful = listensOnly && lifetime.grace().isZero();
+        this.lifetime = origin.lifetime();
+        this.log = new SessionLog(session.monitor(), engine.store(), origin.epochs(), this);
+        boolean forgetful = origin.listensOnly() && lifetime.grace().isZero();
         this.streams = new StreamTable(
                 engine.limits(), lifetime, engine.messages(), log, calls::answered, engine.history(), forgetful);
         this.recovery = new Recovery(session, engine);
@@ -71,7 +65,7 @@ final class Outflow implements SessionLog.Owner {
         boolean overflows = false;
         session.lock();
         try {
-            boolean taken = sink == null ? session.lives(life) : sink.takes(message);
+            boolean taken = sink == null ? session.lives(life) : sink.takes(message) && !repeats(sink, message);
             if (log.closed() || !taken || unheard(stream, message)) {
                 return SessionLog.DONE;
             }
@@ -93,6 +87,14 @@ final class Outflow implements SessionLog.Owner {
         }
         log.drain();
         return log.stageOf(entry);
+    }
+
+    /** Whether a call that is run again has been told as far as this before. */
+    private boolean repeats(LiveCall.Sink sink, OutboundMessage message) {
+        OptionalDouble told = sink.told();
+        return told.isPresent()
+                && message.kind() == EventKind.PROGRESS
+                && engine.messages().progress(message.bytes()).orElse(Double.NEGATIVE_INFINITY) <= told.getAsDouble();
     }
 
     private Entry enqueue(LiveStream stream, OutboundMessage message, LiveCall.@Nullable Sink sink, int life) {
@@ -163,7 +165,7 @@ final class Outflow implements SessionLog.Owner {
     }
 
     /** Tells the client that nobody waits for its answer, now or when the log goes on; under the lock. Then drain. */
-    private void withdraw(Node question, String cause) {
+    void withdraw(Node question, String cause) {
         RequestId asked = question.event.id();
         LiveStream stream = question.stream;
         boolean heard = question.kept && question.event.kind() != EventKind.PING;
@@ -200,8 +202,18 @@ final class Outflow implements SessionLog.Owner {
     }
 
     /** Answers every running call with an error. Completes when what is on its way is committed. */
-    CompletionStage<Void> failRunning(EndReason reason) {
-        session.locked(() -> calls.all().forEach(sink -> fail(sink, "the session has ended: " + reason.text())));
+    CompletionStage<Void> failRunning(String cause) {
+        return failRunning(cause, call -> true);
+    }
+
+    /** The same for those calls that nobody can run again. */
+    CompletionStage<Void> failUnrepeatable(String cause) {
+        return failRunning(cause, call -> !call.rerunnable());
+    }
+
+    private CompletionStage<Void> failRunning(String cause, Predicate<LiveCall> which) {
+        session.locked(() ->
+                calls.all().stream().filter(sink -> which.test(sink.call())).forEach(sink -> fail(sink, cause)));
         log.drain();
         return log.settled();
     }

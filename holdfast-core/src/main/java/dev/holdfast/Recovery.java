@@ -5,11 +5,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Brings a log back whose append has failed: claims at once, then again and again with growing patience, until an append
- * succeeds or the store has failed too often.
+ * succeeds or the session ends. After a few seconds nobody waits any longer for what is in doubt.
  */
 final class Recovery {
     private static final Logger logger = LoggerFactory.getLogger(Recovery.class);
-    private static final int ATTEMPTS = 6;
+    /** After so many the delay does not grow any more: 3.2 s. */
+    private static final int GROWING = 6;
+
     private static final long FIRST_DELAY_MILLIS = 50;
 
     private final LiveSession session;
@@ -29,31 +31,35 @@ final class Recovery {
     /** The store has failed, or has failed to help; without the lock. */
     void begin(SessionLog log, Throwable failure) {
         int attempt = session.locked(() -> ++failures);
-        if (attempt > ATTEMPTS) {
-            logger.error("session {}: the store failed", session.shortId(), failure);
-            giveUp(log);
-        } else if (attempt == 1) {
+        if (attempt == 1) {
             claim(log);
-        } else {
-            engine.later(() -> claim(log), FIRST_DELAY_MILLIS << attempt);
+            return;
         }
+        if (attempt == GROWING) {
+            logger.warn("session {}: the store fails: {}", session.shortId(), failure.toString());
+            dismissWaiting(log);
+        }
+        engine.later(() -> claim(log), FIRST_DELAY_MILLIS << Math.min(attempt, GROWING));
+    }
+
+    private void dismissWaiting(SessionLog log) {
+        Effects effects = new Effects();
+        session.locked(() -> log.dismissWaiting(effects));
+        effects.run();
     }
 
     private void claim(SessionLog log) {
+        if (session.lifecycle().state().closed()) {
+            dismissWaiting(log);
+            return;
+        }
         log.claim(engine.random().nextInt()).whenComplete((found, failure) -> {
             if (failure != null) {
                 begin(log, failure);
             } else if (!found) {
                 logger.error("session {}: the store has lost it", session.shortId());
-                giveUp(log);
+                session.close(EndReason.STORE_FAILED);
             }
         });
-    }
-
-    private void giveUp(SessionLog log) {
-        session.close(EndReason.STORE_FAILED);
-        Effects effects = new Effects();
-        session.locked(() -> log.giveUp(effects));
-        effects.run();
     }
 }

@@ -55,6 +55,10 @@ public interface Session {
     /** Attaches to a stream after an event that the client has. */
     Resume resume(EventId after);
 
-    /** Ends the session for good. */
-    void terminate();
+    /**
+     * Ends the session for good.
+     *
+     * @return completes when the store does not have it any more; fails if the store could not say so yet
+     */
+    CompletionStage<Void> terminate();
 }

@@ -4,16 +4,11 @@ import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
-import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.Base64;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -28,9 +23,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class SessionEngine implements AutoCloseable {
     private static final Logger logger = LoggerFactory.getLogger(SessionEngine.class);
-    private static final int ID_BYTES = 18;
 
-    private final Map<SessionKey, LiveSession> sessions = new ConcurrentHashMap<>();
+    private final SessionTable sessions = new SessionTable(this);
     private final Backend backend;
     private final MessageFactory messages;
     private final SessionStore store;
@@ -41,11 +35,14 @@ public final class SessionEngine implements AutoCloseable {
     private final RandomGenerator random;
     private final ScheduledExecutorService scheduler;
     private final Duration sweepInterval;
+    private final long parkNanos;
+    private final boolean durable;
     private final Runnable releaseOwned;
     private final Drain drain = new Drain(this);
     private final News news;
     private final Capacity capacity;
     private final NodeHistory history;
+    private final Opener opener;
     private volatile Future<?> sweeping = CompletableFuture.completedFuture(null);
 
     SessionEngine(SessionEngineBuilder builder) {
@@ -58,9 +55,12 @@ public final class SessionEngine implements AutoCloseable {
         this.history = new NodeHistory(this, nodeLimits);
         this.clock = builder.clock;
         this.wallClock = builder.wallClock;
+        this.opener = new Opener(this, sessions, capacity, drain);
         this.news = new News(builder.listener, clock);
         this.random = builder.random;
         this.sweepInterval = builder.sweepInterval;
+        this.parkNanos = builder.parkAfter.toNanos();
+        this.durable = store.promise().durability() != SessionStore.Durability.NOTHING;
         SessionEngineBuilder.Scheduling scheduling = builder.scheduling();
         this.scheduler = scheduling.scheduler();
         this.releaseOwned = scheduling.release();
@@ -79,7 +79,7 @@ public final class SessionEngine implements AutoCloseable {
     /** Starts to watch the time. Call it once. */
     public SessionEngine start() {
         SessionStore.Promise promise = store.promise();
-        logger.debug("sessions survive: {}; shared between nodes: {}", promise.durability(), promise.shared());
+        logger.info("sessions survive: {}; shared between nodes: {}", promise.durability(), promise.shared());
         long nanos = sweepInterval.toNanos();
         sweeping = scheduler.scheduleWithFixedDelay(this::sweep, nanos, nanos, TimeUnit.NANOSECONDS);
         return this;
@@ -94,17 +94,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the backend has answered and the store has the session; fails on a fault of either
      */
     public CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
-        Optional<Refusal> refusal = enter(principal);
-        if (refusal.isPresent()) {
-            return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
-        }
-        LiveSession session = new LiveSession(this, principal, lifetime, false);
-        return orAbandoned(
-                session,
-                session.openBackend(initialize.withoutContext())
-                        .thenCompose(outcome -> outcome instanceof Backend.Opened opened
-                                ? accept(session, initialize, opened)
-                                : refuse(session, (Backend.Refused) outcome)));
+        return opener.open(initialize, principal, lifetime);
     }
 
     /**
@@ -116,87 +106,28 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the store has the session; fails on a fault of the store
      */
     public CompletionStage<Opening> open(String principal, Lifetime lifetime) {
-        Optional<Refusal> refusal = enter(principal);
-        if (refusal.isPresent()) {
-            return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
-        }
-        LiveSession session = new LiveSession(this, principal, lifetime, true);
-        String id = newId();
-        return orAbandoned(session, admit(session, session.create(id), new Awaiting(session)));
-    }
-
-    /** Takes a place for one more session, unless there is none. */
-    private Optional<Refusal> enter(String principal) {
-        drain.sessionBegun();
-        Optional<Refusal> refusal = draining() ? Optional.of(Refusal.DRAINING) : capacity.take(principal);
-        if (refusal.isPresent()) {
-            drain.sessionEnded();
-        }
-        return refusal;
-    }
-
-    private static CompletionStage<Opening> orAbandoned(LiveSession session, CompletionStage<Opening> opening) {
-        return opening.whenComplete((done, failure) -> {
-            if (failure != null) {
-                session.ending().abandon();
-            }
-        });
-    }
-
-    private CompletionStage<Opening> accept(LiveSession session, InboundMessage initialize, Backend.Opened opened) {
-        String id = opened.sessionId().orElseGet(this::newId);
-        return admit(session, session.create(id, initialize, opened), new Opened(session, opened.response()));
-    }
-
-    /** Lets a session in when the store has its record. */
-    private CompletionStage<Opening> admit(LiveSession session, CompletionStage<Void> created, Opening opening) {
-        return created.whenComplete((done, failure) -> {
-                    if (failure != null && !sessions.containsKey(session.key())) {
-                        session.ending().deleteRecord();
-                    }
-                })
-                .thenApply(done -> {
-                    if (sessions.putIfAbsent(session.key(), session) != null) {
-                        throw new IllegalStateException("the backend proposed a session id that is taken");
-                    }
-                    news.created(session);
-                    session.start();
-                    if (draining()) {
-                        session.close(EndReason.DRAINED);
-                        return new Unavailable(Refusal.DRAINING);
-                    }
-                    return opening;
-                });
-    }
-
-    private static CompletionStage<Opening> refuse(LiveSession session, Backend.Refused refused) {
-        session.ending().abandon();
-        return CompletableFuture.completedFuture(new Refused(refused.response()));
-    }
-
-    private String newId() {
-        byte[] bytes = new byte[ID_BYTES];
-        random.nextBytes(bytes);
-        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+        return opener.open(principal, lifetime);
     }
 
     /**
      * Finds a session for a request, which counts as a sign of life. A session of another principal is not found, and neither
-     * is one whose deadline has passed.
+     * is one whose deadline has passed. One that is only in the store comes back into memory, and a fresh backend is opened for
+     * it: once, however many requests ask for it.
+     *
+     * @return complete at once for a session in memory; fails with a {@link StoreUnavailableException} if the store failed
      */
-    public Optional<Session> find(String id, String principal) {
-        LiveSession session = sessions.get(SessionKey.of(id, principal));
-        return session != null && session.touch() ? Optional.of(session) : Optional.empty();
+    public CompletionStage<Finding> find(String id, String principal) {
+        return sessions.find(id, principal);
     }
 
-    /** How many sessions there are. */
+    /** How many sessions are in memory. */
     public int size() {
         return sessions.size();
     }
 
     /** What there is, and what was counted. */
     public EngineStats stats() {
-        return news.stats(size(), running(), history);
+        return news.stats(size(), sessions.parked(), running(), history);
     }
 
     /**
@@ -210,7 +141,7 @@ public final class SessionEngine implements AutoCloseable {
 
     /**
      * Hands over: takes no new sessions and calls, lets running calls end, ends every connection in order, then every
-     * session.
+     * session; where the store outlives this process, sessions stay in it for the next one.
      *
      * @param timeout how long running calls may take, zero or more
      * @return completes when nothing is left; never fails
@@ -250,9 +181,10 @@ public final class SessionEngine implements AutoCloseable {
     private void sweep() {
         long now = now();
         capacity.sweep();
-        for (LiveSession session : sessions.values()) {
+        sessions.sweep(now);
+        for (LiveSession session : sessions.live()) {
             try {
-                session.sweep(now);
+                session.housekeeping().sweep(now);
             } catch (RuntimeException e) {
                 logger.error("session {}: could not be swept", session.shortId(), e);
             }
@@ -273,12 +205,30 @@ public final class SessionEngine implements AutoCloseable {
     }
 
     Iterable<LiveSession> all() {
-        return sessions.values();
+        return sessions.live();
     }
 
-    /** A session has closed: it is not found any more, and leaves its place. */
-    void forget(LiveSession session) {
-        sessions.remove(session.key(), session);
+    SessionTable sessions() {
+        return sessions;
+    }
+
+    Opener opener() {
+        return opener;
+    }
+
+    /** Whether the store outlives this process. */
+    boolean durable() {
+        return durable;
+    }
+
+    /** Whether a session in this state has waited long enough for its client, and may as well wait in the store. */
+    boolean parks(Lifecycle.State state, long now) {
+        return durable && state.phase() == SessionState.DETACHED && !state.held() && now - state.since() >= parkNanos;
+    }
+
+    /** A session has closed, and leaves its place. */
+    void leaves(LiveSession session) {
+        sessions.leaves();
         capacity.release(session.principal());
     }
 
@@ -368,10 +318,23 @@ public final class SessionEngine implements AutoCloseable {
      */
     public record Refused(OutboundMessage response) implements Opening {}
 
+    /** What came of looking for a session. */
+    public sealed interface Finding {}
+
     /**
-     * No session is opened now.
+     * The session is there.
+     *
+     * @param session the session
+     */
+    public record Found(Session session) implements Finding {}
+
+    /** There is no such session for this principal. */
+    public record Missing() implements Finding {}
+
+    /**
+     * No session is opened, or comes back from the store, now.
      *
      * @param reason why
      */
-    public record Unavailable(Refusal reason) implements Opening {}
+    public record Unavailable(Refusal reason) implements Opening, Finding {}
 }

@@ -25,6 +25,7 @@ public final class SessionEngineBuilder {
     InstantSource wallClock = InstantSource.system();
     RandomGenerator random = new SecureRandom();
     Duration sweepInterval = Duration.ofMillis(500);
+    Duration parkAfter = Duration.ofMinutes(10);
     private @Nullable ScheduledExecutorService scheduler;
 
     SessionEngineBuilder(Backend backend, MessageFactory messages) {
@@ -92,6 +93,19 @@ public final class SessionEngineBuilder {
             throw new IllegalArgumentException("sweepInterval must be 1 ms to 1 hour, got " + value);
         }
         sweepInterval = value;
+        return this;
+    }
+
+    /**
+     * How long a session whose last connection broke stays in memory, 10 seconds to 365 days. Then it waits in the store, and
+     * its backend is closed: what that kept beyond the session's journal is lost. Only where the store outlives this process.
+     * Default 10 minutes.
+     */
+    public SessionEngineBuilder parkAfter(Duration value) {
+        if (value.toSeconds() < 10 || value.toDays() > 365) {
+            throw new IllegalArgumentException("parkAfter must be 10 seconds to 365 days, got " + value);
+        }
+        parkAfter = value;
         return this;
     }
 

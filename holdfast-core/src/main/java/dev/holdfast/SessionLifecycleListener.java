@@ -23,10 +23,16 @@ public interface SessionLifecycleListener {
     /** The client of a detached session is back. */
     default void onSessionReconnected(String sessionId) {}
 
-    /** A session got a fresh backend, brought to the state of the one before. */
+    /**
+     * A session got a fresh backend, brought to the state of the one before. A session that an earlier process has opened, or
+     * that was parked, is first heard of by this.
+     */
     default void onSessionRestored(String sessionId) {}
 
-    /** A session has ended. Called exactly once for each session that was created. */
+    /** A session has left memory and waits in the store; the next request with its id brings it back. */
+    default void onSessionParked(String sessionId) {}
+
+    /** A session has ended. Called exactly once for each session that was created or restored here, unless it was parked last. */
     default void onSessionClosed(String sessionId, EndReason reason) {}
 
     /**

@@ -59,7 +59,7 @@ final class SessionLog {
     private final SessionStore store;
     private final Owner owner;
 
-    private final List<Epoch> epochs = new ArrayList<>(1);
+    private final List<Epoch> epochs;
     private @Nullable SessionKey key;
     private State state = State.UNNAMED;
     private List<Entry> outbox = new ArrayList<>(1);
@@ -67,11 +67,14 @@ final class SessionLog {
     private List<Entry> current = List.of();
     private @Nullable Throwable doubt;
 
-    SessionLog(ReentrantLock lock, SessionStore store, Epoch first, Owner owner) {
+    /**
+     * @param epochs those that the session had, oldest first, the present one last
+     */
+    SessionLog(ReentrantLock lock, SessionStore store, List<Epoch> epochs, Owner owner) {
         this.lock = lock;
         this.store = store;
         this.owner = owner;
-        this.epochs.add(first);
+        this.epochs = new ArrayList<>(epochs);
     }
 
     /** The store knows the session under this key from now on; under the lock. Then {@link #drain} without it. */
@@ -104,6 +107,11 @@ final class SessionLog {
     /** Whether the store knows the session; under the lock. */
     boolean started() {
         return state != State.UNNAMED;
+    }
+
+    /** Whether nothing is on its way, or waits to be; under the lock. */
+    boolean resting() {
+        return state == State.RESTING && outbox.isEmpty();
     }
 
     /** Whether nothing will ever be taken again; under the lock. */
@@ -309,12 +317,14 @@ final class SessionLog {
         });
     }
 
-    /** Nobody can tell any more whether the store has what is in doubt: it is refused. Under the lock. */
-    void giveUp(Effects effects) {
-        if (state == State.CLAIMING) {
-            List<Entry> batch = current;
-            current = List.of();
-            refuse(batch, effects);
+    /** Nobody shall wait any longer for what is in doubt, though it may yet turn out to be in the log. Under the lock. */
+    void dismissWaiting(Effects effects) {
+        Throwable failure = Objects.requireNonNull(doubt, "nothing has failed");
+        for (Entry entry : current) {
+            CompletableFuture<Void> stage = entry.stage;
+            if (stage != null) {
+                effects.add(() -> stage.completeExceptionally(failure));
+            }
         }
     }
 

@@ -1,9 +1,11 @@
 package dev.holdfast;
 
+import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -15,11 +17,8 @@ import java.util.function.Consumer;
 
 /** The streams of a session and what is kept of them. Guarded by the session's lock. */
 final class StreamTable {
-    private static final int GONE = -32603;
-
     private final SessionLimits limits;
     private final long retentionNanos;
-    private final MessageFactory messages;
     private final SessionLog log;
     private final Consumer<RequestId> questionDropped;
     private final History history;
@@ -27,7 +26,7 @@ final class StreamTable {
     private Map<StreamId, LiveStream> streams = Collections.emptyMap();
 
     private final LazyQueue<Finished> finished = new LazyQueue<>();
-    private final Tombstones tombstones = new Tombstones();
+    private final Tombstones tombstones;
     private final boolean forgetful;
     /** The responses on the listening stream that are not confirmed, in order. */
     private final LazyQueue<Node> unconfirmed = new LazyQueue<>();
@@ -54,7 +53,7 @@ final class StreamTable {
             boolean forgetful) {
         this.limits = limits;
         this.retentionNanos = lifetime.retentionNanos();
-        this.messages = messages;
+        this.tombstones = new Tombstones(messages);
         this.log = log;
         this.questionDropped = questionDropped;
         this.forgetful = forgetful;
@@ -73,6 +72,23 @@ final class StreamTable {
     /** A name that no stream has or had. */
     StreamId nextId() {
         return new StreamId(log.epoch().counter(), ++lastNumber);
+    }
+
+    /**
+     * Takes back what the store has kept of a stream that nobody has seen yet.
+     *
+     * @param requests the requests whose responses are still to come on it, if it is the stream of a call
+     */
+    LiveStream restore(StreamId id, List<RequestId> requests, List<Event> kept, SessionStore.Extent extent) {
+        LiveStream stream = id.equals(StreamId.LISTENING) ? listening : new LiveStream(id, requests);
+        stream.restore(kept, extent);
+        if (stream != listening) {
+            open(stream);
+        }
+        for (Optional<Node> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
+            keep(at.get());
+        }
+        return stream;
     }
 
     void open(LiveStream stream) {
@@ -117,18 +133,31 @@ final class StreamTable {
             log.trim(node);
             return true;
         }
-        history.add(node);
-        history.rank(node, node.firstRank());
-        if (stream.listening() && EventKind.answers(node.event.kind())) {
-            unconfirmed.addLast(node);
-        }
+        keep(node);
         shorten(stream);
+        return makeRoom();
+    }
+
+    /**
+     * Drops what the session's limit asks for.
+     *
+     * @return false if what must not be dropped exceeds it
+     */
+    boolean makeRoom() {
         while (history.exceeded()) {
             if (!dropNext()) {
                 return false;
             }
         }
         return true;
+    }
+
+    private void keep(Node node) {
+        history.add(node);
+        history.rank(node, node.firstRank());
+        if (node.stream.listening() && EventKind.answers(node.event.kind())) {
+            unconfirmed.addLast(node);
+        }
     }
 
     /** Drops what is to go next, if anything may. */
@@ -348,23 +377,9 @@ final class StreamTable {
         return all;
     }
 
-    /**
-     * What answers a client that asks for a forgotten stream: an error in the place of each response after its cursor. Empty
-     * if there never was such a stream, or too long ago.
-     */
+    /** What answers a client that asks for a forgotten stream; empty if there never was such a stream, or too long ago. */
     Optional<LiveStream> afterlife(StreamId id, long cursor) {
-        return tombstones.after(id, cursor).map(missing -> errors(id, cursor, missing));
-    }
-
-    private LiveStream errors(StreamId id, long cursor, List<Tombstones.Answer> missing) {
-        LiveStream stream = new LiveStream(id, List.of(), cursor);
-        for (Tombstones.Answer answer : missing) {
-            String text = "the response to this request is no longer kept: it was dropped before the client came back";
-            stream.skipTo(answer.offset());
-            stream.commit(stream.assign(messages.error(answer.request(), GONE, text), log.epoch()));
-        }
-        stream.end(EndReason.COMPLETED);
-        return stream;
+        return tombstones.afterlife(id, cursor, log.epoch());
     }
 
     long bytes() {

@@ -1,5 +1,7 @@
 package dev.holdfast;
 
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
 import java.util.Collections;
@@ -14,7 +16,11 @@ import java.util.Optional;
  */
 final class Tombstones {
     private static final int LIMIT = 1024;
+    private static final int GONE = -32603;
+    private static final String DROPPED =
+            "the response to this request is no longer kept: it was dropped before the client came back";
 
+    private final MessageFactory messages;
     private Map<StreamId, List<Answer>> stones = Collections.emptyMap();
 
     /**
@@ -24,6 +30,10 @@ final class Tombstones {
      * @param offset its place in its stream
      */
     record Answer(RequestId request, long offset) {}
+
+    Tombstones(MessageFactory messages) {
+        this.messages = messages;
+    }
 
     void add(LiveStream stream) {
         if (stones.isEmpty()) {
@@ -35,11 +45,20 @@ final class Tombstones {
         }
     }
 
-    /** The responses of a forgotten stream after an offset, in order; empty if there is no such stream. */
-    Optional<List<Answer>> after(StreamId stream, long offset) {
-        return Optional.ofNullable(stones.get(stream))
-                .map(answers -> answers.stream()
-                        .filter(answer -> answer.offset() > offset)
-                        .toList());
+    /** A forgotten stream as its client gets to see it: an error in the place of each response after its cursor. */
+    Optional<LiveStream> afterlife(StreamId id, long cursor, Epoch epoch) {
+        List<Answer> answers = stones.get(id);
+        if (answers == null) {
+            return Optional.empty();
+        }
+        LiveStream stream = new LiveStream(id, List.of(), cursor);
+        for (Answer answer : answers) {
+            if (answer.offset > cursor) {
+                stream.skipTo(answer.offset);
+                stream.commit(stream.assign(messages.error(answer.request, GONE, DROPPED), epoch));
+            }
+        }
+        stream.end(EndReason.COMPLETED);
+        return Optional.of(stream);
     }
 }

@@ -46,7 +46,7 @@ class CapacityTest {
     }
 
     private boolean found(Session session) {
-        return bed.engine.find(session.id(), "").isPresent();
+        return bed.find(session.id(), "").isPresent();
     }
 
     private static boolean open(Session session) {
@@ -118,7 +118,7 @@ class CapacityTest {
         try (TestBed full = new TestBed(SessionLimits.DEFAULT, NodeLimits.DEFAULT.withSessions(80))) {
             for (int i = 0; i < 80; i++) {
                 Session session = full.open();
-                full.engine.find(session.id(), "");
+                full.find(session.id(), "");
                 full.pass(Duration.ofMillis(10));
             }
 

@@ -193,6 +193,6 @@ class DeadlinesTest {
     }
 
     private boolean found(Session session) {
-        return bed.engine.find(session.id(), "").isPresent();
+        return bed.find(session.id(), "").isPresent();
     }
 }

@@ -170,7 +170,7 @@ class HttpSseSessionTest {
 
         connection.broken();
 
-        assertThat(bed.engine.find(session.id(), "")).isEmpty();
+        assertThat(bed.find(session.id(), "")).isEmpty();
         assertThat(bed.engine.running()).isZero();
         assertThat(bed.backend.life().closed).isOne();
         assertThat(bed.news.heard).containsExactly("created", "closed: DISCONNECTED");

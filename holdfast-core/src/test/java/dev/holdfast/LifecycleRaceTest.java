@@ -53,7 +53,7 @@ public class LifecycleRaceTest {
 
     @Operation
     public String close() {
-        return told(life.close());
+        return told(life.close(EndReason.TERMINATED));
     }
 
     private static String told(Move move) {

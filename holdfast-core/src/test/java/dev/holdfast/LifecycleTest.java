@@ -40,9 +40,9 @@ class LifecycleTest {
         life.opened(T0);
         Lifecycle.State seen = life.state();
         life.touch(T0);
-        assertThat(life.closeIf(seen).leavesClosed()).isFalse();
-        assertThat(life.closeIf(life.state()).closes()).isTrue();
-        assertThat(life.closeIf(life.state()).closes()).isFalse();
+        assertThat(life.closeIf(seen, EndReason.EVICTED).leavesClosed()).isFalse();
+        assertThat(life.closeIf(life.state(), EndReason.EVICTED).closes()).isTrue();
+        assertThat(life.closeIf(life.state(), EndReason.EVICTED).closes()).isFalse();
     }
 
     @Test
@@ -177,8 +177,8 @@ class LifecycleTest {
     @Test
     void nothingLeadsOutOfClosed() {
         attached();
-        assertThat(life.close().closes()).isTrue();
-        assertThat(life.close().closes()).isFalse();
+        assertThat(life.close(EndReason.TERMINATED).closes()).isTrue();
+        assertThat(life.close(EndReason.TERMINATED).closes()).isFalse();
         assertThat(life.opened(T0).leavesClosed()).isTrue();
         assertThat(life.attach(T0).leavesClosed()).isTrue();
         assertThat(life.detach(T0, Detachment.BROKEN).detaches()).isFalse();

@@ -43,7 +43,7 @@ class ListeningTest {
         Connection first = TestBed.listen(session);
         first.broken();
         notice("a", "b");
-        assertThat(bed.engine.find(session.id(), "")).isPresent();
+        assertThat(bed.find(session.id(), "")).isPresent();
         assertThat(TestBed.listen(session).read()).containsExactly("a", "b");
     }
 

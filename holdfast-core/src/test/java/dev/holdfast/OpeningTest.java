@@ -26,10 +26,10 @@ class OpeningTest {
     @Test
     void onlyItsPrincipalFindsASession() {
         Session session = ((SessionEngine.Opened) open().join()).session();
-        assertThat(bed.engine.find(session.id(), "alice")).contains(session);
-        assertThat(bed.engine.find(session.id(), "mallory")).isEmpty();
-        assertThat(bed.engine.find(session.id(), "")).isEmpty();
-        assertThat(bed.engine.find(session.id() + "x", "alice")).isEmpty();
+        assertThat(bed.find(session.id(), "alice")).contains(session);
+        assertThat(bed.find(session.id(), "mallory")).isEmpty();
+        assertThat(bed.find(session.id(), "")).isEmpty();
+        assertThat(bed.find(session.id() + "x", "alice")).isEmpty();
     }
 
     @Test

@@ -193,24 +193,48 @@ class RestoreTest {
     }
 
     @Test
-    void aBackendThatDiesWhileItIsRestoredEndsTheSession() {
+    void aBackendThatDiesWhileItIsRestoredIsTriedAgain() {
         die();
         bed.backend.answersReplayed = false;
         Connection post = bed.post(session, 10);
         bed.backend.life().sink.lost("it died again");
         assertThat(post.read()).containsExactly("error 10 -32603: it died again");
-        closedAsRestoreFailed();
+        bed.backend.answersReplayed = true;
+        servedAgain();
+    }
+
+    private void servedAgain() {
+        assertThat(session.state()).isNotEqualTo(SessionState.CLOSED);
+        Connection next = bed.post(session, 11);
+        assertThat(bed.backend.life().heard).containsExactly(with("tools/call 11"));
+        bed.backend.life().call(11).respond();
+        assertThat(next.read()).containsExactly("result 11");
+        assertThat(bed.news.heard).endsWith("restored").doesNotContain("closed: RESTORE_FAILED");
     }
 
     @Test
-    void aBackendThatDiesBeforeItIsOpenEndsTheSessionAndIsClosedWhenItOpensAfterAll() {
+    void aBackendThatCannotBeReachedIsTriedAgain() {
+        die();
+        bed.backend.slow = true;
+        Connection post = bed.post(session, 10);
+        bed.backend.life().stayAway();
+        bed.backend.life().closed = 1;
+        assertThat(post.read()).containsExactly("error 10 -32603: it is away");
+        bed.backend.slow = false;
+        servedAgain();
+    }
+
+    @Test
+    void aBackendThatDiesBeforeItIsOpenIsTriedAgainAndIsClosedWhenItOpensAfterAll() {
         die();
         bed.backend.slow = true;
         bed.post(session, 10);
-        bed.backend.life().sink.lost("it died at once");
-        closedAsRestoreFailed();
-        bed.backend.life().accept();
-        assertThat(bed.backend.life().closed).isOne();
+        TestBackend.Life dead = bed.backend.life();
+        dead.sink.lost("it died at once");
+        dead.accept();
+        assertThat(dead.closed).isOne();
+        bed.backend.slow = false;
+        servedAgain();
     }
 
     @Test
@@ -232,12 +256,12 @@ class RestoreTest {
 
     private void closedAsRestoreFailed() {
         assertThat(session.state()).isEqualTo(SessionState.CLOSED);
-        assertThat(bed.engine.find(session.id(), "")).isEmpty();
+        assertThat(bed.find(session.id(), "")).isEmpty();
         assertThat(bed.news.heard).endsWith("closed: RESTORE_FAILED").doesNotContain("restored");
     }
 
     @Test
-    void aBackendThatDoesNotAnswerItsJournalEndsTheSession() {
+    void aBackendThatDoesNotAnswerItsJournalIsTriedAgain() {
         die();
         bed.backend.answersReplayed = false;
         Connection post = bed.post(session, 10);
@@ -248,6 +272,16 @@ class RestoreTest {
 
         assertThat(post.read())
                 .containsExactly("error 10 -32603: the backend does not answer what it had answered before");
-        assertThat(bed.news.heard).contains("closed: RESTORE_FAILED");
+        bed.backend.answersReplayed = true;
+        servedAgain();
+    }
+
+    @Test
+    void aBackendThatIsRestoredIsNotDisturbedLater() {
+        die();
+        Connection post = bed.post(session, 10);
+        bed.pass(Duration.ofSeconds(31));
+        bed.backend.life().call(10).respond();
+        assertThat(post.read()).containsExactly("result 10");
     }
 }

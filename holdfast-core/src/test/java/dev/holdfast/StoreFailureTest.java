@@ -10,6 +10,7 @@ import dev.holdfast.spi.RecordChange;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -102,31 +103,70 @@ class StoreFailureTest {
     }
 
     @Test
-    void aStoreThatStaysAwayEndsTheSession() {
+    void aStoreThatStaysAwayForMinutesIsWaitedFor() {
         Connection listening = TestBed.listen(session);
         Connection post = bed.post(session, 1);
         bed.store.hold();
-        send(Wire.notice("a"));
-        for (int i = 0; i < 20 && session.state() != SessionState.CLOSED; i++) {
-            if (bed.store.waiting() > 0) {
-                bed.store.next().become(Fate.LOST);
-            }
+        CompletionStage<Void> sent = send(Wire.notice("a"));
+        for (int i = 0; i < 20; i++) {
+            bed.store.next().become(Fate.LOST);
             bed.pass(Duration.ofSeconds(10));
         }
-        assertThat(listening.reason()).isEqualTo(EndReason.STORE_FAILED);
-        assertThat(post.reason()).isEqualTo(EndReason.STORE_FAILED);
-        assertThat(bed.news.heard).containsExactly("created", "closed: STORE_FAILED");
-        assertThat(bed.engine.running()).isZero();
+        assertThat(sent).isCompletedExceptionally();
+        assertThat(session.call(TestBed.requests(2))).isCompletedExceptionally();
+        bed.store.release();
+        bed.pass(Duration.ofSeconds(4));
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+        assertThat(send(Wire.notice("b"))).isCompleted();
+        assertThat(listening.read()).containsExactly("b");
     }
 
     @Test
-    void aStoreThatTakesClaimsButNoAppendsEndsTheSessionToo() {
+    void whatNobodyWaitsForAnyMoreMayBeInTheLogAfterAll() {
+        Connection listening = TestBed.listen(session);
+        bed.store.hold();
+        CompletionStage<Void> sent = send(Wire.notice("a"));
+        bed.store.next().become(Fate.KEPT);
+        for (int i = 0; i < 7; i++) {
+            bed.store.next().become(Fate.LOST);
+            bed.pass(Duration.ofSeconds(10));
+        }
+        assertThat(sent).isCompletedExceptionally();
+        bed.store.release();
+        assertThat(listening.read()).containsExactly("a");
+    }
+
+    @Test
+    void aCallThatNobodyWaitsForAnyMoreEndsThoughTheStoreHasIt() {
+        bed.store.hold();
+        CompletionStage<Call.Outcome> call = session.call(TestBed.requests(2));
+        bed.store.next().become(Fate.KEPT);
+        for (int i = 0; i < 7; i++) {
+            bed.store.next().become(Fate.LOST);
+            bed.pass(Duration.ofSeconds(10));
+        }
+        assertThat(call).isCompletedExceptionally();
+        assertThat(bed.engine.running()).isZero();
+        bed.store.release();
+        bed.pass(Duration.ofSeconds(4));
+        assertThat(TestBed.now(bed.store.kept.claim(((LiveSession) session).key(), 7))
+                        .orElseThrow()
+                        .record()
+                        .running())
+                .isEmpty();
+    }
+
+    @Test
+    void aStoreThatTakesClaimsButNoAppendsIsWaitedForToo() {
         Connection post = bed.post(session, 1);
         bed.store.refuseAppends = true;
         bed.backend.life().call(1).respond();
         bed.pass(Duration.ofMinutes(1));
-        assertThat(post.reason()).isEqualTo(EndReason.STORE_FAILED);
-        assertThat(bed.news.heard).containsExactly("created", "closed: STORE_FAILED");
+        assertThat(post.read()).isEmpty();
+        bed.store.refuseAppends = false;
+        bed.pass(Duration.ofSeconds(4));
+        assertThat(post.read()).containsExactly("error 1 -32603: the response could not be stored");
     }
 
     @Test

@@ -18,6 +18,9 @@ final class TestBackend implements Backend {
 
     final List<Life> lives = new ArrayList<>();
     boolean slow;
+    /** The method that may be run again. */
+    String harmless = "";
+
     boolean answersReplayed = true;
     String revision = REVISION;
     private String proposed = "";
@@ -36,6 +39,16 @@ final class TestBackend implements Backend {
             life.accept();
         }
         return life.outcome;
+    }
+
+    /** Its process is gone, and with it everything it had open. */
+    void died() {
+        lives.forEach(life -> life.closed++);
+    }
+
+    @Override
+    public boolean mayBeRerun(InboundMessage request, String principal) {
+        return request.method().equals(harmless);
     }
 
     /** The latest incarnation. */
@@ -79,6 +92,10 @@ final class TestBackend implements Backend {
 
         void refuse() {
             outcome.complete(new Refused(Wire.refusal(Wire.id(0))));
+        }
+
+        void stayAway() {
+            outcome.complete(new Unreachable(Wire.refusal(Wire.id(0)), "it is away"));
         }
 
         /** The call of this request. */

@@ -1,10 +1,12 @@
 package dev.holdfast;
 
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletionStage;
 
@@ -12,13 +14,17 @@ import java.util.concurrent.CompletionStage;
 final class TestBed implements AutoCloseable {
     static final Duration GRACE = Duration.ofSeconds(30);
     static final Duration IDLE = Duration.ofSeconds(90);
+    static final Duration PARK_AFTER = Duration.ofSeconds(10);
     static final Lifetime LIFETIME = new Lifetime(GRACE, IDLE, Duration.ofSeconds(60), IDLE, Duration.ofDays(365));
 
     final VirtualTime time = new VirtualTime();
     final TestStore store = new TestStore(time);
     final TestBackend backend = new TestBackend();
     final News news = new News();
-    final SessionEngine engine;
+    private final SessionLimits limits;
+    private final NodeLimits nodeLimits;
+    private int processes;
+    SessionEngine engine;
 
     TestBed() {
         this(SessionLimits.DEFAULT);
@@ -29,7 +35,34 @@ final class TestBed implements AutoCloseable {
     }
 
     TestBed(SessionLimits limits, NodeLimits nodeLimits) {
-        engine = SessionEngine.builder(backend, Wire.MESSAGES)
+        this(limits, nodeLimits, SessionStore.Durability.NOTHING);
+    }
+
+    private TestBed(SessionLimits limits, NodeLimits nodeLimits, SessionStore.Durability durability) {
+        this.limits = limits;
+        this.nodeLimits = nodeLimits;
+        store.durability = durability;
+        engine = start();
+    }
+
+    /** One whose store outlives its engine. */
+    static TestBed durable() {
+        return durable(NodeLimits.DEFAULT);
+    }
+
+    static TestBed durable(NodeLimits nodeLimits) {
+        return new TestBed(SessionLimits.DEFAULT, nodeLimits, SessionStore.Durability.PROCESS_DEATH);
+    }
+
+    /** The process dies, without a word to anybody, and another one takes its place. */
+    void die() {
+        time.shutdownNow();
+        backend.died();
+        engine = start();
+    }
+
+    private SessionEngine start() {
+        return SessionEngine.builder(backend, Wire.MESSAGES)
                 .store(store)
                 .limits(limits)
                 .nodeLimits(nodeLimits)
@@ -37,7 +70,8 @@ final class TestBed implements AutoCloseable {
                 .clock(time)
                 .wallClock(time)
                 .scheduler(time)
-                .random(new Random(1))
+                .parkAfter(PARK_AFTER)
+                .random(new Random(++processes))
                 .build()
                 .start();
     }
@@ -59,6 +93,11 @@ final class TestBed implements AutoCloseable {
         @Override
         public void onSessionReconnected(String sessionId) {
             heard.add("reconnected");
+        }
+
+        @Override
+        public void onSessionParked(String sessionId) {
+            heard.add("parked");
         }
 
         @Override
@@ -96,6 +135,13 @@ final class TestBed implements AutoCloseable {
             throw new AssertionError("not complete yet");
         }
         return stage.toCompletableFuture().join();
+    }
+
+    /** The session of an id, if there is one now. */
+    Optional<Session> find(String id, String principal) {
+        return now(engine.find(id, principal)) instanceof SessionEngine.Found found
+                ? Optional.of(found.session())
+                : Optional.empty();
     }
 
     static List<InboundMessage> requests(int... ids) {

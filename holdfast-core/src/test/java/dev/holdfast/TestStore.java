@@ -73,6 +73,12 @@ final class TestStore implements SessionStore {
     private final Deque<Pending<?>> waiting = new ArrayDeque<>();
     private final Deque<Fate> fates = new ArrayDeque<>();
     boolean refuseAppends;
+    Durability durability = Durability.NOTHING;
+    /** How many claims have come. */
+    int claims;
+    /** A deletion that waits, if deletions do. */
+    Optional<CompletableFuture<Void>> deleting = Optional.empty();
+
     private boolean holding;
 
     TestStore(InstantSource clock) {
@@ -126,7 +132,7 @@ final class TestStore implements SessionStore {
 
     @Override
     public Promise promise() {
-        return kept.promise();
+        return new Promise(durability, false);
     }
 
     @Override
@@ -136,6 +142,7 @@ final class TestStore implements SessionStore {
 
     @Override
     public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
+        claims++;
         return later("claim", () -> kept.claim(key, nonce));
     }
 
@@ -158,7 +165,8 @@ final class TestStore implements SessionStore {
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
         deleted.add(key);
-        return kept.delete(key);
+        return deleting.<CompletionStage<Void>>map(wait -> wait.thenCompose(go -> kept.delete(key)))
+                .orElseGet(() -> kept.delete(key));
     }
 
     @Override

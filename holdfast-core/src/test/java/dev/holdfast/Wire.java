@@ -8,6 +8,7 @@ import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.nio.charset.StandardCharsets;
+import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
 /** Messages in both directions. The engine knows no JSON, so that their text can be what a test wants to read. */
@@ -100,6 +101,36 @@ final class Wire implements MessageFactory {
     @Override
     public OutboundMessage cancelled(RequestId id, String reason) {
         return notice("cancelled " + id + ": " + reason);
+    }
+
+    /** A method and an id, or a method alone. */
+    @Override
+    public InboundMessage read(byte[] message) {
+        String text = text(message);
+        int end = text.lastIndexOf(' ');
+        return end < 0 || !text.substring(end + 1).matches("[0-9]+") || text.contains("notification")
+                ? new InboundMessage(
+                        InboundMessage.Kind.NOTIFICATION,
+                        null,
+                        text,
+                        message,
+                        JournalChange.NONE,
+                        InboundMessage.NO_CONTEXT)
+                : new InboundMessage(
+                        InboundMessage.Kind.REQUEST,
+                        new RequestId(text.substring(end + 1)),
+                        text.substring(0, end),
+                        message,
+                        JournalChange.NONE,
+                        InboundMessage.NO_CONTEXT);
+    }
+
+    /** The number at the end. */
+    @Override
+    public OptionalDouble progress(byte[] notification) {
+        String text = text(notification);
+        String number = text.substring(text.lastIndexOf(' ') + 1);
+        return number.matches("[0-9]+") ? OptionalDouble.of(Double.parseDouble(number)) : OptionalDouble.empty();
     }
 
     static byte[] bytes(String text) {

@@ -11,13 +11,23 @@ public interface Backend {
     /**
      * Opens a connection and carries the {@code initialize} request to it.
      *
-     * <p>The stage never stays open: a backend that cannot start, or stays mute, answers with {@link Refused} in a time of
-     * its own. A stage that fails is a fault of the backend and is reported to the client as an internal error.
+     * <p>The stage never stays open: a backend that cannot start, or stays mute, answers with {@link Unreachable} in a time
+     * of its own. A stage that fails is a fault of the backend and is reported to the client as an internal error.
      *
      * @param request the {@code initialize} request and for whom it is
      * @param sink where the connection sends what belongs to no call; it may be used before the stage completes
      */
     CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink);
+
+    /**
+     * Whether a request may be run a second time if the process dies while it runs, and nobody can tell how far it came. What
+     * is not known to be harmless must not. Asked when the call starts, on the thread that brought it; must not block.
+     *
+     * @param principal who asks, empty for nobody
+     */
+    default boolean mayBeRerun(InboundMessage request, String principal) {
+        return false;
+    }
 
     /**
      * The values of a connection.
@@ -48,4 +58,12 @@ public interface Backend {
      * @param response the JSON-RPC error response for the client
      */
     record Refused(OutboundMessage response) implements Outcome {}
+
+    /**
+     * The backend could not be asked, and leaves nothing behind. Another attempt may succeed.
+     *
+     * @param response the JSON-RPC error response for the client
+     * @param cause the same as a short phrase, for requests that wait for this backend
+     */
+    record Unreachable(OutboundMessage response, String cause) implements Outcome {}
 }

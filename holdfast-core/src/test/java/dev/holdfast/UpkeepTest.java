@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** How long a store keeps a session that nobody serves any more. */
-class ExpiryTest {
+class UpkeepTest {
     private final TestBed bed = new TestBed();
 
     @AfterEach

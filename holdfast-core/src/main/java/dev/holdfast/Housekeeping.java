@@ -1,0 +1,91 @@
+package dev.holdfast;
+
+import dev.holdfast.Lifecycle.State;
+import dev.holdfast.spi.RecordChange;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/** What time does to a session: it ends, its calls do, what it keeps grows old, its record has to be renewed, or it is parked. */
+final class Housekeeping {
+    private final LiveSession session;
+    private final SessionEngine engine;
+    private final Lifetime lifetime;
+    private final Upkeep upkeep;
+    private final Outflow outflow;
+    private final SessionLog log;
+    private final StreamTable streams;
+    private final long begunAt;
+
+    Housekeeping(LiveSession session, SessionEngine engine, Lifetime lifetime, Upkeep upkeep, Outflow outflow) {
+        this.session = session;
+        this.engine = engine;
+        this.lifetime = lifetime;
+        this.upkeep = upkeep;
+        this.outflow = outflow;
+        this.log = outflow.log();
+        this.streams = outflow.streams();
+        this.begunAt = engine.now();
+    }
+
+    /** Looks whether time has ended something. */
+    void sweep(long now) {
+        if (!session.alive(session.lifecycle().expire(now)) || parks(now)) {
+            return;
+        }
+        if (neverInitialized(now)) {
+            session.close(EndReason.EXPIRED);
+            return;
+        }
+        Effects effects = new Effects();
+        if (session.locked(() -> grewOld(now, effects))) {
+            effects.run();
+            log.drain();
+        }
+    }
+
+    /** Whether its client has been away for so long that it need not wait in memory; then it leaves. */
+    private boolean parks(long now) {
+        State seen = session.lifecycle().state();
+        return engine.parks(seen, now)
+                && !session.revision().isEmpty()
+                && session.locked(log::resting)
+                && session.ending().park(seen);
+    }
+
+    /** Whether its client has attached and then said nothing for too long. */
+    private boolean neverInitialized(long now) {
+        return session.listensOnly()
+                && session.revision().isEmpty()
+                && session.lifecycle().state().running() == 0
+                && now - begunAt >= lifetime.initializationNanos();
+    }
+
+    private boolean grewOld(long now, Effects effects) {
+        boolean late = outflow.timeOut(now, effects);
+        boolean old = streams.sweep(now);
+        if (old) {
+            log.flush();
+        }
+        List<RecordChange> due = log.open() ? upkeep.due(streams.listening().confirmed()) : List.of();
+        if (!due.isEmpty()) {
+            log.insist(due);
+        }
+        return late || old || !due.isEmpty();
+    }
+
+    /**
+     * Tells the store the last of this life. Completes when it has it.
+     *
+     * @param left how long the session may still wait for its client
+     */
+    CompletionStage<Void> part(Duration left) {
+        session.locked(() -> {
+            if (log.open()) {
+                log.insist(upkeep.parted(streams.listening().confirmed(), left));
+            }
+        });
+        log.drain();
+        return log.settled();
+    }
+}

@@ -1,0 +1,38 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
+import java.util.List;
+import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
+
+/**
+ * What a session in memory begins with.
+ *
+ * @param listensOnly whether everything goes to its listening stream
+ * @param extension what the engine keeps in its record
+ * @param epochs those that it had, oldest first, the present one last
+ */
+record Origin(boolean listensOnly, RecordExtension extension, List<Epoch> epochs) {
+    /** A session that is being opened. */
+    static Origin opened(Lifetime lifetime, boolean listensOnly, RandomGenerator random) {
+        return new Origin(listensOnly, new RecordExtension(lifetime, 1, 0), List.of(new Epoch(1, random.nextInt())));
+    }
+
+    /** A session that comes back from the store. */
+    static Origin kept(SessionStore.Claim claim) {
+        return new Origin(
+                claim.record().kind().equals(SessionRecord.LISTENING_SESSION),
+                RecordExtension.of(claim.record()),
+                Stream.concat(claim.before().stream(), Stream.of(claim.epoch())).toList());
+    }
+
+    Lifetime lifetime() {
+        return extension.lifetime();
+    }
+
+    Epoch epoch() {
+        return epochs.get(epochs.size() - 1);
+    }
+}

@@ -1,0 +1,46 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.SessionRecord;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+
+/**
+ * What the engine keeps in the extension of a session's record. Newer versions may append to its bytes.
+ *
+ * @param lifetime how long the session lives
+ * @param born the counter of the epoch in which its present life began
+ * @param confirmed up to which offset its client has surely read the listening stream
+ */
+record RecordExtension(Lifetime lifetime, int born, long confirmed) {
+    private static final byte VERSION = 1;
+    private static final int DURATION = Long.BYTES + Integer.BYTES;
+    private static final int SIZE = 1 + 5 * DURATION + Integer.BYTES + Long.BYTES;
+
+    byte[] pack() {
+        ByteBuffer packed = ByteBuffer.allocate(SIZE).put(VERSION);
+        put(packed, lifetime.grace());
+        put(packed, lifetime.idle());
+        put(packed, lifetime.retention());
+        put(packed, lifetime.initialization());
+        put(packed, lifetime.call());
+        return packed.putInt(born).putLong(confirmed).array();
+    }
+
+    static RecordExtension of(SessionRecord record) {
+        ByteBuffer packed = ByteBuffer.wrap(record.extension());
+        if (packed.remaining() < SIZE || packed.get() != VERSION) {
+            throw new IllegalArgumentException("the session was kept by another version of this library");
+        }
+        Lifetime lifetime =
+                new Lifetime(duration(packed), duration(packed), duration(packed), duration(packed), duration(packed));
+        return new RecordExtension(lifetime, packed.getInt(), packed.getLong());
+    }
+
+    private static void put(ByteBuffer packed, Duration duration) {
+        packed.putLong(duration.getSeconds()).putInt(duration.getNano());
+    }
+
+    private static Duration duration(ByteBuffer packed) {
+        return Duration.ofSeconds(packed.getLong(), packed.getInt());
+    }
+}

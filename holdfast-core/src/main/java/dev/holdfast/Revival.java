@@ -1,0 +1,169 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionRecord.RunningCall;
+import dev.holdfast.spi.SessionStore.Claim;
+import dev.holdfast.spi.SessionStore.Extent;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Makes a session in memory what the store has kept of it: its journal, its streams, and a definite end for every call that ran
+ * when its last life ended. Under the session's lock, before anybody else knows the session.
+ */
+final class Revival {
+    private static final String INTERRUPTED =
+            "the server ended while this call was running; whether it had any effect is not known";
+    private static final String WITHDRAWN = "the server that asked has ended";
+    private static final byte[] NOTHING = {};
+    private static final Extent NEW = new Extent(0, 0);
+    private static final Comparator<StreamId> BY_AGE =
+            Comparator.comparingInt(StreamId::epoch).thenComparingLong(StreamId::number);
+
+    private final LiveSession session;
+    private final SessionEngine engine;
+    private final CallTable calls;
+    private final Outflow outflow;
+    private final StreamTable streams;
+    private final RecordExtension extension;
+    private final List<LiveCall> again = new ArrayList<>(0);
+
+    Revival(LiveSession session, SessionEngine engine, CallTable calls, Outflow outflow, RecordExtension extension) {
+        this.session = session;
+        this.engine = engine;
+        this.calls = calls;
+        this.outflow = outflow;
+        this.streams = outflow.streams();
+        this.extension = extension;
+    }
+
+    /** Does it, but for the calls that are to be run again: those are returned. */
+    List<LiveCall> run(Claim claim, Map<StreamId, List<Event>> events) {
+        claim.record().journal().forEach(this::remember);
+        Map<StreamId, RunningCall> running = claim.record().running();
+        Set<StreamId> all = new TreeSet<>(BY_AGE);
+        all.addAll(claim.streams().keySet());
+        if (!session.listensOnly()) {
+            all.addAll(running.keySet());
+        }
+        for (StreamId id : all) {
+            Optional<RunningCall> call = Optional.ofNullable(running.get(id));
+            LiveStream stream = streams.restore(
+                    id,
+                    call.map(RunningCall::requests).orElse(List.of()),
+                    events.getOrDefault(id, List.of()),
+                    claim.streams().getOrDefault(id, NEW));
+            if (call.isEmpty() && !stream.listening()) {
+                complete(stream);
+            }
+        }
+        streams.confirm(streams.listening(), extension.confirmed());
+        streams.all().forEach(this::withdrawQuestions);
+        Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
+        interrupted.addAll(running.keySet());
+        interrupted.forEach(id -> interrupt(id, running.getOrDefault(id, NONE)));
+        streams.makeRoom();
+        return again;
+    }
+
+    private static final RunningCall NONE = new RunningCall(List.of(), SessionRecord.NO_EXTENSION);
+
+    private void remember(String key, byte[] bytes) {
+        InboundMessage message = engine.messages().read(bytes);
+        if (key.equals(SessionRecord.INITIALIZE)) {
+            session.journal().accepted(message);
+        } else {
+            session.journal()
+                    .apply(new InboundMessage(
+                            message.kind(),
+                            message.id(),
+                            message.method(),
+                            message.bytes(),
+                            new JournalChange.Put(key),
+                            InboundMessage.NO_CONTEXT));
+        }
+    }
+
+    /** Whether the client has everything of a stream that is complete is not known: it is kept for the grace period at least. */
+    private void complete(LiveStream stream) {
+        stream.end(EndReason.COMPLETED);
+        Lifetime lifetime = extension.lifetime();
+        long longer = Math.max(0, lifetime.graceNanos() - lifetime.retentionNanos());
+        streams.finish(stream, engine.now() + longer);
+    }
+
+    /** Nobody waits any more for what the last life asked. What earlier lives asked was withdrawn when this one began. */
+    private void withdrawQuestions(LiveStream stream) {
+        List<Node> asked = new ArrayList<>(0);
+        for (Optional<Node> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
+            if (at.get().event.kind() == EventKind.SERVER_REQUEST) {
+                asked.add(at.get());
+            }
+        }
+        for (Node question : asked) {
+            streams.settle(question);
+            if (question.event.epoch().counter() >= extension.born()) {
+                outflow.withdraw(question, WITHDRAWN);
+            }
+        }
+    }
+
+    private void interrupt(StreamId id, RunningCall running) {
+        LiveStream stream =
+                session.listensOnly() ? streams.listening() : streams.find(id).orElseThrow();
+        List<RequestId> open = running.requests().stream()
+                .filter(request -> !stream.answers(request))
+                .toList();
+        Optional<Rerun> rerun = Rerun.of(running, open);
+        List<InboundMessage> requests = rerun.isPresent()
+                ? List.of(engine.messages().read(rerun.get().request()))
+                : open.stream().map(Revival::unknown).toList();
+        LiveCall call = LiveCall.unread(id, stream, session, requests);
+        session.lifecycle().callStarted(engine.now());
+        engine.callStarted();
+        if (rerun.isPresent()) {
+            calls.start(call);
+            call.mayBeRerun();
+            call.continues(progress(stream));
+            session.insist(
+                    new RecordChange.CallStarted(id, open, rerun.get().next().pack()));
+            again.add(call);
+        } else if (open.isEmpty()) {
+            session.insist(new RecordChange.CallEnded(id));
+            outflow.end(call);
+        } else {
+            calls.start(call);
+            call.sinks().forEach(sink -> outflow.fail(sink, INTERRUPTED));
+        }
+    }
+
+    private static InboundMessage unknown(RequestId request) {
+        return new InboundMessage(
+                InboundMessage.Kind.REQUEST, request, "", NOTHING, JournalChange.NONE, InboundMessage.NO_CONTEXT);
+    }
+
+    /** How far the client was told that a call is. */
+    private OptionalDouble progress(LiveStream stream) {
+        OptionalDouble told = OptionalDouble.empty();
+        for (Optional<Node> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
+            if (at.get().event.kind() == EventKind.PROGRESS) {
+                OptionalDouble here = engine.messages().progress(at.get().event.bytes());
+                told = here.isPresent() ? here : told;
+            }
+        }
+        return told;
+    }
+}

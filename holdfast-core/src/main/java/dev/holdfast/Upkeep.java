@@ -1,0 +1,90 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.RecordChange;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What of a session's record has to follow the time: when the store may forget it, and how far its client has surely read.
+ *
+ * <p>The store forgets it never before its deadline, for the renewal keeps at least the longer of grace and idle ahead of the
+ * present. That matters only where no engine lives to end the session. Guarded by the session's lock.
+ */
+final class Upkeep {
+    private static final long MARGIN_MILLIS = Duration.ofHours(1).toMillis();
+    private static final long CONFIRMATION_MILLIS = 5_000;
+
+    private final InstantSource clock;
+    private final Lifetime lifetime;
+    private final int born;
+    private final boolean confirms;
+    private long expiresAt;
+    private long confirmed;
+    private long confirmedAt;
+
+    /**
+     * @param confirms whether the store outlives this process, so that it is worth to tell it how far the client has read
+     */
+    Upkeep(InstantSource clock, Origin origin, boolean confirms) {
+        this.clock = clock;
+        this.lifetime = origin.lifetime();
+        this.born = origin.epoch().counter();
+        this.confirms = confirms;
+        this.confirmed = origin.extension().confirmed();
+        this.confirmedAt = clock.millis();
+        this.expiresAt = fresh();
+    }
+
+    private long patience() {
+        return Math.max(lifetime.graceNanos(), lifetime.idleNanos()) / 1_000_000;
+    }
+
+    private long fresh() {
+        return clock.millis() + patience() + MARGIN_MILLIS;
+    }
+
+    /** When the store may forget the session, in milliseconds since 1970. */
+    long expiresAt() {
+        return expiresAt;
+    }
+
+    /** The record's extension as it has to be now. */
+    byte[] extension() {
+        return new RecordExtension(lifetime, born, confirmed).pack();
+    }
+
+    /** What begins a life that is not the session's first. */
+    List<RecordChange> begun() {
+        return List.of(new RecordChange.Expires(expiresAt), new RecordChange.Extended(extension()));
+    }
+
+    /** What has changed so much that the store has to know. */
+    List<RecordChange> due(long read) {
+        long now = clock.millis();
+        boolean expiry = expiresAt - now < patience() + MARGIN_MILLIS / 2;
+        boolean progress = confirms && read > confirmed && now - confirmedAt >= CONFIRMATION_MILLIS;
+        if (!expiry && !progress) {
+            return List.of();
+        }
+        List<RecordChange> changes = new ArrayList<>(2);
+        if (expiry) {
+            expiresAt = fresh();
+            changes.add(new RecordChange.Expires(expiresAt));
+        }
+        if (progress) {
+            confirmed = read;
+            confirmedAt = now;
+            changes.add(new RecordChange.Extended(extension()));
+        }
+        return changes;
+    }
+
+    /** What ends a life that is not the session's last: nobody will move its deadline. */
+    List<RecordChange> parted(long read, Duration left) {
+        confirmed = read;
+        expiresAt = clock.millis() + left.toMillis();
+        return begun();
+    }
+}

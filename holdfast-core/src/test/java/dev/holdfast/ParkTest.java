@@ -1,0 +1,114 @@
+package dev.holdfast;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.SessionEngine.Finding;
+import dev.holdfast.SessionEngine.Found;
+import dev.holdfast.SessionEngine.Unavailable;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A session whose client is away leaves memory, and comes back with its client. */
+class ParkTest {
+    private final TestBed bed = TestBed.durable(NodeLimits.DEFAULT.withSessions(1));
+    private final Session session = bed.open();
+    private final Connection listening = TestBed.listen(session);
+
+    @AfterEach
+    void close() {
+        bed.close();
+        assertThat(bed.engine.size()).isZero();
+        assertThat(bed.backend.lives).allMatch(life -> life.closed > 0);
+    }
+
+    private void park() {
+        listening.broken();
+        bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
+        assertThat(bed.news.heard).endsWith("parked");
+    }
+
+    @Test
+    void itLeavesNothingInMemoryAndComesBackWithEverything() {
+        bed.backend.life().sink.send(Wire.notice("unread"));
+        park();
+        assertThat(bed.engine.size()).isZero();
+        assertThat(bed.engine.stats().parked()).isOne();
+        assertThat(bed.engine.stats().historyEvents()).isZero();
+        assertThat(bed.backend.life().closed).isOne();
+        Session back = bed.find(session.id(), "").orElseThrow();
+        assertThat(TestBed.resume(back, listening).read()).containsExactly("unread");
+        assertThat(bed.engine.stats().parked()).isZero();
+        assertThat(bed.engine.size()).isOne();
+        assertThat(bed.news.heard).endsWith("parked", "restored", "reconnected");
+    }
+
+    @Test
+    void itStaysAsLongAsACallRuns() {
+        Connection post = bed.post(session, 1);
+        post.broken();
+        listening.broken();
+        bed.pass(TestBed.PARK_AFTER.multipliedBy(2));
+        assertThat(bed.engine.size()).isOne();
+        bed.backend.life().call(1).respond();
+        bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
+        assertThat(bed.news.heard).endsWith("parked");
+        Session back = bed.find(session.id(), "").orElseThrow();
+        assertThat(TestBed.resume(back, post).read()).containsExactly("result 1");
+    }
+
+    @Test
+    void aSessionThatIsOnlyIdleStays() {
+        listening.inOrder();
+        bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
+        assertThat(bed.engine.size()).isOne();
+    }
+
+    @Test
+    void itEndsAtTheSameTimeAsInMemory() {
+        park();
+        bed.pass(TestBed.GRACE.minus(TestBed.PARK_AFTER).minusSeconds(2));
+        assertThat(bed.news.heard).endsWith("parked");
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(bed.news.heard).endsWith("closed: EXPIRED");
+        assertThat(bed.engine.stats().parked()).isZero();
+        assertThat(bed.engine.stats().ended()).containsEntry(EndReason.EXPIRED, 1L);
+        assertThat(bed.find(session.id(), "")).isEmpty();
+    }
+
+    @Test
+    void whoeverComesWhileItLeavesGetsItBack() {
+        bed.store.hold();
+        listening.broken();
+        bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
+        CompletionStage<Finding> found = bed.engine.find(session.id(), "");
+        assertThat(found.toCompletableFuture()).isNotDone();
+        bed.store.release();
+        Session back = ((Found) TestBed.now(found)).session();
+        assertThat(back.state()).isEqualTo(SessionState.DETACHED);
+        assertThat(TestBed.resume(back, listening).read()).isEmpty();
+    }
+
+    @Test
+    void itMakesRoomForAnotherAndComesBackOnlyWhereThereIsRoom() {
+        park();
+        Session other = bed.open();
+        TestBed.listen(other);
+        assertThat(TestBed.now(bed.engine.find(session.id(), ""))).isEqualTo(new Unavailable(Refusal.SESSIONS));
+        other.terminate();
+        assertThat(bed.find(session.id(), "")).isPresent();
+    }
+
+    @Test
+    void aSessionWhoseMessagesAreStillOnTheirWayStays() {
+        bed.store.hold();
+        bed.backend.life().sink.send(Wire.notice("doubtful"));
+        listening.broken();
+        bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
+        assertThat(bed.engine.size()).isOne();
+        bed.store.release();
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(bed.news.heard).endsWith("parked");
+    }
+}

@@ -1,0 +1,322 @@
+package dev.holdfast;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.SessionEngine.Finding;
+import dev.holdfast.SessionEngine.Found;
+import dev.holdfast.SessionEngine.Missing;
+import dev.holdfast.TestStore.Fate;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A session whose process has ended, in the next process over the same store. */
+class RestartTest {
+    private final TestBed bed = TestBed.durable();
+    private Session session = bed.open();
+    private final String id = session.id();
+
+    @AfterEach
+    void close() {
+        bed.close();
+        assertThat(bed.engine.running()).isZero();
+        assertThat(bed.engine.size()).isZero();
+        assertThat(bed.backend.lives).allMatch(life -> life.closed > 0);
+    }
+
+    private void restart() {
+        bed.die();
+        session = bed.find(id, "").orElseThrow();
+    }
+
+    private TestBackend.Life backend() {
+        return bed.backend.life();
+    }
+
+    @Test
+    void itGoesOnWithAFreshBackendInTheStateOfTheOldOne() {
+        session.notify(Wire.notification("initialized", new JournalChange.Put("initialized")));
+        TestBackend.Life old = backend();
+        restart();
+        assertThat(backend().request.incarnation()).isNotEqualTo(old.request.incarnation());
+        assertThat(Wire.text(backend().request.initialize().bytes())).isEqualTo("initialize 0");
+        assertThat(backend().heard).containsExactly("initialized");
+        Connection post = bed.post(session, 1);
+        backend().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+        assertThat(session.id()).isEqualTo(id);
+        assertThat(session.revision()).isEqualTo(TestBackend.REVISION);
+        assertThat(bed.news.heard).containsExactly("created", "restored", "reconnected");
+    }
+
+    @Test
+    void itComesBackOnceHoweverManyAskForIt() {
+        bed.die();
+        bed.store.claims = 0;
+        bed.store.hold();
+        CompletionStage<Finding> one = bed.engine.find(id, "");
+        CompletionStage<Finding> other = bed.engine.find(id, "");
+        assertThat(one.toCompletableFuture()).isNotDone();
+        bed.store.release();
+        assertThat(((Found) TestBed.now(one)).session()).isSameAs(((Found) TestBed.now(other)).session());
+        assertThat(bed.store.claims).isOne();
+        assertThat(bed.backend.lives).hasSize(2);
+    }
+
+    @Test
+    void onlyItsPrincipalFindsIt() {
+        bed.die();
+        assertThat(TestBed.now(bed.engine.find(id, "mallory"))).isInstanceOf(Missing.class);
+        assertThat(TestBed.now(bed.engine.find("no such id", ""))).isInstanceOf(Missing.class);
+        assertThat(bed.backend.lives).hasSize(1);
+    }
+
+    @Test
+    void whatWasCommittedIsDelivered() {
+        Connection post = bed.post(session, 1);
+        Connection listening = TestBed.listen(session);
+        backend().sink.send(Wire.notice("read"));
+        assertThat(listening.read()).containsExactly("read");
+        backend().sink.send(Wire.notice("unread"));
+        backend().call(1).respond();
+        restart();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
+        assertThat(TestBed.resume(session, listening).read()).containsExactly("unread");
+        backend().sink.send(Wire.notice("later"));
+        assertThat(TestBed.resume(session, listening).read()).containsExactly("unread", "later");
+        assertThat(bed.news.heard).doesNotContain("gap on 0.0");
+    }
+
+    @Test
+    void aCompletedStreamHasAnEndForWhoeverHasReadIt() {
+        Connection post = bed.post(session, 1);
+        backend().call(1).respond();
+        post.read();
+        restart();
+        assertThat(session.resume(post.cursor())).isEqualTo(new Resume.Ended());
+    }
+
+    @Test
+    void aResponseThatMayHaveBeenDeliveredIsKeptForTheGracePeriod() {
+        Lifetime shortMemory = TestBed.LIFETIME.withRetention(Duration.ofSeconds(1));
+        session = bed.open(shortMemory);
+        Connection post = bed.post(session, 1);
+        backend().call(1).respond();
+        post.inOrder();
+        bed.die();
+        session = bed.find(session.id(), "").orElseThrow();
+        TestBed.listen(session);
+        bed.pass(TestBed.GRACE.minusSeconds(1));
+        assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
+    }
+
+    private static final String INTERRUPTED =
+            " -32603: the server ended while this call was running; whether it had any effect is not known";
+
+    @Test
+    void aCallThatRanGetsADefiniteErrorOnItsOwnStream() {
+        Connection post = bed.post(session, 1);
+        backend().call(1).sink().send(Wire.progress("half"));
+        assertThat(post.read()).containsExactly("half");
+        restart();
+        assertThat(bed.engine.running()).isZero();
+        Connection back = TestBed.resume(session, post);
+        assertThat(back.read()).containsExactly("error 1" + INTERRUPTED);
+        assertThat(back.reason()).isEqualTo(EndReason.COMPLETED);
+        assertThat(backend().heard).isEmpty();
+    }
+
+    @Test
+    void ofABatchOnlyTheUnansweredRequestsGetTheError() {
+        Connection post = bed.post(session, 1, 2, 3);
+        backend().call(2).respond();
+        restart();
+        assertThat(TestBed.resume(session, post).read())
+                .containsExactly("result 2", "error 1" + INTERRUPTED, "error 3" + INTERRUPTED);
+    }
+
+    @Test
+    void aRequestIdOfACallThatWasInterruptedIsFree() {
+        bed.post(session, 1);
+        restart();
+        Connection post = bed.post(session, 1);
+        backend().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void aCallThatMayBeRunAgainIsAndItsProgressContinues() {
+        bed.backend.harmless = "tools/call";
+        Connection post = bed.post(session, 1);
+        backend().call(1).sink().send(Wire.progress("progress 1"));
+        backend().call(1).sink().send(Wire.progress("progress 2"));
+        assertThat(post.read()).hasSize(2);
+        restart();
+        assertThat(backend().heard).containsExactly("tools/call 1");
+        for (int i = 1; i <= 3; i++) {
+            backend().call(1).sink().send(Wire.progress("progress " + i));
+        }
+        backend().call(1).respond();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("progress 3", "result 1");
+    }
+
+    @Test
+    void aCallThatEveryProcessDiesOfIsNotRunForEver() {
+        bed.backend.harmless = "tools/call";
+        Connection post = bed.post(session, 1);
+        restart();
+        restart();
+        assertThat(backend().heard).containsExactly("tools/call 1");
+        restart();
+        assertThat(backend().heard).isEmpty();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("error 1" + INTERRUPTED);
+    }
+
+    @Test
+    void aQuestionThatWasOpenIsWithdrawnWhereItWasAsked() {
+        Connection post = bed.post(session, 1);
+        Connection listening = TestBed.listen(session);
+        backend().call(1).sink().send(Wire.question("mine"));
+        backend().sink.send(Wire.question("general"));
+        assertThat(post.read()).containsExactly("question mine");
+        assertThat(listening.read()).containsExactly("question general");
+        restart();
+        assertThat(TestBed.resume(session, post).read())
+                .containsExactly("cancelled mine: the server that asked has ended", "error 1" + INTERRUPTED);
+        assertThat(TestBed.resume(session, listening).read())
+                .containsExactly("cancelled general: the server that asked has ended");
+        assertThat(session.answer(Wire.answer(new RequestId("general")))).isFalse();
+        restart();
+        assertThat(TestBed.resume(session, listening).read())
+                .containsExactly("cancelled general: the server that asked has ended");
+    }
+
+    @Test
+    void aListenerWithoutCursorBeginsWhereItHadSurelyReadToAFewSecondsBefore() {
+        Connection listening = TestBed.listen(session);
+        backend().sink.send(Wire.notice("old"));
+        listening.read();
+        long now = bed.time.getAsLong();
+        listening.reader.wrote(now, now);
+        long later = now + LiveReader.CONFIRMATION_NANOS;
+        listening.reader.wrote(later, later);
+        bed.pass(Duration.ofSeconds(6));
+        backend().sink.send(Wire.notice("new"));
+        restart();
+        assertThat(TestBed.listen(session).read()).containsExactly("new");
+    }
+
+    @Test
+    void aTerminatedSessionStaysDeadThoughTheStoreIsSlow() {
+        CompletableFuture<Void> go = new CompletableFuture<>();
+        bed.store.deleting = Optional.of(go);
+        CompletionStage<Void> terminated = session.terminate();
+        assertThat(terminated.toCompletableFuture()).isNotDone();
+        assertThat(bed.find(id, "")).isEmpty();
+        go.complete(null);
+        assertThat(terminated.toCompletableFuture()).isCompleted();
+        assertThat(bed.find(id, "")).isEmpty();
+        bed.die();
+        assertThat(bed.find(id, "")).isEmpty();
+    }
+
+    @Test
+    void aTerminatedSessionStaysDeadThoughTheStoreFailsToDeleteIt() {
+        bed.store.deleting = Optional.of(CompletableFuture.failedFuture(new IllegalStateException("full")));
+        assertThat(session.terminate()).isCompletedExceptionally();
+        assertThat(bed.find(id, "")).isEmpty();
+        bed.store.deleting = Optional.empty();
+        bed.pass(Duration.ofSeconds(1));
+        bed.die();
+        assertThat(bed.find(id, "")).isEmpty();
+    }
+
+    @Test
+    void aSessionThatEndsWithItsConnectionHasEndedWithItsProcess() {
+        session = bed.open(TestBed.LIFETIME.withGrace(Duration.ZERO));
+        bed.die();
+        assertThat(bed.find(session.id(), "")).isEmpty();
+        assertThat(TestBed.now(bed.store.kept.claim(((LiveSession) session).key(), 7)))
+                .isEmpty();
+    }
+
+    @Test
+    void aStoreThatFailsMayBeAskedAgain() {
+        bed.die();
+        bed.store.decree(Fate.LOST);
+        assertThat(bed.engine.find(id, ""))
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .withCauseInstanceOf(StoreUnavailableException.class);
+        assertThat(bed.find(id, "")).isPresent();
+    }
+
+    @Test
+    void aBackendThatCannotBeReachedIsTriedAgainByTheNextRequest() {
+        bed.die();
+        bed.backend.slow = true;
+        session = bed.find(id, "").orElseThrow();
+        Connection post = bed.post(session, 1);
+        backend().stayAway();
+        backend().closed++;
+        assertThat(post.read()).containsExactly("error 1 -32603: it is away");
+        bed.backend.slow = false;
+        Connection next = bed.post(session, 2);
+        backend().call(2).respond();
+        assertThat(next.read()).containsExactly("result 2");
+    }
+
+    @Test
+    void aDrainLeavesTheSessionInTheStoreForTheNextProcess() {
+        Connection post = bed.post(session, 1);
+        Connection running = bed.post(session, 2);
+        backend().call(1).respond();
+        CompletionStage<Void> drained = bed.engine.drain(Duration.ofSeconds(1));
+        bed.pass(Duration.ofSeconds(10));
+        assertThat(running.read())
+                .containsExactly("error 2 -32603: the server was shut down before this call had ended");
+        bed.pass(Duration.ofSeconds(12));
+        TestBed.now(drained);
+        assertThat(bed.news.heard).endsWith("parked");
+        assertThat(backend().closed).isOne();
+        restart();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
+    }
+
+    @Test
+    void whatMayBeRunAgainIsLeftToTheNextProcessByADrain() {
+        bed.backend.harmless = "tools/call";
+        Connection post = bed.post(session, 1);
+        CompletionStage<Void> drained = bed.engine.drain(Duration.ofSeconds(1));
+        bed.pass(Duration.ofSeconds(7));
+        assertThat(post.read()).isEmpty();
+        post.handover();
+        bed.pass(Duration.ofSeconds(5));
+        TestBed.now(drained);
+        restart();
+        backend().call(1).respond();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
+    }
+
+    @Test
+    void overHttpSseTheErrorComesByTheListeningStream() {
+        session = ((SessionEngine.Awaiting) TestBed.now(bed.engine.open("", TestBed.LIFETIME))).session();
+        Connection listening = TestBed.listen(session);
+        List<InboundMessage> initialize = List.of(Wire.initialize());
+        TestBed.accepted(session.call(initialize)).dispatch();
+        TestBed.accepted(session.call(TestBed.requests(1, 2))).dispatch();
+        backend().call(1).respond();
+        assertThat(listening.read()).containsExactly("result 0", "result 1");
+        bed.die();
+        session = bed.find(session.id(), "").orElseThrow();
+        assertThat(session.listensOnly()).isTrue();
+        assertThat(TestBed.resume(session, listening).read()).containsExactly("error 2" + INTERRUPTED);
+    }
+}
