@@ -90,7 +90,7 @@ final class StdioOpening {
         if (end instanceof Handshake.Failed failed) {
             return failed(failed.cause());
         }
-        return refused(((Handshake.Abandoned) end).cause());
+        return unreachable(((Handshake.Abandoned) end).cause());
     }
 
     private Backend.Outcome answered(OutboundMessage response) {
@@ -107,20 +107,20 @@ final class StdioOpening {
         return new Backend.Opened(Objects.requireNonNull(connection), response, revision.get(), Optional.empty());
     }
 
-    private Backend.Refused failed(String cause) {
+    private Backend.Unreachable failed(String cause) {
         if (backend.budget().take()) {
             log.warn("a session could not be opened: {}", LogText.shortened(cause));
         }
-        return refused(cause);
+        return unreachable(cause);
     }
 
-    private Backend.Refused refused(String cause) {
+    private Backend.Unreachable unreachable(String cause) {
         Child last = child;
         String errors = last == null ? "" : last.lastErrors();
         String text = errors.isEmpty() ? cause : cause + "; its last error output was:\n" + errors;
         close();
-        return new Backend.Refused(
-                JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.SERVER_ERROR, text));
+        return new Backend.Unreachable(
+                JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.SERVER_ERROR, text), cause);
     }
 
     private void close() {

@@ -41,7 +41,9 @@ final class SdkBackend implements Backend {
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
         McpStreamableServerSession.Factory sessions = factory;
         if (sessions == null) {
-            return refused(request, JsonRpc.INTERNAL_ERROR, "no server is set up behind this transport");
+            String cause = "no server is set up behind this transport";
+            return CompletableFuture.completedFuture(new Unreachable(
+                    JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.INTERNAL_ERROR, cause), cause));
         }
         McpSchema.JSONRPCRequest envelope;
         McpSchema.InitializeRequest initialize;
@@ -50,11 +52,10 @@ final class SdkBackend implements Backend {
             initialize = messages.mapper().convertValue(envelope.params(), McpSchema.InitializeRequest.class);
         } catch (IOException | RuntimeException e) {
             log.debug("initialize could not be read: {}", e.toString());
-            return refused(
-                    request, JsonRpc.INVALID_PARAMS, "initialize needs protocolVersion, capabilities, clientInfo");
+            return refused(request, "initialize needs protocolVersion, capabilities, clientInfo");
         }
         if (initialize == null) {
-            return refused(request, JsonRpc.INVALID_PARAMS, "initialize needs params");
+            return refused(request, "initialize needs params");
         }
         McpStreamableServerSession.McpStreamableServerSessionInit init = sessions.startSession(initialize);
         McpStreamableServerSession session = init.session();
@@ -87,9 +88,9 @@ final class SdkBackend implements Backend {
                 Optional.of(connection.session().getId()));
     }
 
-    private static CompletionStage<Outcome> refused(OpenRequest request, int code, String message) {
-        return CompletableFuture.completedFuture(
-                new Refused(JsonRpc.MESSAGES.error(request.initialize().requiredId(), code, message)));
+    private static CompletionStage<Outcome> refused(OpenRequest request, String message) {
+        return CompletableFuture.completedFuture(new Refused(
+                JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.INVALID_PARAMS, message)));
     }
 
     /** Pings every client that listens, again and again once it is started. */

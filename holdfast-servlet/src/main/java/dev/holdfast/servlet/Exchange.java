@@ -5,6 +5,8 @@ import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
+import dev.holdfast.SessionEngine.Finding;
+import dev.holdfast.SessionEngine.Found;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
 import dev.holdfast.spi.InboundMessage;
@@ -14,8 +16,10 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,6 +32,12 @@ final class Exchange {
     /** The whole id is a credential. */
     private static final int SHOWN_OF_ID = 8;
 
+    /** A session that was found so long ago may have left memory: it is looked for again. */
+    private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private static final CompletionStage<Optional<Rejection>> USEFUL =
+            CompletableFuture.completedFuture(Optional.empty());
+
     private static final Logger log = LoggerFactory.getLogger(Exchange.class);
 
     private final HttpServletRequest request;
@@ -39,6 +49,7 @@ final class Exchange {
     private Object context = InboundMessage.NO_CONTEXT;
     private String principal = "";
     private Optional<Session> session = Optional.empty();
+    private long foundAt;
 
     Exchange(
             HttpServletRequest request,
@@ -123,29 +134,50 @@ final class Exchange {
     }
 
     /** Why no message of this request can be for the session that it names, if it names one. */
-    Optional<Rejection> checkSession() {
-        return sessionId().filter(id -> find(id).isEmpty()).map(this::unknown);
-    }
-
-    /** Looks for a session once; one that ends meanwhile says so itself. */
-    private Optional<Session> find(String id) {
-        if (session.isEmpty()) {
-            session = engine.find(id, principal).filter(found -> !found.listensOnly());
+    CompletionStage<Optional<Rejection>> checkSession() {
+        Optional<String> id = sessionId();
+        if (id.isEmpty()) {
+            return USEFUL;
         }
-        return session;
+        return engine.find(id.get(), principal).thenApply(finding -> {
+            session = session(finding);
+            foundAt = engine.clock().getAsLong();
+            return session.isPresent() ? Optional.empty() : Optional.of(absent(finding, id.get()));
+        });
     }
 
-    /** The session of this request, of those whose calls have streams of their own; if there is none, it is answered. */
-    Optional<Session> session(Optional<RequestId> message) {
+    /** Those whose calls have streams of their own. */
+    private static Optional<Session> session(Finding finding) {
+        return finding instanceof Found found && !found.session().listensOnly()
+                ? Optional.of(found.session())
+                : Optional.empty();
+    }
+
+    /**
+     * Finds the session of this request, of those whose calls have streams of their own, and goes on with it; if there is none,
+     * the request is answered.
+     */
+    void session(Optional<RequestId> message, Consumer<Session> then) {
         Optional<String> id = sessionId();
         if (id.isEmpty()) {
             reply(Rejection.malformed("the Mcp-Session-Id header is missing").to(message));
-            return Optional.empty();
+        } else if (session.isPresent() && engine.clock().getAsLong() - foundAt < FRESH_NANOS) {
+            then.accept(session.get());
+        } else {
+            when(
+                    engine.find(id.get(), principal),
+                    message,
+                    finding -> session(finding)
+                            .ifPresentOrElse(
+                                    then, () -> reply(absent(finding, id.get()).to(message))));
         }
-        if (find(id.get()).isEmpty()) {
-            reply(unknown(id.get()).to(message));
-        }
-        return session;
+    }
+
+    /** What there is to say of a session that was not found. */
+    Rejection absent(Finding finding, String id) {
+        return finding instanceof SessionEngine.Unavailable unavailable
+                ? Rejection.of(unavailable.reason())
+                : unknown(id);
     }
 
     /** What there is to say of a session that is not there. */
@@ -156,8 +188,18 @@ final class Exchange {
     }
 
     /** Reads the body, and has it handled on whatever thread it has arrived. */
-    void read(Consumer<byte[]> handler) throws IOException {
-        bodies.read(request, response, new Taker(handler));
+    void read(Consumer<byte[]> handler) {
+        try {
+            bodies.read(request, response, new Taker(handler));
+        } catch (IOException e) {
+            brokeOff(e);
+        }
+    }
+
+    /** Whoever asks has gone while we read. */
+    private void brokeOff(IOException e) {
+        Faults.report(log, "a request could not be read", e);
+        reply(Rejection.brokenBody());
     }
 
     private final class Taker implements BodyTaker {
@@ -244,13 +286,17 @@ final class Exchange {
     }
 
     /** The same for a request whose body nobody has read, and nobody will. */
-    void turnAway(Rejection rejection) throws IOException {
-        if (bodies.unread(request)) {
-            Taker nobody = new Taker(body -> {});
-            nobody.refuse(rejection.with("Connection", "close"));
-            bodies.forget(request, response, nobody);
-        } else {
-            reply(rejection);
+    void turnAway(Rejection rejection) {
+        try {
+            if (bodies.unread(request)) {
+                Taker nobody = new Taker(body -> {});
+                nobody.refuse(rejection.with("Connection", "close"));
+                bodies.forget(request, response, nobody);
+            } else {
+                reply(rejection);
+            }
+        } catch (IOException e) {
+            brokeOff(e);
         }
     }
 
@@ -271,9 +317,8 @@ final class Exchange {
 
     /** Maps the end of a session to the answer for its client. */
     void reply(EndReason reason, Optional<RequestId> id) {
-        Rejection rejection =
-                reason == EndReason.DRAINED ? Rejection.of(Refusal.DRAINING) : Rejection.of(Refusal.UNKNOWN_SESSION);
-        reply(rejection.to(id));
+        Refusal refusal = reason.advice() == EndReason.Advice.RECONNECT ? Refusal.DRAINING : Refusal.UNKNOWN_SESSION;
+        reply(Rejection.of(refusal).to(id));
     }
 
     /** Something that must not happen has happened: the log gets all of it, the client nothing. */

@@ -6,12 +6,15 @@ import dev.holdfast.Lifetime;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
+import dev.holdfast.SessionEngine.Finding;
+import dev.holdfast.SessionEngine.Found;
 import dev.holdfast.StreamReader;
 import dev.holdfast.spi.RequestId;
 import jakarta.servlet.http.HttpServletRequest;
-import java.io.IOException;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
@@ -62,7 +65,7 @@ final class HttpSseEndpoint implements PostFace {
         return request.getRequestURI().endsWith(sse.path()) ? "GET" : "POST";
     }
 
-    void serve(Exchange exchange, HttpServletRequest request) throws IOException {
+    void serve(Exchange exchange, HttpServletRequest request) {
         boolean get = method(request).equals("GET");
         Optional<Rejection> rejection =
                 get ? guard.checkHttpSseGet(exchange.headers()) : guard.checkHttpSsePost(exchange.headers());
@@ -76,36 +79,38 @@ final class HttpSseEndpoint implements PostFace {
     }
 
     private void get(Exchange exchange) {
-        if (!comesBack(exchange)) {
-            exchange.when(engine.open(exchange.principal(), lifetime), Optional.empty(), opening -> {
-                if (opening instanceof SessionEngine.Awaiting awaiting) {
-                    begin(exchange, awaiting.session());
-                } else if (opening instanceof SessionEngine.Unavailable unavailable) {
-                    exchange.reply(Rejection.of(unavailable.reason()));
-                }
-            });
+        String lastEventId =
+                exchange.headers().header("Last-Event-ID").orElse("").trim();
+        int end = lastEventId.indexOf('.');
+        Optional<EventId> after =
+                ephemeral() || end < 0 ? Optional.empty() : EventId.parse(lastEventId.substring(end + 1));
+        if (after.isEmpty()) {
+            open(exchange);
+            return;
         }
+        exchange.when(engine.find(lastEventId.substring(0, end), exchange.principal()), Optional.empty(), finding -> {
+            Optional<Session> session = session(finding);
+            if (session.isEmpty()
+                    || !attach(exchange, session.get(), session.get().resume(after.get()))) {
+                open(exchange);
+            }
+        });
+    }
+
+    private void open(Exchange exchange) {
+        exchange.when(engine.open(exchange.principal(), lifetime), Optional.empty(), opening -> {
+            if (opening instanceof SessionEngine.Awaiting awaiting) {
+                begin(exchange, awaiting.session());
+            } else if (opening instanceof SessionEngine.Unavailable unavailable) {
+                exchange.reply(Rejection.of(unavailable.reason()));
+            }
+        });
     }
 
     private void begin(Exchange exchange, Session session) {
         if (!attach(exchange, session, session.listen())) {
             exchange.reply(exchange.unknown(session.id()));
         }
-    }
-
-    /** Attaches a client to the session that its {@code Last-Event-ID} names; false if there is none for it. */
-    private boolean comesBack(Exchange exchange) {
-        String lastEventId =
-                exchange.headers().header("Last-Event-ID").orElse("").trim();
-        int end = lastEventId.indexOf('.');
-        if (ephemeral() || end < 0) {
-            return false;
-        }
-        Optional<EventId> after = EventId.parse(lastEventId.substring(end + 1));
-        Optional<Session> session = find(lastEventId.substring(0, end), exchange);
-        return session.isPresent()
-                && after.isPresent()
-                && attach(exchange, session.get(), session.get().resume(after.get()));
     }
 
     private boolean attach(Exchange exchange, Session session, Resume resume) {
@@ -146,8 +151,11 @@ final class HttpSseEndpoint implements PostFace {
         return sse.reconnectGrace().isZero();
     }
 
-    private Optional<Session> find(String id, Exchange exchange) {
-        return engine.find(id, exchange.principal()).filter(Session::listensOnly);
+    /** Those whose answers all go to the listening stream. */
+    private static Optional<Session> session(Finding finding) {
+        return finding instanceof Found found && found.session().listensOnly()
+                ? Optional.of(found.session())
+                : Optional.empty();
     }
 
     @Override
@@ -156,10 +164,20 @@ final class HttpSseEndpoint implements PostFace {
     }
 
     @Override
-    public Optional<Rejection> checkSession(Exchange exchange) {
-        return exchange.parameter("sessionId")
-                .filter(id -> find(id, exchange).isEmpty() || (ephemeral() && !peers.containsKey(id)))
-                .map(exchange::unknown);
+    public CompletionStage<Optional<Rejection>> checkSession(Exchange exchange) {
+        Optional<String> id = exchange.parameter("sessionId");
+        if (id.isEmpty()) {
+            return CompletableFuture.completedFuture(Optional.empty());
+        }
+        return engine.find(id.get(), exchange.principal())
+                .thenApply(finding -> session(finding).isPresent() && mayBeThere(id.get())
+                        ? Optional.empty()
+                        : Optional.of(exchange.absent(finding, id.get())));
+    }
+
+    /** Whether a session that needs its connection has one. */
+    private boolean mayBeThere(String id) {
+        return !ephemeral() || peers.containsKey(id);
     }
 
     @Override
@@ -170,21 +188,30 @@ final class HttpSseEndpoint implements PostFace {
                     Rejection.malformed("the sessionId parameter is missing").to(message));
             return;
         }
-        Optional<Session> session = find(id.get(), exchange);
-        Optional<PeerProof> peer = Optional.ofNullable(peers.get(id.get()));
-        if (session.isEmpty() || (ephemeral() && peer.isEmpty())) {
-            exchange.reply(exchange.unknown(id.get()).to(message));
-        } else if (peer.isEmpty()) {
-            then.accept(session.get());
-        } else {
-            exchange.when(peer.get().ask(), message, there -> {
-                if (there) {
-                    then.accept(session.get());
-                } else {
-                    exchange.reply(exchange.unknown(id.get()).to(message));
-                }
-            });
+        exchange.when(engine.find(id.get(), exchange.principal()), message, finding -> {
+            Optional<Session> session = session(finding);
+            if (session.isPresent() && mayBeThere(id.get())) {
+                ask(exchange, session.get(), message, then);
+            } else {
+                exchange.reply(exchange.absent(finding, id.get()).to(message));
+            }
+        });
+    }
+
+    /** Goes on if the peer is there, as far as anybody can tell. */
+    private void ask(Exchange exchange, Session session, Optional<RequestId> message, Consumer<Session> then) {
+        PeerProof peer = peers.get(session.id());
+        if (peer == null) {
+            then.accept(session);
+            return;
         }
+        exchange.when(peer.ask(), message, there -> {
+            if (there) {
+                then.accept(session);
+            } else {
+                exchange.reply(exchange.unknown(session.id()).to(message));
+            }
+        });
     }
 
     @Override

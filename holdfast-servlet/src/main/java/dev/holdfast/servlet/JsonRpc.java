@@ -3,14 +3,16 @@ package dev.holdfast.servlet;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 /**
- * Writes the few JSON-RPC messages that Holdfast says itself, and names the error codes it uses. What it writes is valid UTF-8 on
- * one line whatever the text: a lone surrogate becomes an escape.
+ * Writes the few JSON-RPC messages that Holdfast says itself, reads those it has kept, and names the error codes it uses. What it
+ * writes is valid UTF-8 on one line whatever the text: a lone surrogate becomes an escape.
  */
 public final class JsonRpc implements MessageFactory {
     /** The body is not JSON. */
@@ -33,6 +35,7 @@ public final class JsonRpc implements MessageFactory {
     /** The one instance; it has no state. */
     public static final JsonRpc MESSAGES = new JsonRpc();
 
+    private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
     private static final String HEX = "0123456789abcdef";
 
     private JsonRpc() {}
@@ -47,6 +50,21 @@ public final class JsonRpc implements MessageFactory {
         String body = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
                 + id.token() + ",\"reason\":" + quoted(reason) + "}}";
         return new OutboundMessage(EventKind.NOTIFICATION, null, body.getBytes(UTF_8));
+    }
+
+    @Override
+    public InboundMessage read(byte[] message) {
+        if (ENVELOPES.read(message) instanceof EnvelopeReader.Single single
+                && (single.message().kind() == Envelope.Kind.REQUEST
+                        || single.message().kind() == Envelope.Kind.NOTIFICATION)) {
+            return single.message().inbound(InboundMessage.NO_CONTEXT);
+        }
+        throw new IllegalArgumentException("not a request or notification: " + message.length + " bytes");
+    }
+
+    @Override
+    public OptionalDouble progress(byte[] notification) {
+        return JsonPeek.number(notification, "progress");
     }
 
     /**

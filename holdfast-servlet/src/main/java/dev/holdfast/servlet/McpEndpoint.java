@@ -10,9 +10,9 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.spi.RequestId;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
-import java.io.IOException;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
 /**
@@ -61,7 +61,7 @@ public final class McpEndpoint {
     }
 
     /** Handles one request; on a servlet that supports asynchronous processing. */
-    public void handle(HttpServletRequest request, HttpServletResponse response) throws IOException {
+    public void handle(HttpServletRequest request, HttpServletResponse response) {
         Exchange exchange = new Exchange(request, response, engine, options, bodies);
         boolean sse = servesHttpSse(request);
         if (sse) {
@@ -90,7 +90,7 @@ public final class McpEndpoint {
         return httpSse.isPresent() && httpSse.get().serves(request);
     }
 
-    private void serve(Exchange exchange) throws IOException {
+    private void serve(Exchange exchange) {
         Optional<Rejection> rejection = guard.checkHeaders(exchange.headers());
         if (rejection.isPresent()) {
             exchange.turnAway(rejection.get());
@@ -104,11 +104,10 @@ public final class McpEndpoint {
     }
 
     private void get(Exchange exchange) {
-        Optional<Session> found = session(exchange);
-        if (found.isEmpty()) {
-            return;
-        }
-        Session session = found.get();
+        session(exchange, session -> get(exchange, session));
+    }
+
+    private void get(Exchange exchange, Session session) {
         Optional<String> lastEventId = exchange.headers().header("Last-Event-ID");
         Resume resume;
         if (lastEventId.isEmpty()) {
@@ -139,13 +138,13 @@ public final class McpEndpoint {
         }
 
         @Override
-        public Optional<Rejection> checkSession(Exchange exchange) {
+        public CompletionStage<Optional<Rejection>> checkSession(Exchange exchange) {
             return exchange.checkSession();
         }
 
         @Override
         public void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
-            exchange.session(message).ifPresent(then);
+            exchange.session(message, then);
         }
 
         /** The stream is there before the backend is called, so that it can be ended on request from the first moment on. */
@@ -165,19 +164,15 @@ public final class McpEndpoint {
     }
 
     private void delete(Exchange exchange) {
-        session(exchange).ifPresent(session -> {
-            session.terminate();
-            exchange.status(HttpServletResponse.SC_OK);
-        });
+        session(
+                exchange,
+                session -> exchange.when(
+                        session.terminate(), Optional.empty(), done -> exchange.status(HttpServletResponse.SC_OK)));
     }
 
-    /** The session of a request without a body; if there is none, the request is answered. */
-    private Optional<Session> session(Exchange exchange) {
-        Optional<Rejection> unsupported = guard.checkRevision(exchange.headers());
-        if (unsupported.isPresent()) {
-            exchange.reply(unsupported.get());
-            return Optional.empty();
-        }
-        return exchange.session(Optional.empty());
+    /** Finds the session of a request without a body; if there is none, the request is answered. */
+    private void session(Exchange exchange, Consumer<Session> then) {
+        guard.checkRevision(exchange.headers())
+                .ifPresentOrElse(exchange::reply, () -> exchange.session(Optional.empty(), then));
     }
 }

@@ -4,6 +4,7 @@ import dev.holdfast.Call;
 import dev.holdfast.Session;
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
 /** What the two wire protocols do differently with a POST. */
@@ -12,7 +13,7 @@ interface PostFace {
     boolean initializeOpens();
 
     /** Why nothing that a POST may carry is of use, as far as its head tells. */
-    Optional<Rejection> checkSession(Exchange exchange);
+    CompletionStage<Optional<Rejection>> checkSession(Exchange exchange);
 
     /**
      * Finds the session that a POST is for, and goes on with it; answers the POST if there is none.

@@ -6,7 +6,6 @@ import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -35,15 +34,20 @@ final class PostHandler {
     }
 
     /** Reads a POST and does what it asks for. For a session that is not there, nothing is read. */
-    void receive(Exchange exchange) throws IOException {
-        // a client of another era learns of that first, with the id of its request
-        Optional<Rejection> useless =
-                guard.checkRevision(exchange.headers()).isPresent() ? Optional.empty() : face.checkSession(exchange);
-        if (useless.isPresent()) {
-            exchange.turnAway(useless.get());
-            return;
-        }
+    void receive(Exchange exchange) {
         exchange.takeContext();
+        if (guard.checkRevision(exchange.headers()).isPresent()) {
+            // a client of another era learns of that first, with the id of its request
+            read(exchange);
+        } else {
+            exchange.when(
+                    face.checkSession(exchange),
+                    Optional.empty(),
+                    useless -> useless.ifPresentOrElse(exchange::turnAway, () -> read(exchange)));
+        }
+    }
+
+    private void read(Exchange exchange) {
         exchange.read(body -> handle(exchange, body));
     }
 
