@@ -29,7 +29,6 @@ import org.slf4j.LoggerFactory;
  */
 final class BackendSlot {
     private static final Logger log = LoggerFactory.getLogger(BackendSlot.class);
-    private static final int MOST_WAITING = 10_000;
     /** How long a fresh backend may take for the journal. */
     private static final long REPLAY_MILLIS = 30_000;
 
@@ -50,6 +49,9 @@ final class BackendSlot {
 
     /** Somebody who needs the backend. */
     interface User {
+        /** How much it keeps while it waits. */
+        long bytes();
+
         /** This life of the backend was chosen; under the lock. */
         void handedTo(int life);
 
@@ -62,7 +64,7 @@ final class BackendSlot {
 
     private final LiveSession session;
     private final Backend backend;
-    private final LazyQueue<User> waiting = new LazyQueue<>();
+    private final WaitingRoom waiting;
     private State state = State.NEW;
     private int incarnation;
     private int lastLost;
@@ -70,9 +72,10 @@ final class BackendSlot {
     private @Nullable BackendConnection connection;
     private Optional<LifeSink> opening = Optional.empty();
 
-    BackendSlot(LiveSession session, Backend backend) {
+    BackendSlot(LiveSession session, Backend backend, SessionLimits limits) {
         this.session = session;
         this.backend = backend;
+        this.waiting = new WaitingRoom(limits.sessionBytes(), session::hold);
     }
 
     /** There was a backend in an earlier life of the session: a fresh one takes its place. Without the lock. */
@@ -172,8 +175,8 @@ final class BackendSlot {
         return lives(life) ? Optional.ofNullable(connection) : Optional.empty();
     }
 
-    /** Lets somebody use the backend: now, or when it is restored. Without the lock. */
-    void use(User user) {
+    /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. Without the lock. */
+    boolean use(User user) {
         BackendConnection now = null;
         Optional<String> refused = Optional.empty();
         int life = 0;
@@ -184,10 +187,9 @@ final class BackendSlot {
                 user.handedTo(incarnation);
             } else if (state == State.NEW) {
                 refused = Optional.of(UNINITIALIZED);
-            } else if (state == State.CLOSED || waiting.size() >= MOST_WAITING) {
+            } else if (state == State.CLOSED || !waiting.add(user)) {
                 refused = Optional.of("no backend is there");
             } else {
-                waiting.addLast(user);
                 life = state == State.EMPTY ? beginRestore() : 0;
             }
         } finally {
@@ -200,6 +202,7 @@ final class BackendSlot {
         } else if (life > 0) {
             restore(life);
         }
+        return refused.isEmpty();
     }
 
     private int beginRestore() {

@@ -46,11 +46,16 @@ final class Capacity {
     private record Candidate(LiveSession session, State state) {
         private static final int UNUSED = 0;
 
+        /** A client that has attached and never initialized its session has not used it. */
         private int rank() {
-            if (!state.used()) {
+            if (!state.used() || session.revision().isEmpty()) {
                 return UNUSED;
             }
             return state.phase() == SessionState.DETACHED ? 1 : 2;
+        }
+
+        private boolean changed() {
+            return !session.lifecycle().state().equals(state);
         }
 
         private boolean evict() {
@@ -80,11 +85,11 @@ final class Capacity {
         releaseOf(principal);
     }
 
-    /** Lets go of sessions that have ended on their own. */
+    /** Lets go of sessions that have ended on their own, or were used. */
     void sweep() {
         choosing.lock();
         try {
-            unused.removeIf(candidate -> candidate.session.lifecycle().state().closed());
+            unused.removeIf(Candidate::changed);
         } finally {
             choosing.unlock();
         }
@@ -94,7 +99,7 @@ final class Capacity {
         while (true) {
             int now = taken.get();
             if (now >= limits.sessions()) {
-                if (!evict(session -> true)) {
+                if (!evict(session -> true, limits.sessions())) {
                     return false;
                 }
             } else if (taken.compareAndSet(now, now + 1)) {
@@ -110,7 +115,7 @@ final class Capacity {
         }
         while (ofPrincipals.merge(principal, 1, Integer::sum) > limits.principalSessions()) {
             releaseOf(principal);
-            if (!evict(session -> session.principal().equals(principal))) {
+            if (!evict(session -> session.principal().equals(principal), limits.principalSessions())) {
                 return false;
             }
         }
@@ -123,9 +128,12 @@ final class Capacity {
         }
     }
 
-    private boolean evict(Predicate<LiveSession> whose) {
+    /**
+     * @param cap how many of those there may be
+     */
+    private boolean evict(Predicate<LiveSession> whose, int cap) {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-            Optional<Candidate> next = choose(whose);
+            Optional<Candidate> next = choose(whose, cap);
             if (next.isEmpty()) {
                 return false;
             }
@@ -136,22 +144,23 @@ final class Capacity {
         return false;
     }
 
-    private Optional<Candidate> choose(Predicate<LiveSession> whose) {
+    private Optional<Candidate> choose(Predicate<LiveSession> whose, int cap) {
         choosing.lock();
         try {
+            unused.removeIf(Candidate::changed);
             Optional<Candidate> remembered =
                     unused.stream().filter(c -> whose.test(c.session)).findFirst();
             remembered.ifPresent(unused::remove);
-            return remembered.isPresent() ? remembered : search(whose);
+            return remembered.isPresent() ? remembered : search(whose, cap);
         } finally {
             choosing.unlock();
         }
     }
 
-    private Optional<Candidate> search(Predicate<LiveSession> whose) {
+    private Optional<Candidate> search(Predicate<LiveSession> whose, int cap) {
         PriorityQueue<Candidate> neverUsed = new PriorityQueue<>(FIRST.reversed());
         Optional<Candidate> used = Optional.empty();
-        int beyondHandshakes = -limits.sessions() / HANDSHAKES;
+        int beyondHandshakes = -cap / HANDSHAKES;
         for (LiveSession session : engine.all()) {
             State state = session.lifecycle().state();
             if (!state.held() && !state.closed() && whose.test(session)) {

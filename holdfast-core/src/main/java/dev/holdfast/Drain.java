@@ -42,12 +42,9 @@ final class Drain {
         return running.get();
     }
 
-    void callStarted() {
-        running.incrementAndGet();
-    }
-
-    void callEnded() {
-        running.decrementAndGet();
+    /** So many more requests run, or fewer. */
+    void running(int more) {
+        running.addAndGet(more);
     }
 
     void closing(CompletionStage<Void> backend) {
@@ -95,7 +92,7 @@ final class Drain {
 
     private boolean nobodyReads() {
         for (LiveSession session : engine.all()) {
-            if (session.attached()) {
+            if (session.lifecycle().state().readers() > 0) {
                 return false;
             }
         }

@@ -139,6 +139,7 @@ final class Ending {
     /** Ends a session that nobody ever learnt of. */
     void abandon() {
         lifecycle.close(EndReason.DRAINED);
+        outflow.leave();
         outflow.abandon();
         backend.close();
         engine.abandoned(session);

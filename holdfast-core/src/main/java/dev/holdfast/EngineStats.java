@@ -8,7 +8,7 @@ import java.util.Map;
  *
  * @param sessions sessions in memory
  * @param parked sessions that have left memory and wait in the store; those of an earlier process are not counted
- * @param runningCalls calls that run
+ * @param runningCalls requests that run; those of a batch count one by one
  * @param historyBytes bytes of kept messages
  * @param historyEvents kept messages
  * @param created sessions that were opened

@@ -17,6 +17,7 @@ final class History {
     private @Nullable Node[] ends = NONE;
 
     private long bytes;
+    private long held;
     private int events;
     private boolean left;
 
@@ -33,8 +34,16 @@ final class History {
     /** The session ends: what it keeps until its connections have ended counts no more for the node. */
     void leave() {
         if (!left) {
-            whole.add(-bytes, -events);
+            whole.add(-bytes - held, -events);
             left = true;
+        }
+    }
+
+    /** The session keeps so much more, or less, that is no message for its client. */
+    void hold(long moreBytes) {
+        held += moreBytes;
+        if (!left) {
+            whole.add(moreBytes, 0);
         }
     }
 
@@ -101,8 +110,14 @@ final class History {
         return Optional.empty();
     }
 
+    /** Of messages. */
     long bytes() {
         return bytes;
+    }
+
+    /** Of everything that is kept. */
+    long weight() {
+        return bytes + held;
     }
 
     int events() {

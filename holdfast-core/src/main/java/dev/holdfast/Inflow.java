@@ -18,6 +18,8 @@ import org.slf4j.LoggerFactory;
 final class Inflow {
     private static final Logger logger = LoggerFactory.getLogger(Inflow.class);
 
+    private static final CompletionStage<Optional<Refusal>> TAKEN = CompletableFuture.completedFuture(Optional.empty());
+
     private final LiveSession session;
     private final SessionEngine engine;
     private final CallTable calls;
@@ -63,7 +65,7 @@ final class Inflow {
                 effects.add(() -> session.alive(move));
                 return CompletableFuture.completedFuture(new Call.Closed(session.ended()));
             }
-            engine.callStarted();
+            engine.callStarted(requests.size());
             List<RequestId> ids =
                     requests.stream().map(InboundMessage::requiredId).toList();
             call = create(requests, ids);
@@ -120,15 +122,22 @@ final class Inflow {
         if (duplicate.isPresent()) {
             return duplicate.map(Call.Duplicate::new);
         }
+        if (requests.stream().anyMatch(Inflow::tooLong)) {
+            return Optional.of(new Call.Refused(Refusal.BODY_SIZE));
+        }
         if (!journal.hasRoom(requests)) {
             return Optional.of(new Call.Refused(Refusal.JOURNAL));
         }
         if (calls.running() + requests.size() > engine.limits().runningCalls()) {
             return Optional.of(new Call.Refused(Refusal.SESSION_CALLS));
         }
-        return engine.running() >= engine.nodeLimits().runningCalls()
+        return engine.running() + requests.size() > engine.nodeLimits().runningCalls()
                 ? Optional.of(new Call.Refused(Refusal.NODE_CALLS))
                 : Optional.empty();
+    }
+
+    private static boolean tooLong(InboundMessage request) {
+        return request.bytes().length > Journal.MOST_INITIALIZE_BYTES && LiveCall.initializes(request);
     }
 
     private Call.Outcome started(LiveCall call) {
@@ -172,8 +181,15 @@ final class Inflow {
         if (call.initializes()) {
             initialize(call.sinks().get(0));
         } else {
-            backend.use(new Dispatch(call));
+            use(new Dispatch(call));
         }
+    }
+
+    /** Gives something to the backend, or lets it wait, which takes room; false if that cannot be. */
+    private boolean use(BackendSlot.User user) {
+        boolean taken = backend.use(user);
+        engine.history().makeRoom();
+        return taken;
     }
 
     /** Opens the backend; its answer goes the way of every answer. */
@@ -188,6 +204,7 @@ final class Inflow {
     private void opened(LiveCall.Sink sink, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
         if (outcome instanceof Backend.Opened opened) {
             session.negotiated(sink.request(), opened.revision());
+            engine.history().makeRoom();
             session.send(sink, opened.response());
             if (!backend.connected(opened.connection())) {
                 session.closing(opened.connection());
@@ -209,6 +226,13 @@ final class Inflow {
 
         private Dispatch(LiveCall call) {
             this.call = call;
+        }
+
+        @Override
+        public long bytes() {
+            return call.sinks().stream()
+                    .mapToLong(sink -> sink.request().bytes().length)
+                    .sum();
         }
 
         @Override
@@ -241,26 +265,41 @@ final class Inflow {
         }
     }
 
-    CompletionStage<Void> notify(InboundMessage notification) {
-        CompletionStage<Void> stage = SessionLog.DONE;
+    static CompletionStage<Optional<Refusal>> refused(Refusal reason) {
+        return CompletableFuture.completedFuture(Optional.of(reason));
+    }
+
+    CompletionStage<Optional<Refusal>> notify(InboundMessage notification) {
         List<RecordChange> changes = Journal.changes(notification);
-        if (!changes.isEmpty()) {
-            Entry entry = new Entry(null, changes, null, () -> log.insist(changes));
-            boolean kept = session.locked(() -> {
-                boolean taken = log.open() && journal.hasRoom(List.of(notification));
-                if (taken) {
-                    log.enqueue(entry);
-                }
-                return taken;
-            });
-            if (!kept) {
-                return CompletableFuture.failedFuture(new StoreUnavailableException(null));
-            }
-            log.drain();
-            stage = log.stageOf(entry);
+        if (changes.isEmpty()) {
+            return forward(notification);
         }
-        backend.use(new Forward(notification));
-        return stage;
+        Entry entry = new Entry(null, changes, null, () -> log.insist(changes));
+        boolean open;
+        boolean room;
+        session.lock();
+        try {
+            open = log.open();
+            room = journal.hasRoom(List.of(notification));
+            if (open && room) {
+                log.enqueue(entry);
+            }
+        } finally {
+            session.unlock();
+        }
+        if (!open) {
+            return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+        }
+        if (!room) {
+            return refused(Refusal.JOURNAL);
+        }
+        log.drain();
+        CompletionStage<Void> stored = log.stageOf(entry);
+        return forward(notification).thenCombine(stored, (refusal, done) -> refusal);
+    }
+
+    private CompletionStage<Optional<Refusal>> forward(InboundMessage notification) {
+        return use(new Forward(notification)) ? TAKEN : refused(Refusal.BACKEND);
     }
 
     /** Hands a notification to the backend. From then on a fresh backend gets it with the journal, and not before. */
@@ -269,6 +308,11 @@ final class Inflow {
 
         private Forward(InboundMessage notification) {
             this.notification = notification;
+        }
+
+        @Override
+        public long bytes() {
+            return notification.bytes().length;
         }
 
         @Override

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,18 +16,27 @@ import org.jspecify.annotations.Nullable;
  * backend's idea of the client, each subject once. Guarded by the session's lock.
  */
 final class Journal {
+    /** The longest {@code initialize} that is taken: it is kept for the session's life. */
+    static final int MOST_INITIALIZE_BYTES = 1 << 16;
+
     private final Map<String, InboundMessage> entries = new LinkedHashMap<>(4);
     private final SessionLimits limits;
+    private final LongConsumer weight;
     private Optional<InboundMessage> initialize = Optional.empty();
     private long bytes;
 
-    Journal(SessionLimits limits) {
+    /**
+     * @param weight learns by how many bytes it grows or shrinks
+     */
+    Journal(SessionLimits limits, LongConsumer weight) {
         this.limits = limits;
+        this.weight = weight;
     }
 
     /** The backend has accepted this {@code initialize}. */
     void accepted(InboundMessage message) {
         initialize = Optional.of(message.withoutContext());
+        grows(message.bytes().length);
     }
 
     InboundMessage initialize() {
@@ -54,10 +64,15 @@ final class Journal {
     /** Applies the change of a message that succeeded. */
     void apply(InboundMessage message) {
         if (message.journal() instanceof JournalChange.Put put) {
-            bytes += size(put.key(), message) - size(put.key(), entries.put(put.key(), message.withoutContext()));
+            grows(size(put.key(), message) - size(put.key(), entries.put(put.key(), message.withoutContext())));
         } else if (message.journal() instanceof JournalChange.Remove remove) {
-            bytes -= size(remove.key(), entries.remove(remove.key()));
+            grows(-size(remove.key(), entries.remove(remove.key())));
         }
+    }
+
+    private void grows(long more) {
+        bytes += more;
+        weight.accept(more);
     }
 
     private static long size(String key, @Nullable InboundMessage message) {

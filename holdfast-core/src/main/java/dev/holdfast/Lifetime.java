@@ -10,7 +10,7 @@ import java.time.Duration;
  * @param retention how long a response is kept after its connection ended in order, unless a limit needs the room or the
  *     client confirms it earlier. Default 60 seconds
  * @param initialization how long a session waits for the first request that names it, if that is shorter; over HTTP+SSE, how
- *     long it waits for its {@code initialize}, attached or not. Default 60 seconds
+ *     long it waits for its {@code initialize}, attached or not; at least 1 ms. Default 60 seconds
  * @param call how long a call may run; then its client gets an error, and the backend is told to stop. Default 1 hour
  */
 public record Lifetime(Duration grace, Duration idle, Duration retention, Duration initialization, Duration call) {
@@ -28,10 +28,8 @@ public record Lifetime(Duration grace, Duration idle, Duration retention, Durati
         requireNotNegative("grace", grace);
         requireNotNegative("idle", idle);
         requireNotNegative("retention", retention);
-        requireNotNegative("initialization", initialization);
-        if (call.compareTo(Duration.ofMillis(1)) < 0) {
-            throw new IllegalArgumentException("call must be at least 1 ms, got " + call);
-        }
+        requireSome("initialization", initialization);
+        requireSome("call", call);
     }
 
     /** With the other two as by default. */
@@ -86,6 +84,12 @@ public record Lifetime(Duration grace, Duration idle, Duration retention, Durati
 
     private static long nanos(Duration duration) {
         return duration.compareTo(FOR_EVER) < 0 ? duration.toNanos() : FOR_EVER.toNanos();
+    }
+
+    private static void requireSome(String name, Duration value) {
+        if (value.compareTo(Duration.ofMillis(1)) < 0) {
+            throw new IllegalArgumentException(name + " must be at least 1 ms, got " + value);
+        }
     }
 
     private static void requireNotNegative(String name, Duration value) {

@@ -72,7 +72,11 @@ final class LiveCall implements Call {
 
     /** Whether this is the client's {@code initialize}, which opens the backend. */
     boolean initializes() {
-        return sinks.get(0).request().method().equals(INITIALIZE);
+        return initializes(sinks.get(0).request());
+    }
+
+    static boolean initializes(InboundMessage request) {
+        return request.method().equals(INITIALIZE);
     }
 
     List<Sink> sinks() {

@@ -16,6 +16,7 @@ import dev.holdfast.spi.StreamId;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.locks.ReentrantLock;
@@ -57,12 +58,12 @@ final class LiveSession implements Session {
         this.born = origin.epoch();
         this.lifecycle = new Lifecycle(lifetime, engine.now());
         this.upkeep = new Upkeep(engine.wallClock(), origin, engine.durable());
-        this.journal = new Journal(engine.limits());
+        this.journal = new Journal(engine.limits(), this::hold);
         this.outflow = new Outflow(this, engine, calls, journal, origin);
         this.log = outflow.log();
         this.streams = outflow.streams();
         this.attachments = new Attachments(this, engine, lifecycle, lifetime, outflow);
-        this.backend = new BackendSlot(this, engine.backend());
+        this.backend = new BackendSlot(this, engine.backend(), engine.limits());
         this.inflow = new Inflow(this, engine, calls, journal, backend, outflow);
         this.housekeeping = new Housekeeping(this, engine, lifetime, upkeep, outflow);
         this.ending = new Ending(this, engine, lifecycle, outflow, backend);
@@ -137,6 +138,11 @@ final class LiveSession implements Session {
             backend.restore();
         }
         again.forEach(inflow::dispatch);
+    }
+
+    /** It keeps so much more, or less, beside the messages for its client; under the lock. */
+    void hold(long moreBytes) {
+        streams.history().hold(moreBytes);
     }
 
     /** Changes its record sooner or later; under the lock. */
@@ -223,8 +229,8 @@ final class LiveSession implements Session {
     }
 
     @Override
-    public CompletionStage<Void> notify(InboundMessage notification) {
-        return visit() ? inflow.notify(notification) : SessionLog.DONE;
+    public CompletionStage<Optional<Refusal>> notify(InboundMessage notification) {
+        return visit() ? inflow.notify(notification) : Inflow.refused(Refusal.UNKNOWN_SESSION);
     }
 
     @Override
@@ -308,7 +314,7 @@ final class LiveSession implements Session {
     }
 
     long historyBytes() {
-        return locked(streams::bytes);
+        return locked(() -> streams.history().weight());
     }
 
     long historyEvents() {
@@ -329,11 +335,6 @@ final class LiveSession implements Session {
     /** Whether a response waits for its client. */
     boolean owesResponses() {
         return locked(streams::owing);
-    }
-
-    /** Whether a connection reads. */
-    boolean attached() {
-        return lifecycle.state().readers() > 0;
     }
 
     /** How it ends. */

@@ -76,9 +76,9 @@ final class NodeHistory {
         return bytes.exceeded() || events.exceeded();
     }
 
-    /** Makes room, unless somebody else is at it. */
+    /** Makes room where that is needed, unless somebody else is at it; without a session's lock. */
     void makeRoom() {
-        if (busy.compareAndSet(false, true)) {
+        if (exceeded() && busy.compareAndSet(false, true)) {
             try {
                 makeRoom(bytes, level -> new Level(level, Long.MAX_VALUE));
                 makeRoom(events, level -> new Level(Long.MAX_VALUE, level));

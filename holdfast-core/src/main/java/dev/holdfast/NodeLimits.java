@@ -7,14 +7,15 @@ package dev.holdfast;
  * neither attached nor running a call: of those that were never used the oldest, if they are more than an eighth of all; else
  * the one that is detached for longest, else the one that is idle for longest. Only if there is none, the new one is refused.
  *
- * <p>When the history of all sessions exceeds its bytes or its messages, the largest histories are shortened first, by the same
+ * <p>History is all that sessions keep: messages for their clients, their journals, and messages that wait for a backend.
+ * When that of all sessions exceeds its bytes or its messages, the largest histories are shortened first, by the same
  * order in which a session drops its own; so a noisy session shortens its own history only. If what must not be dropped exceeds
  * them alone, the sessions with most of it end with {@link EndReason#OVERFLOW}.
  *
  * @param sessions 1 to 10,000,000. Default 10,000
  * @param principalSessions sessions of one named principal, 1 to 10,000,000. Default 1,000
- * @param runningCalls calls in flight, 1 to 10,000,000. Default 10,000
- * @param historyBytes bytes of kept messages, at least 1 KiB. Default a quarter of the JVM's maximum heap
+ * @param runningCalls requests in flight, 1 to 10,000,000; those of a batch count one by one. Default 10,000
+ * @param historyBytes bytes that are kept, at least 1 KiB. Default a quarter of the JVM's maximum heap
  * @param historyEvents kept messages, at least 16. Default 1,000,000
  */
 public record NodeLimits(int sessions, int principalSessions, int runningCalls, long historyBytes, long historyEvents) {

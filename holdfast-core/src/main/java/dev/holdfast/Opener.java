@@ -30,7 +30,9 @@ final class Opener {
 
     /** Opens a session whose client has sent its {@code initialize} already. */
     CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
-        Optional<Refusal> refusal = enter(principal);
+        Optional<Refusal> refusal = initialize.bytes().length > Journal.MOST_INITIALIZE_BYTES
+                ? Optional.of(Refusal.BODY_SIZE)
+                : enter(principal);
         if (refusal.isPresent()) {
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
@@ -101,6 +103,7 @@ final class Opener {
                     }
                     engine.news().created(session);
                     session.start();
+                    engine.history().makeRoom();
                     if (drain.begun()) {
                         session.close(EndReason.DRAINED);
                         return new Unavailable(Refusal.DRAINING);

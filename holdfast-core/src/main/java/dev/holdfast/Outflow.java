@@ -248,8 +248,6 @@ final class Outflow implements SessionLog.Owner {
         }
         if (!streams.commit(node)) {
             effects.add(() -> session.close(EndReason.OVERFLOW));
-        } else if (engine.history().exceeded()) {
-            effects.add(engine.history()::makeRoom);
         }
         LiveCall.Sink sink = entry.answered;
         if (sink != null) {
@@ -261,6 +259,9 @@ final class Outflow implements SessionLog.Owner {
             if (sink.call().done()) {
                 end(sink.call());
             }
+        }
+        if (engine.history().exceeded()) {
+            effects.add(engine.history()::makeRoom);
         }
         node.stream.reader().ifPresent(effects::add);
     }
@@ -277,7 +278,7 @@ final class Outflow implements SessionLog.Owner {
             stream.end(call.reason());
         }
         session.lifecycle().callEnded(engine.now());
-        engine.callEnded();
+        engine.callEnded(call.sinks().size());
         if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED) {
             streams.finish(stream, engine.now());
         }

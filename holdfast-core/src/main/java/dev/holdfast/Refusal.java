@@ -18,6 +18,8 @@ public enum Refusal {
     DUPLICATE_ID(3007, "a request with this id is in flight already"),
     /** The session store does not answer. */
     STORE(3008, "the session store is not available"),
+    /** The backend is not there, and as much waits for it as may. */
+    BACKEND(3009, "the backend is not there, and too much waits for it"),
     /** Nobody that the server knows asks. */
     UNAUTHENTICATED(3101, "the caller is not known"),
     /** The {@code Host} header names no host of this server. */

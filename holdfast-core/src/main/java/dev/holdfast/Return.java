@@ -88,9 +88,7 @@ final class Return {
         }
         LiveSession session = new LiveSession(engine, principal, origin);
         session.revive(id, claim, events);
-        if (engine.history().exceeded()) {
-            engine.history().makeRoom();
-        }
+        engine.history().makeRoom();
         return new Found(session);
     }
 }

@@ -133,7 +133,7 @@ final class Revival {
                 : open.stream().map(Revival::unknown).toList();
         LiveCall call = LiveCall.unread(id, stream, session, requests);
         session.lifecycle().callStarted(engine.now());
-        engine.callStarted();
+        engine.callStarted(requests.size());
         if (rerun.isPresent()) {
             calls.start(call);
             call.mayBeRerun();

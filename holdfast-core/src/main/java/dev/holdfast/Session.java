@@ -3,6 +3,7 @@ package dev.holdfast;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -39,9 +40,10 @@ public interface Session {
     /**
      * Hands a notification to the backend; {@code notifications/cancelled} goes to {@link #cancel} instead.
      *
-     * @return completes when it is in the journal, if it belongs there
+     * @return completes when it is taken, and in the journal if it belongs there; or with the reason why it is not. Fails if
+     *     the store failed
      */
-    CompletionStage<Void> notify(InboundMessage notification);
+    CompletionStage<Optional<Refusal>> notify(InboundMessage notification);
 
     /** Hands the client's answer to the backend that asked; false, and dropped, if nobody asked or it was answered already. */
     boolean answer(InboundMessage response);

@@ -180,14 +180,19 @@ public final class SessionEngine implements AutoCloseable {
 
     private void sweep() {
         long now = now();
-        capacity.sweep();
-        sessions.sweep(now);
+        guarded("capacity", capacity::sweep);
+        guarded("parked sessions", () -> sessions.sweep(now));
         for (LiveSession session : sessions.live()) {
-            try {
-                session.housekeeping().sweep(now);
-            } catch (RuntimeException e) {
-                logger.error("session {}: could not be swept", session.shortId(), e);
-            }
+            guarded(session.shortId(), () -> session.housekeeping().sweep(now));
+        }
+    }
+
+    /** Whatever fails, time has to go on for the others: the scheduler does not repeat what threw once. */
+    private static void guarded(String what, Runnable sweep) {
+        try {
+            sweep.run();
+        } catch (RuntimeException | Error e) {
+            logger.error("{}: could not be swept", what, e);
         }
     }
 
@@ -243,15 +248,16 @@ public final class SessionEngine implements AutoCloseable {
         drain.sessionEnded();
     }
 
-    void callStarted() {
-        drain.callStarted();
+    /** A call of so many requests has started. */
+    void callStarted(int requests) {
+        drain.running(requests);
     }
 
-    void callEnded() {
-        drain.callEnded();
+    void callEnded(int requests) {
+        drain.running(-requests);
     }
 
-    /** How many calls run. */
+    /** How many requests run. */
     int running() {
         return drain.running();
     }

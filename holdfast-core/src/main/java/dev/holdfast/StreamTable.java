@@ -173,12 +173,17 @@ final class StreamTable {
      * @return false if the rest must not be dropped
      */
     boolean shortenTo(NodeHistory.Level level) {
-        while (history.bytes() > level.bytes() || history.events() > level.events()) {
+        while (history.weight() > level.bytes() || history.events() > level.events()) {
             if (!dropNext()) {
                 return false;
             }
         }
         return true;
+    }
+
+    /** What the session keeps, counted. */
+    History history() {
+        return history;
     }
 
     /** The session ends: what it still keeps counts no more for the node. */
@@ -349,7 +354,7 @@ final class StreamTable {
             finished.removeIf(entry -> entry.stream == stream);
         }
         streams.remove(stream.id());
-        tombstones.add(stream);
+        history.hold(tombstones.add(stream));
         for (Optional<Node> at = stream.oldest(); at.isPresent(); at = stream.oldest()) {
             remove(at.get());
         }

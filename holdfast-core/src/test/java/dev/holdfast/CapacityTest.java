@@ -98,6 +98,40 @@ class CapacityTest {
     }
 
     @Test
+    void aSessionOfAPrincipalThatWasNeverUsedGoesBeforeItsOthers() {
+        NodeLimits limits = NodeLimits.DEFAULT.withPrincipalSessions(20);
+        try (TestBed shared = new TestBed(SessionLimits.DEFAULT, limits)) {
+            List<Session> idle = new ArrayList<>();
+            for (int i = 0; i < 25; i++) {
+                Session session = ((SessionEngine.Opened)
+                                TestBed.now(shared.engine.open(Wire.initialize(), "alice", TestBed.LIFETIME)))
+                        .session();
+                if (i < 5) {
+                    shared.find(session.id(), "alice");
+                    idle.add(session);
+                }
+                shared.pass(Duration.ofMillis(10));
+            }
+            assertThat(idle).allMatch(CapacityTest::open);
+            assertThat(shared.engine.size()).isEqualTo(20);
+        }
+    }
+
+    @Test
+    void aSessionThatWasAttachedAndNeverInitializedGoesBeforeOneThatSleeps() {
+        Session sleeping = used();
+        TestBed.listen(sleeping).broken();
+        used();
+        Session never = ((SessionEngine.Awaiting) TestBed.now(bed.engine.open("", TestBed.LIFETIME))).session();
+        TestBed.listen(never).broken();
+
+        bed.open();
+
+        assertThat(open(never)).isFalse();
+        assertThat(open(sleeping)).isTrue();
+    }
+
+    @Test
     void aStormOfInitializeEvictsOnlyItself() {
         Session attached = used();
         Connection connection = TestBed.listen(attached);

@@ -7,6 +7,7 @@ import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
@@ -184,12 +185,12 @@ class PipelineTest {
     @Test
     void aNotificationOfTheJournalIsCommittedAndHandedOver() {
         bed.store.hold();
-        CompletableFuture<Void> stage = session.notify(
+        CompletableFuture<Optional<Refusal>> stage = session.notify(
                         Wire.notification("notifications/initialized", new JournalChange.Put("initialized")))
                 .toCompletableFuture();
         assertThat(stage).isNotDone();
         bed.store.release();
-        assertThat(stage).isCompleted();
+        assertThat(stage).isCompletedWithValue(Optional.empty());
         assertThat(bed.backend.life().heard).containsExactly("notifications/initialized");
     }
 }

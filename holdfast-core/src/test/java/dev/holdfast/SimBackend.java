@@ -168,6 +168,8 @@ final class SimBackend implements Backend {
         public CompletionStage<Void> close() {
             world.trace(() -> this + " is closed");
             closed = true;
+            // given up before it had answered its journal: as good as lost
+            lost |= session.usable() && session.live().state() != SessionState.CLOSED;
             return CompletableFuture.completedFuture(null);
         }
 

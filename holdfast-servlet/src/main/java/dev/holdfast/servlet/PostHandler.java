@@ -19,6 +19,7 @@ final class PostHandler {
     private static final Logger log = LoggerFactory.getLogger(PostHandler.class);
     private static final String INITIALIZE = "initialize";
     private static final String CANCELLED = "notifications/cancelled";
+    private static final CompletionStage<Optional<Refusal>> TAKEN = CompletableFuture.completedFuture(Optional.empty());
 
     private final SessionEngine engine;
     private final EdgeOptions options;
@@ -132,30 +133,32 @@ final class PostHandler {
 
     private void take(Exchange exchange, Session session, List<Envelope> messages) {
         exchange.when(
-                handOver(exchange, session, messages), Optional.empty(), done -> exchange.status(Exchange.ACCEPTED));
+                handOver(exchange, session, messages),
+                Optional.empty(),
+                refusal -> refusal.ifPresentOrElse(
+                        reason -> exchange.reply(Rejection.of(reason)), () -> exchange.status(Exchange.ACCEPTED)));
     }
 
-    /** Notifications and answers: nothing comes back but that they were taken. */
-    private CompletionStage<Void> handOver(Exchange exchange, Session session, List<Envelope> messages) {
-        CompletionStage<Void> all = CompletableFuture.completedFuture(null);
+    /** Notifications and answers: nothing comes back but that they were taken, or why the first was not that was not. */
+    private CompletionStage<Optional<Refusal>> handOver(Exchange exchange, Session session, List<Envelope> messages) {
+        CompletionStage<Optional<Refusal>> all = TAKEN;
         for (Envelope message : messages) {
-            CompletionStage<Void> taken = handOver(exchange, session, message);
-            all = all.thenCompose(before -> taken);
+            CompletionStage<Optional<Refusal>> taken = handOver(exchange, session, message);
+            all = all.thenCombine(taken, (before, now) -> before.isPresent() ? before : now);
         }
         return all;
     }
 
-    private CompletionStage<Void> handOver(Exchange exchange, Session session, Envelope message) {
-        CompletionStage<Void> done = CompletableFuture.completedFuture(null);
+    private CompletionStage<Optional<Refusal>> handOver(Exchange exchange, Session session, Envelope message) {
         if (message.kind() != Envelope.Kind.NOTIFICATION) {
             if (message.id().isEmpty() || !session.answer(message.inbound(exchange.context()))) {
                 log.debug("session {}: an answer that nobody waits for was dropped", session.shortId());
             }
-            return done;
+            return TAKEN;
         }
         if (message.method().equals(CANCELLED)) {
             message.cancelledRequest().ifPresent(id -> session.cancel(id, message.inbound(exchange.context())));
-            return done;
+            return TAKEN;
         }
         return session.notify(message.inbound(exchange.context()));
     }

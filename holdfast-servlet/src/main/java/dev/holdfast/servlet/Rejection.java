@@ -33,7 +33,7 @@ record Rejection(
     static Rejection of(Refusal refusal) {
         return switch (refusal) {
             case DRAINING, SESSIONS, PRINCIPAL_SESSIONS, NODE_CALLS, STORE -> comeBack(503, refusal);
-            case SESSION_CALLS -> comeBack(429, refusal);
+            case SESSION_CALLS, BACKEND -> comeBack(429, refusal);
             case JOURNAL -> of(refusal, 429, JsonRpc.SERVER_ERROR, refusal.text());
             case BODY_ROOM -> comeBack(503, refusal).with("Connection", "close");
             case BODY_TIME ->
