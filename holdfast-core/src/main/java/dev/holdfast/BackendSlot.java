@@ -354,7 +354,7 @@ final class BackendSlot {
         } finally {
             session.unlock();
         }
-        log.info("session {}: the backend is gone: {}", session.shortId(), cause);
+        session.lostBackend(cause);
         dead.ifPresent(session::closing);
         session.drain();
         if (useless) {

@@ -283,6 +283,10 @@ final class LiveSession implements Session {
         engine.news().restored(this);
     }
 
+    void lostBackend(String cause) {
+        engine.news().backendLost(this, cause);
+    }
+
     @Override
     public Resume listen() {
         return attachments.listen();

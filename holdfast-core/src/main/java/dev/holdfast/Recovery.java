@@ -36,7 +36,7 @@ final class Recovery {
             return;
         }
         if (attempt == GROWING) {
-            logger.warn("session {}: the store fails: {}", session.shortId(), failure.toString());
+            engine.news().storeFails(session, failure);
             dismissWaiting(log);
         }
         engine.later(() -> claim(log), FIRST_DELAY_MILLIS << Math.min(attempt, GROWING));
