@@ -74,13 +74,15 @@ final class SdkBackend implements Backend {
                     return new Refused(messages.failure(
                             request.initialize().requiredId(),
                             failure == null ? new IllegalStateException("no result") : failure,
-                            "the server could not initialize the session"));
+                            "the server could not initialize the session",
+                            session.getId()));
                 });
     }
 
     private Outcome opened(
             SdkConnection connection, McpSchema.JSONRPCRequest request, McpSchema.InitializeResult result) {
-        OutboundMessage response = messages.outbound(McpSchema.JSONRPCResponse.result(request.id(), result));
+        OutboundMessage response =
+                messages.outbound(McpSchema.JSONRPCResponse.result(request.id(), result), connection::clientSessionId);
         return new Opened(
                 connection,
                 new OutboundMessage(EventKind.RESPONSE, response.id(), response.bytes()),

@@ -31,7 +31,7 @@ final class SdkConnection implements BackendConnection {
         this.listening = listening;
         this.messages = messages;
         this.onClose = onClose;
-        session.listeningStream(new SinkTransport(messages, listening::send));
+        session.listeningStream(new SinkTransport(messages, listening::sessionId, listening::send));
     }
 
     McpStreamableServerSession session() {
@@ -60,7 +60,7 @@ final class SdkConnection implements BackendConnection {
                     "the request is not valid JSON-RPC for this server"));
             return;
         }
-        SinkTransport transport = new SinkTransport(messages, sink::send);
+        SinkTransport transport = new SinkTransport(messages, sink::sessionId, sink::send);
         Disposable.Swap work = Disposables.swap();
         running.add(work);
         sink.onCancel(notification -> work.dispose());
@@ -96,7 +96,7 @@ final class SdkConnection implements BackendConnection {
                                     request.requiredId(),
                                     JsonRpc.INVALID_PARAMS,
                                     "the params are not what " + request.method() + " takes")
-                            : JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.INTERNAL_ERROR, "internal error"));
+                            : JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.INTERNAL_ERROR, NeutralErrors.TEXT));
         }
     }
 

@@ -9,13 +9,16 @@ import io.modelcontextprotocol.spec.McpError;
 import io.modelcontextprotocol.spec.McpSchema;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.function.Supplier;
 
 /** Between the SDK's message objects and the bytes of the log. */
 final class SdkMessages {
     private final McpJsonMapper mapper;
+    private final NeutralErrors errors;
 
     SdkMessages(McpJsonMapper mapper) {
         this.mapper = mapper;
+        this.errors = new NeutralErrors(mapper, System::nanoTime);
     }
 
     McpJsonMapper mapper() {
@@ -26,7 +29,16 @@ final class SdkMessages {
         return mapper.readValue(bytes, type);
     }
 
-    OutboundMessage outbound(McpSchema.JSONRPCMessage message) {
+    /** A message as its client may read it. */
+    OutboundMessage outbound(McpSchema.JSONRPCMessage message, Supplier<String> sessionId) {
+        if (message instanceof McpSchema.JSONRPCResponse response && response.error() != null) {
+            return outbound(
+                    McpSchema.JSONRPCResponse.error(response.id(), errors.neutral(response.error(), sessionId.get())));
+        }
+        return outbound(message);
+    }
+
+    private OutboundMessage outbound(McpSchema.JSONRPCMessage message) {
         byte[] bytes;
         try {
             bytes = mapper.writeValueAsBytes(message);
@@ -53,9 +65,9 @@ final class SdkMessages {
     }
 
     /** The error response that a failure of a handler comes to; only what the server meant for the client is told. */
-    OutboundMessage failure(RequestId id, Throwable failure, String otherwise) {
+    OutboundMessage failure(RequestId id, Throwable failure, String otherwise, String sessionId) {
         if (failure instanceof McpError error && error.getJsonRpcError() != null) {
-            McpSchema.JSONRPCResponse.JSONRPCError json = error.getJsonRpcError();
+            McpSchema.JSONRPCResponse.JSONRPCError json = errors.neutral(error.getJsonRpcError(), sessionId);
             return JsonRpc.MESSAGES.error(id, json.code(), json.message());
         }
         return JsonRpc.MESSAGES.error(id, JsonRpc.INTERNAL_ERROR, otherwise);

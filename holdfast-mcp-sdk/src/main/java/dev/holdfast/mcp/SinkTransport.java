@@ -7,6 +7,7 @@ import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpStreamableServerTransport;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -16,11 +17,14 @@ import reactor.core.publisher.Mono;
  */
 final class SinkTransport implements McpStreamableServerTransport {
     private final SdkMessages messages;
+    private final Supplier<String> sessionId;
     private final Function<OutboundMessage, CompletionStage<Void>> sink;
     private volatile boolean answered;
 
-    SinkTransport(SdkMessages messages, Function<OutboundMessage, CompletionStage<Void>> sink) {
+    SinkTransport(
+            SdkMessages messages, Supplier<String> sessionId, Function<OutboundMessage, CompletionStage<Void>> sink) {
         this.messages = messages;
+        this.sessionId = sessionId;
         this.sink = sink;
     }
 
@@ -37,7 +41,7 @@ final class SinkTransport implements McpStreamableServerTransport {
     @Override
     public Mono<Void> sendMessage(McpSchema.JSONRPCMessage message) {
         return Mono.defer(() -> {
-            OutboundMessage outbound = messages.outbound(message);
+            OutboundMessage outbound = messages.outbound(message, sessionId);
             if (EventKind.answers(outbound.kind())) {
                 answered = true;
             }

@@ -28,7 +28,6 @@ final class HostileJudge {
     private static final Pattern SERVED = Pattern.compile("/(mcp|sse|message)($|[?])");
 
     private static final String DATA = "data: ";
-    private static final int INTERNAL_ERROR = -32603;
 
     private HostileJudge() {}
 
@@ -36,7 +35,7 @@ final class HostileJudge {
         int status = answer.status();
         String body = answer.body();
         boolean stream = answer.type().startsWith("text/event-stream");
-        if (!stream && INNER_LIFE.matcher(body).find()) {
+        if (INNER_LIFE.matcher(body).find()) {
             return Optional.of("the body shows the server's inside");
         }
         if (request.method.equals("HEAD") && !request.goodHead && CONTAINERS_OWN.contains(status)) {
@@ -73,27 +72,22 @@ final class HostileJudge {
         return status >= 500 ? Optional.of("a fault of the server's") : Optional.empty();
     }
 
-    /**
-     * Every event of a stream is a message. What the SDK's server says in its internal errors is its own affair, which the
-     * transport hands on as it is: it names classes where a handler failed.
-     */
+    /** Every event of a stream is a message. */
     private static Optional<String> streamFault(HostileWire.Answer answer) {
+        // of a stream that goes on, only a part was read
+        boolean whole = !answer.endless();
         for (String line : answer.body().split("\n", -1)) {
-            if (line.startsWith(DATA) && line.length() > DATA.length()) {
-                Optional<JsonNode> message = json(line.substring(DATA.length()))
-                        .filter(json -> json.path("jsonrpc").asString("").equals("2.0"));
-                // of a stream that goes on, only a part was read
-                if (message.isEmpty() && !answer.endless()) {
-                    return Optional.of("an event that is no message");
-                }
-                boolean internal =
-                        message.map(json -> json.at("/error/code").asInt(0)).orElse(INTERNAL_ERROR) == INTERNAL_ERROR;
-                if (!internal && INNER_LIFE.matcher(line).find()) {
-                    return Optional.of("a message shows the server's inside");
-                }
+            if (whole && line.startsWith(DATA) && line.length() > DATA.length() && !message(line)) {
+                return Optional.of("an event that is no message");
             }
         }
         return Optional.empty();
+    }
+
+    private static boolean message(String line) {
+        return json(line.substring(DATA.length()))
+                .filter(json -> json.path("jsonrpc").asString("").equals("2.0"))
+                .isPresent();
     }
 
     private static boolean error(String body) {

@@ -1,0 +1,123 @@
+package dev.holdfast.mcp;
+
+import dev.holdfast.LogThrottle;
+import io.modelcontextprotocol.json.McpJsonMapper;
+import io.modelcontextprotocol.spec.McpError;
+import io.modelcontextprotocol.spec.McpSchema.JSONRPCResponse.JSONRPCError;
+import java.io.IOException;
+import java.util.function.LongSupplier;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a client may read of the errors that handlers end with: their own words, but no name of a class, no trace and no line of
+ * code. The SDK tells the text of any exception, whoever wrote it.
+ */
+final class NeutralErrors {
+    /** What is said in the place of a text that a client may not read. */
+    static final String TEXT = "internal error";
+
+    private static final Logger log = LoggerFactory.getLogger(NeutralErrors.class);
+    private static final int MOST_LINES = 10;
+    private static final int MOST_LOGGED = 2000;
+    /** Nobody says more than that to a client; what does has most often quoted what the client sent. */
+    private static final int LONGEST_WORDS = 16 << 10;
+
+    private static final int SHOWN_OF_ID = 8;
+
+    /**
+     * Texts that nobody has written for a client. The quantifiers are possessive where a text could repeat what they match: it
+     * may have come from a client, and be long.
+     */
+    private static final Pattern INNER_LIFE = Pattern.compile(String.join(
+            "|",
+            // a qualified name, as in com.acme.Shop or com/acme/Shop
+            "(?<![\\w.])[a-z][a-z0-9_]++(?:\\.[a-z]\\w*+)++\\.[A-Z]",
+            "(?<![\\w./:-])(?:java|javax|jakarta|jdk|com|org|net|io|dev|tools|reactor|kotlin|scala)/(?:[a-z]\\w*+/)*+[A-Z]",
+            // a nested or generated class, an array
+            "[a-z0-9_]\\$[A-Z$]",
+            "\\[L[a-z]\\w*+\\.",
+            // an exception, or an error of the JVM
+            "[A-Za-z]Exception\\b",
+            "\\b(?:AbstractMethod|Assertion|BootstrapMethod|ClassFormat|ExceptionInInitializer|IllegalAccess"
+                    + "|IncompatibleClassChange|Instantiation|Internal|Linkage|Mcp|NoClassDefFound|NoSuchField|NoSuchMethod"
+                    + "|OutOfMemory|StackOverflow|UnsatisfiedLink|UnsupportedClassVersion|Verify|VirtualMachine)Error\\b",
+            // a trace
+            "\\bat [\\w$.<>/@]++\\(",
+            "\\n *Caused by: ",
+            "\\w\\.(?:java|kt|scala|groovy):\\d",
+            // the JVM of a null or a cast
+            "\\bCannot (?:invoke|read field|assign field) \"",
+            "\\bCannot (?:load from|store to) \\w+ array\\b",
+            "\\bCannot (?:read the array length|throw exception|enter synchronized block) because\\b",
+            "\\bcannot be cast to class\\b",
+            // Jackson of its types and where it is
+            "\\bCannot (?:construct instance of|deserialize value of type|deserialize instance of) ",
+            "\\[Source: |\\(through reference chain: "));
+
+    private final McpJsonMapper mapper;
+    private final LogThrottle lines;
+
+    NeutralErrors(McpJsonMapper mapper, LongSupplier clock) {
+        this.mapper = mapper;
+        this.lines = new LogThrottle(MOST_LINES, clock);
+    }
+
+    /** The part of an error that its client may read; if that is not all of it, the log has the rest. */
+    JSONRPCError neutral(JSONRPCError error, String sessionId) {
+        String message = error.message();
+        boolean words = message.length() <= LONGEST_WORDS && !tellsInside(message);
+        Object data = error.data();
+        String written = data == null ? "" : write(data);
+        boolean causes = data instanceof Throwable || namesFailure(written, message) || tellsInside(written);
+        if (words && !causes) {
+            return error;
+        }
+        String shortId = sessionId.substring(0, Math.min(sessionId.length(), SHOWN_OF_ID));
+        lines.write(more -> log.warn(
+                "session {}: not told to the client: error {}: {} {}{}",
+                shortId,
+                error.code(),
+                shown(message),
+                shown(written),
+                more));
+        return new JSONRPCError(error.code(), words ? message : TEXT, causes ? null : data);
+    }
+
+    private static boolean tellsInside(String text) {
+        return INNER_LIFE.matcher(text).find();
+    }
+
+    /**
+     * Whether data begin with the simple name of an exception before its message, as {@link McpError#aggregateExceptionMessages}
+     * and {@link Throwable#toString} do.
+     */
+    private static boolean namesFailure(String data, String message) {
+        int end = 0;
+        while (end < data.length() && Character.isJavaIdentifierPart(data.charAt(end))) {
+            end++;
+        }
+        return data.startsWith(": " + message, end);
+    }
+
+    /** Data as text to look through. */
+    private String write(Object data) {
+        if (data instanceof String text) {
+            return text;
+        }
+        try {
+            return mapper.writeValueAsString(data)
+                    .replace("\\\"", "\"")
+                    .replace("\\n", "\n")
+                    .replace("\\t", "\t");
+        } catch (IOException | RuntimeException e) {
+            return e.toString();
+        }
+    }
+
+    private static String shown(String text) {
+        return text.substring(0, Math.min(text.length(), MOST_LOGGED))
+                .replaceAll("[\\p{Cc}\\p{Cf}\\u2028\\u2029]", " ");
+    }
+}
