@@ -18,6 +18,9 @@ final class Gateway {
     /** Where the gateway tells how it is. */
     static final String HEALTH = "/healthz";
 
+    /** Where it tells what its engine holds and counts, to those whom it serves. */
+    static final String STATS = "/stats";
+
     private static final Logger log = LoggerFactory.getLogger(Gateway.class);
 
     private final ServeOptions options;

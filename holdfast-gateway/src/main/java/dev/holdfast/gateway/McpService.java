@@ -13,10 +13,11 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
  * What the gateway serves.
  *
  * @param servlet its HTTP side
+ * @param guard lets those see further pages whom the HTTP side serves
  * @param engine its sessions
  * @param release lets go of what is left when the sessions have ended; blocks until that is gone
  */
-record McpService(HttpServlet servlet, SessionEngine engine, Runnable release) {
+record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnable release) {
 
     /** The server that was asked for. */
     static McpService of(ServeOptions options, EdgeOptions edge) {
@@ -38,7 +39,8 @@ record McpService(HttpServlet servlet, SessionEngine engine, Runnable release) {
                 .nodeLimits(options.limits().node())
                 .build()
                 .start();
-        return new McpService(new McpServlet(engine, edge), engine, () -> {
+        McpServlet servlet = new McpServlet(engine, edge);
+        return new McpService(servlet, servlet::admits, engine, () -> {
             backend.close();
             engine.close();
             clock.shutdownNow();
@@ -53,6 +55,6 @@ record McpService(HttpServlet servlet, SessionEngine engine, Runnable release) {
                 .edgeOptions(edge)
                 .build();
         DemoServer.start(provider, (call, retry) -> HoldfastRequest.of(call).disconnect(retry));
-        return new McpService(provider, provider.engine(), () -> {});
+        return new McpService(provider, provider::admits, provider.engine(), () -> {});
     }
 }

@@ -195,10 +195,10 @@ final class ServeFlags {
         if (!path.startsWith("/")) {
             throw new IllegalArgumentException(flag + " must begin with '/', not be " + path);
         }
-        if (!path.matches(form) || path.equals(Gateway.HEALTH)) {
+        if (!path.matches(form) || path.equals(Gateway.HEALTH) || path.equals(Gateway.STATS)) {
             throw new IllegalArgumentException(
-                    flag + " must be of letters, digits and ._~- between single '/', and not " + Gateway.HEALTH + ": "
-                            + path);
+                    flag + " must be of letters, digits and ._~- between single '/', and not " + Gateway.HEALTH + " or "
+                            + Gateway.STATS + ": " + path);
         }
         return path;
     }

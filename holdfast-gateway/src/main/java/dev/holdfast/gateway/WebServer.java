@@ -6,6 +6,7 @@ import java.net.InetAddress;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee11.servlet.ServletHolder;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -84,7 +85,8 @@ final class WebServer {
         endpoint.setAsyncSupported(true);
         endpoint.setInitOrder(0);
         paths.forEach(path -> context.addServlet(endpoint, path.equals("/") ? "" : path));
-        context.addServlet(new ServletHolder("health", new HealthServlet(service.engine())), Gateway.HEALTH);
+        addPage(context, Gateway.HEALTH, Guard.NONE, () -> Status.health(service.engine()));
+        addPage(context, Gateway.STATS, service.guard(), () -> Status.stats(service.engine()));
         requests.setHandler(context);
         server.setHandler(requests);
         try {
@@ -92,6 +94,12 @@ final class WebServer {
         } catch (Exception e) {
             throw new IllegalStateException("the HTTP server did not start", e);
         }
+    }
+
+    private static void addPage(ServletContextHandler context, String path, Guard guard, Supplier<Status> status) {
+        ServletHolder page = new ServletHolder(path, new StatusServlet(guard, status));
+        page.setAsyncSupported(true);
+        context.addServlet(page, path);
     }
 
     int port() {

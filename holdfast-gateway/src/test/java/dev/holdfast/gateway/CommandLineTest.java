@@ -61,8 +61,9 @@ class CommandLineTest {
                 "serve --allowed-origin http://a/  | --allowed-origin must be as in https://app.example, http://dev.example:3000 or *, not http://a/",
                 "serve --auth-token-file           | Missing required parameter for option '--auth-token-file' (FILE)",
                 "serve --path mcp                  | --path must begin with '/', not be mcp",
-                "serve --path /a//b                | --path must be of letters, digits and ._~- between single '/', and not /healthz: /a//b",
-                "serve --path /healthz             | --path must be of letters, digits and ._~- between single '/', and not /healthz: /healthz",
+                "serve --path /a//b                | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /a//b",
+                "serve --path /stats               | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /stats",
+                "serve --path /healthz             | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /healthz",
             })
     void aWrongCommandLineIsNamedInOneLine(String line, String message) {
         int code = run(line.equals("nothing") ? new String[0] : line.split(" "));

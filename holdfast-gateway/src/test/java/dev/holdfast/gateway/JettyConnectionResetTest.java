@@ -32,7 +32,7 @@ class JettyConnectionResetTest {
 
     @BeforeEach
     void start() {
-        web.start(new McpService(flood, engine, () -> {}), List.of("/mcp"));
+        web.start(new McpService(flood, Guard.NONE, engine, () -> {}), List.of("/mcp"));
     }
 
     @AfterEach

@@ -36,7 +36,7 @@ class WebServerTest {
 
     @BeforeEach
     void start() {
-        web.start(new McpService(new Broken(), engine, () -> {}), List.of("/mcp"));
+        web.start(new McpService(new Broken(), Guard.NONE, engine, () -> {}), List.of("/mcp"));
     }
 
     @AfterEach

@@ -94,6 +94,11 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         return endpoint.openConnections();
     }
 
+    /** As {@link McpEndpoint#admits}: stands before another page of the same server, such as one that tells its stats. */
+    public boolean admits(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        return endpoint.admits(request, response);
+    }
+
     @Override
     public List<String> protocolVersions() {
         return protocolVersions;
@@ -300,10 +305,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return sse(o -> o.withBase(value));
         }
 
-        /**
-         * How long a session over HTTP+SSE waits for its client when its connection broke; zero ends it with its connection.
-         * Default zero.
-         */
+        /** How long a session over HTTP+SSE whose connection broke waits for its client; zero ends it at once. Default zero. */
         public Builder sseReconnectGracePeriod(Duration value) {
             return sse(o -> o.withReconnectGrace(value));
         }

@@ -62,16 +62,16 @@ public final class McpEndpoint {
 
     /** Handles one request; on a servlet that supports asynchronous processing. */
     public void handle(HttpServletRequest request, HttpServletResponse response) {
-        Exchange exchange = new Exchange(request, response, engine, options, bodies);
+        Exchange exchange = exchange(request, response);
         boolean sse = servesHttpSse(request);
         if (sse) {
             response.setHeader("Referrer-Policy", "no-referrer");
         }
         try {
-            Optional<Rejection> stranger = door.check(exchange);
-            if (stranger.isPresent()) {
-                exchange.turnAway(stranger.get());
-            } else if (exchange.preflight()) {
+            if (!admits(exchange)) {
+                return;
+            }
+            if (exchange.preflight()) {
                 exchange.allow(httpSse.filter(face -> sse)
                         .map(face -> face.method(request))
                         .orElseGet(guard::methods));
@@ -83,6 +83,33 @@ public final class McpEndpoint {
         } catch (RuntimeException e) {
             exchange.fail(Optional.empty(), e);
         }
+    }
+
+    /**
+     * Stands before another page of the same server: whether a request for it comes by an allowed Host and Origin, and from
+     * somebody whom the {@link Authenticator} knows, who is not asked for with {@code OPTIONS}. If not, it is answered, as one
+     * for this endpoint would be, and must not be touched any more; on a servlet that supports asynchronous processing.
+     */
+    public boolean admits(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        Exchange exchange = exchange(request, response);
+        try {
+            return admits(exchange);
+        } catch (RuntimeException e) {
+            exchange.fail(Optional.empty(), e);
+            return false;
+        }
+    }
+
+    private boolean admits(Exchange exchange) throws IOException {
+        Optional<Rejection> stranger = door.check(exchange);
+        if (stranger.isPresent()) {
+            exchange.turnAway(stranger.get());
+        }
+        return stranger.isEmpty();
+    }
+
+    private Exchange exchange(HttpServletRequest request, HttpServletResponse response) {
+        return new Exchange(request, response, engine, options, bodies);
     }
 
     /** Whether a request is for one of the two paths of HTTP+SSE. */

@@ -33,6 +33,11 @@ public final class McpServlet extends HttpServlet {
         endpoint.handle(request, response);
     }
 
+    /** As {@link McpEndpoint#admits}: stands before another page of the same server. */
+    public boolean admits(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        return endpoint.admits(request, response);
+    }
+
     /** How many streams are open. */
     public int openConnections() {
         return endpoint.openConnections();

@@ -1,23 +1,34 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.SessionEngine;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.function.Supplier;
 
-/** Tells who watches the gateway how it is: 200, or 503 once it drains and wants no new clients. */
-final class HealthServlet extends HttpServlet {
-    private final transient SessionEngine engine;
+/** A page for who watches the gateway. */
+final class StatusServlet extends HttpServlet {
+    private final transient Guard guard;
+    private final transient Supplier<Status> status;
 
-    HealthServlet(SessionEngine engine) {
-        this.engine = engine;
+    /**
+     * A page.
+     *
+     * @param guard who may see it
+     * @param status what it tells now
+     */
+    StatusServlet(Guard guard, Supplier<Status> status) {
+        this.guard = guard;
+        this.status = status;
     }
 
     /** Only what is below: the methods of a servlet by default tell of it, and of the request. */
     @Override
     protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        if (!guard.admits(request, response)) {
+            return;
+        }
         switch (request.getMethod()) {
             case "GET", "HEAD" -> doGet(request, response);
             default -> {
@@ -29,11 +40,9 @@ final class HealthServlet extends HttpServlet {
 
     @Override
     protected void doGet(HttpServletRequest request, HttpServletResponse response) throws IOException {
-        boolean draining = engine.draining();
-        String status = draining ? "draining" : "ok";
-        byte[] body = ("{\"status\":\"" + status + "\",\"sessions\":" + engine.size() + "}\n")
-                .getBytes(StandardCharsets.UTF_8);
-        response.setStatus(draining ? HttpServletResponse.SC_SERVICE_UNAVAILABLE : HttpServletResponse.SC_OK);
+        Status now = status.get();
+        byte[] body = (now.json() + "\n").getBytes(StandardCharsets.UTF_8);
+        response.setStatus(now.code());
         response.setContentType("application/json");
         response.setHeader("Cache-Control", "no-store");
         response.setContentLength(body.length);
