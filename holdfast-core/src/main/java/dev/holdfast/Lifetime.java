@@ -25,11 +25,11 @@ public record Lifetime(Duration grace, Duration idle, Duration retention, Durati
     private static final Duration FOR_EVER = Duration.ofDays(36_500);
 
     public Lifetime {
-        requireNotNegative("grace", grace);
-        requireNotNegative("idle", idle);
-        requireNotNegative("retention", retention);
-        requireSome("initialization", initialization);
-        requireSome("call", call);
+        Range.require("grace", grace, Duration.ZERO);
+        Range.require("idle", idle, Duration.ZERO);
+        Range.require("retention", retention, Duration.ZERO);
+        Range.require("initialization", initialization, Duration.ofMillis(1));
+        Range.require("call", call, Duration.ofMillis(1));
     }
 
     /** With the other two as by default. */
@@ -84,17 +84,5 @@ public record Lifetime(Duration grace, Duration idle, Duration retention, Durati
 
     private static long nanos(Duration duration) {
         return duration.compareTo(FOR_EVER) < 0 ? duration.toNanos() : FOR_EVER.toNanos();
-    }
-
-    private static void requireSome(String name, Duration value) {
-        if (value.compareTo(Duration.ofMillis(1)) < 0) {
-            throw new IllegalArgumentException(name + " must be at least 1 ms, got " + value);
-        }
-    }
-
-    private static void requireNotNegative(String name, Duration value) {
-        if (value.isNegative()) {
-            throw new IllegalArgumentException(name + " must not be negative, got " + value);
-        }
     }
 }

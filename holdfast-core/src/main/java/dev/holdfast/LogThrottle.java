@@ -24,9 +24,7 @@ public final class LogThrottle {
      * @param clock monotonic nanoseconds, like {@link System#nanoTime}
      */
     public LogThrottle(int most, LongSupplier clock) {
-        if (most < 1) {
-            throw new IllegalArgumentException("most must be at least 1, got " + most);
-        }
+        Range.require("most", most, 1, Integer.MAX_VALUE);
         this.most = most;
         this.clock = clock;
         this.since = clock.getAsLong();

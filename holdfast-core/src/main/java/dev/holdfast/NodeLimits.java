@@ -26,17 +26,11 @@ public record NodeLimits(int sessions, int principalSessions, int runningCalls, 
             new NodeLimits(10_000, 1_000, 10_000, Runtime.getRuntime().maxMemory() / 4, 1_000_000);
 
     public NodeLimits {
-        requireRange("sessions", sessions, 1, MOST);
-        requireRange("principalSessions", principalSessions, 1, MOST);
-        requireRange("runningCalls", runningCalls, 1, MOST);
-        requireRange("historyBytes", historyBytes, 1L << 10, Long.MAX_VALUE);
-        requireRange("historyEvents", historyEvents, 16, Long.MAX_VALUE);
-    }
-
-    private static void requireRange(String name, long value, long least, long most) {
-        if (value < least || value > most) {
-            throw new IllegalArgumentException(name + " must be " + least + " to " + most + ", got " + value);
-        }
+        Range.require("sessions", sessions, 1, MOST);
+        Range.require("principalSessions", principalSessions, 1, MOST);
+        Range.require("runningCalls", runningCalls, 1, MOST);
+        Range.require("historyBytes", historyBytes, 1L << 10, Long.MAX_VALUE);
+        Range.require("historyEvents", historyEvents, 16, Long.MAX_VALUE);
     }
 
     /** The same with another number of {@link #sessions}. */

@@ -24,17 +24,11 @@ public record SessionLimits(
     public static final SessionLimits DEFAULT = new SessionLimits(4L << 20, 4096, 16L << 20, 8192, 256, 64);
 
     public SessionLimits {
-        requireRange("streamBytes", streamBytes, 1L << 10, 1L << 30);
-        requireRange("streamEvents", streamEvents, 16, 1_000_000);
-        requireRange("sessionBytes", sessionBytes, 1L << 10, 4L << 30);
-        requireRange("sessionEvents", sessionEvents, 16, 1_000_000);
-        requireRange("finishedStreams", finishedStreams, 0, 1024);
-        requireRange("runningCalls", runningCalls, 1, 100_000);
-    }
-
-    private static void requireRange(String name, long value, long least, long most) {
-        if (value < least || value > most) {
-            throw new IllegalArgumentException(name + " must be " + least + " to " + most + ", got " + value);
-        }
+        Range.require("streamBytes", streamBytes, 1L << 10, 1L << 30);
+        Range.require("streamEvents", streamEvents, 16, 1_000_000);
+        Range.require("sessionBytes", sessionBytes, 1L << 10, 4L << 30);
+        Range.require("sessionEvents", sessionEvents, 16, 1_000_000);
+        Range.require("finishedStreams", finishedStreams, 0, 1024);
+        Range.require("runningCalls", runningCalls, 1, 100_000);
     }
 }

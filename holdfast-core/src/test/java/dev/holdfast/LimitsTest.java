@@ -167,6 +167,12 @@ class LimitsTest {
                 .hasMessageStartingWith("sessionBytes must be 1024 to 4294967296");
         assertThatThrownBy(() -> TestBed.LIFETIME.withGrace(Duration.ofNanos(-1)))
                 .hasMessageStartingWith("grace must not be negative");
+        assertThatThrownBy(() -> TestBed.LIFETIME.withCall(Duration.ZERO))
+                .hasMessage("call must be at least 1 ms, got PT0S");
+        assertThatThrownBy(() -> NodeLimits.DEFAULT.withSessions(0))
+                .hasMessage("sessions must be 1 to 10000000, got 0");
+        assertThatThrownBy(() -> NodeLimits.DEFAULT.withHistory(1023, 16))
+                .hasMessage("historyBytes must be at least 1024, got 1023");
     }
 
     @Test
