@@ -21,6 +21,9 @@ final class Gateway {
     /** Where it tells what its engine holds and counts, to those whom it serves. */
     static final String STATS = "/stats";
 
+    /** As long as a connection may be silent, so that one which a client keeps for later is not cut early. */
+    private static final Duration HEAD_TIME = Duration.ofSeconds(60);
+
     private static final Logger log = LoggerFactory.getLogger(Gateway.class);
 
     private final ServeOptions options;
@@ -45,7 +48,7 @@ final class Gateway {
         // machine.
         List<String> names = address.isAnyLocalAddress() ? List.of() : List.of(options.host());
         EdgeOptions edge = options.edge(names).withAuthenticator(authenticator(options, address));
-        WebServer web = WebServer.listen(options.host(), address, options.port());
+        WebServer web = WebServer.listen(options.host(), address, options.port(), HEAD_TIME);
         McpService service = McpService.of(options, edge);
         web.start(service, options.paths());
         return new Gateway(options, web, service);

@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.InetAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -44,9 +45,10 @@ final class WebServer {
     /**
      * Takes a port; nobody is served yet.
      *
+     * @param headTime how long the head of a request may take
      * @throws GatewayException if it cannot be had
      */
-    static WebServer listen(String host, InetAddress address, int port) {
+    static WebServer listen(String host, InetAddress address, int port, Duration headTime) {
         QueuedThreadPool threads = new QueuedThreadPool(MOST_THREADS, LEAST_THREADS);
         threads.setName("holdfast-http");
         Server server = new Server(threads);
@@ -58,6 +60,7 @@ final class WebServer {
         connector.setPort(port);
         connector.setAcceptQueueSize(BACKLOG);
         connector.setIdleTimeout(IDLE_MILLIS);
+        HeadDeadline.set(connector, headTime);
         server.addConnector(connector);
         server.setErrorHandler(new NeutralErrors());
         try {

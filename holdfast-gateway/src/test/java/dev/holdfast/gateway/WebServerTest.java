@@ -32,7 +32,7 @@ class WebServerTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web = WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0);
+    private final WebServer web = WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, Wait.PATIENCE);
 
     @BeforeEach
     void start() {
