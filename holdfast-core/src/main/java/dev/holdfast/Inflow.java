@@ -312,7 +312,7 @@ final class Inflow {
 
         @Override
         public long bytes() {
-            return notification.bytes().length;
+            return Journal.size(notification);
         }
 
         @Override

@@ -75,6 +75,11 @@ final class Journal {
         weight.accept(more);
     }
 
+    /** What a message weighs, here and on its way. */
+    static long size(InboundMessage message) {
+        return message.journal() instanceof JournalChange.Put put ? size(put.key(), message) : message.bytes().length;
+    }
+
     private static long size(String key, @Nullable InboundMessage message) {
         return message == null ? 0 : key.length() + message.bytes().length;
     }

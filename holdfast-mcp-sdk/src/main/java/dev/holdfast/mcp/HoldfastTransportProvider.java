@@ -95,7 +95,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     }
 
     /** As {@link McpEndpoint#admits}: stands before another page of the same server, such as one that tells its stats. */
-    public boolean admits(HttpServletRequest request, HttpServletResponse response) throws IOException {
+    public boolean admits(HttpServletRequest request, HttpServletResponse response) {
         return endpoint.admits(request, response);
     }
 

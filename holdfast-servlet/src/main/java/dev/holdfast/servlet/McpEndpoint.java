@@ -90,7 +90,7 @@ public final class McpEndpoint {
      * somebody whom the {@link Authenticator} knows, who is not asked for with {@code OPTIONS}. If not, it is answered, as one
      * for this endpoint would be, and must not be touched any more; on a servlet that supports asynchronous processing.
      */
-    public boolean admits(HttpServletRequest request, HttpServletResponse response) throws IOException {
+    public boolean admits(HttpServletRequest request, HttpServletResponse response) {
         Exchange exchange = exchange(request, response);
         try {
             return admits(exchange);
@@ -100,7 +100,7 @@ public final class McpEndpoint {
         }
     }
 
-    private boolean admits(Exchange exchange) throws IOException {
+    private boolean admits(Exchange exchange) {
         Optional<Rejection> stranger = door.check(exchange);
         if (stranger.isPresent()) {
             exchange.turnAway(stranger.get());

@@ -34,7 +34,7 @@ public final class McpServlet extends HttpServlet {
     }
 
     /** As {@link McpEndpoint#admits}: stands before another page of the same server. */
-    public boolean admits(HttpServletRequest request, HttpServletResponse response) throws IOException {
+    public boolean admits(HttpServletRequest request, HttpServletResponse response) {
         return endpoint.admits(request, response);
     }
 
