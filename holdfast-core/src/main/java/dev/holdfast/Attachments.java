@@ -73,7 +73,7 @@ final class Attachments {
             return new Resume.Unknown();
         }
         long cursor = !ours ? 0 : Math.min(after.offset(), stream.committed());
-        boolean missed = !ours || beyond || cursor < stream.dropped();
+        boolean missed = !ours || beyond || cursor < stream.dropped() || log.doubts(after.epoch());
         streams.release(stream, cursor);
         if (stream.endsAt(cursor)) {
             stream.reader().ifPresent(older -> retire(older, effects));

@@ -68,7 +68,7 @@ final class MemorySession {
                 revision,
                 new LinkedHashMap<>(journal),
                 Map.copyOf(running));
-        return new SessionStore.Claim(epoch(), before, record, extents);
+        return new SessionStore.Claim(epoch(), before, record, extents, 1);
     }
 
     /** Appends under the present epoch only; returns which that is. */

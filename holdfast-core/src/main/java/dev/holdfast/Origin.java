@@ -13,11 +13,12 @@ import java.util.stream.Stream;
  * @param listensOnly whether everything goes to its listening stream
  * @param extension what the engine keeps in its record
  * @param epochs those that it had, oldest first, the present one last
+ * @param certainFrom the counter of the epoch since which surely nothing was lost
  */
-record Origin(boolean listensOnly, RecordExtension extension, List<Epoch> epochs) {
+record Origin(boolean listensOnly, RecordExtension extension, List<Epoch> epochs, int certainFrom) {
     /** A session that is being opened. */
     static Origin opened(Lifetime lifetime, boolean listensOnly, RandomGenerator random) {
-        return new Origin(listensOnly, new RecordExtension(lifetime, 1, 0), List.of(new Epoch(1, random.nextInt())));
+        return new Origin(listensOnly, new RecordExtension(lifetime, 1, 0), List.of(new Epoch(1, random.nextInt())), 1);
     }
 
     /** A session that comes back from the store. */
@@ -25,7 +26,8 @@ record Origin(boolean listensOnly, RecordExtension extension, List<Epoch> epochs
         return new Origin(
                 claim.record().kind().equals(SessionRecord.LISTENING_SESSION),
                 RecordExtension.of(claim.record()),
-                Stream.concat(claim.before().stream(), Stream.of(claim.epoch())).toList());
+                Stream.concat(claim.before().stream(), Stream.of(claim.epoch())).toList(),
+                claim.certainFrom());
     }
 
     Lifetime lifetime() {

@@ -34,7 +34,7 @@ final class Outflow implements SessionLog.Owner {
         this.calls = calls;
         this.journal = journal;
         this.lifetime = origin.lifetime();
-        this.log = new SessionLog(session.monitor(), engine.store(), origin.epochs(), this);
+        this.log = new SessionLog(session.monitor(), engine.store(), origin, this);
         boolean forgetful = origin.listensOnly() && lifetime.grace().isZero();
         this.streams = new StreamTable(
                 engine.limits(), lifetime, engine.messages(), log, calls::answered, engine.history(), forgetful);

@@ -60,6 +60,7 @@ final class SessionLog {
     private final Owner owner;
 
     private final List<Epoch> epochs;
+    private final int certainFrom;
     private @Nullable SessionKey key;
     private State state = State.UNNAMED;
     private List<Entry> outbox = new ArrayList<>(1);
@@ -67,14 +68,12 @@ final class SessionLog {
     private List<Entry> current = List.of();
     private @Nullable Throwable doubt;
 
-    /**
-     * @param epochs those that the session had, oldest first, the present one last
-     */
-    SessionLog(ReentrantLock lock, SessionStore store, List<Epoch> epochs, Owner owner) {
+    SessionLog(ReentrantLock lock, SessionStore store, Origin origin, Owner owner) {
         this.lock = lock;
         this.store = store;
         this.owner = owner;
-        this.epochs = new ArrayList<>(epochs);
+        this.epochs = new ArrayList<>(origin.epochs());
+        this.certainFrom = origin.certainFrom();
     }
 
     /** The store knows the session under this key from now on; under the lock. Then {@link #drain} without it. */
@@ -97,6 +96,11 @@ final class SessionLog {
     /** Whether this session ever had that epoch; under the lock. */
     boolean had(Epoch epoch) {
         return epochs.contains(epoch);
+    }
+
+    /** Whether something may have been lost after an event of that epoch, without a trace; under the lock. */
+    boolean doubts(Epoch epoch) {
+        return epoch.counter() < certainFrom;
     }
 
     /** Whether new entries are taken; under the lock. */

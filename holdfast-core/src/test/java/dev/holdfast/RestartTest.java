@@ -214,6 +214,35 @@ class RestartTest {
     }
 
     @Test
+    void whereTheStoreMayHaveLostSomethingEveryCursorFromBeforeIsAPossibleGap() {
+        Connection listening = TestBed.listen(session);
+        backend().sink.send(Wire.notice("read"));
+        listening.read();
+        bed.store.certainFrom = 2;
+        restart();
+        Connection back = Connection.gap(session.resume(listening.cursor()));
+        backend().sink.send(Wire.notice("new"));
+        assertThat(back.read()).containsExactly("new");
+        assertThat(TestBed.resume(session, back).read()).isEmpty();
+        assertThat(bed.news.heard).containsOnlyOnce("gap on 0.0");
+    }
+
+    @Test
+    void aTailThatWasLostIsAGap() {
+        Connection listening = TestBed.listen(session);
+        backend().sink.send(Wire.notice("kept"));
+        listening.read();
+        EventId beyond = new EventId(
+                listening.cursor().stream(),
+                listening.cursor().epoch(),
+                listening.cursor().offset() + 3);
+        restart();
+        Connection back = Connection.gap(session.resume(beyond));
+        backend().sink.send(Wire.notice("new"));
+        assertThat(back.read()).containsExactly("new");
+    }
+
+    @Test
     void aTerminatedSessionStaysDeadThoughTheStoreIsSlow() {
         CompletableFuture<Void> go = new CompletableFuture<>();
         bed.store.deleting = Optional.of(go);

@@ -74,6 +74,8 @@ final class TestStore implements SessionStore {
     private final Deque<Fate> fates = new ArrayDeque<>();
     boolean refuseAppends;
     Durability durability = Durability.NOTHING;
+    /** The epoch since which nothing was lost, as claims tell from now on. */
+    int certainFrom = 1;
     /** How many claims have come. */
     int claims;
     /** A deletion that waits, if deletions do. */
@@ -143,7 +145,11 @@ final class TestStore implements SessionStore {
     @Override
     public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
         claims++;
-        return later("claim", () -> kept.claim(key, nonce));
+        return later(
+                "claim",
+                () -> kept.claim(key, nonce)
+                        .thenApply(claim -> claim.map(found -> new Claim(
+                                found.epoch(), found.before(), found.record(), found.streams(), certainFrom))));
     }
 
     @Override

@@ -5,7 +5,7 @@ import java.util.List;
 /** One change to a session's record. A store applies the changes of an append together with its events. */
 public sealed interface RecordChange {
     /**
-     * A call starts.
+     * A call starts, or starts once more: then this takes the place of what was kept of it.
      *
      * @param stream its stream, which exists from here on; no more than its name where its answers go to the listening stream
      * @param requests the ids of its requests
@@ -18,7 +18,7 @@ public sealed interface RecordChange {
         }
     }
 
-    /** A call has ended. */
+    /** A call has ended; no error for one that is not known. */
     record CallEnded(StreamId stream) implements RecordChange {}
 
     /** The backend has accepted {@code initialize}. */

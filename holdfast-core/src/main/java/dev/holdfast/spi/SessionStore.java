@@ -77,8 +77,12 @@ public interface SessionStore extends AutoCloseable {
      * @param before the epochs that it had, oldest first, at least the latest {@link #EPOCHS_KEPT}
      * @param record its record
      * @param streams every stream that is known
+     * @param certainFrom the counter of the epoch since which surely nothing was lost that had been acknowledged; 1 where
+     *     nothing ever was. A store that ends in a way it does not promise to survive, and cannot tell what it has lost, names
+     *     the epoch of the session's first claim after that end, in this claim and in all that follow
      */
-    record Claim(Epoch epoch, List<Epoch> before, SessionRecord record, Map<StreamId, Extent> streams) {
+    record Claim(
+            Epoch epoch, List<Epoch> before, SessionRecord record, Map<StreamId, Extent> streams, int certainFrom) {
         /** The last offset that a stream ever had; 0 for one that is not known. */
         public long last(StreamId stream) {
             Extent extent = streams.get(stream);

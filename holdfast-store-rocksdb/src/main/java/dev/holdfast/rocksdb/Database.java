@@ -139,6 +139,11 @@ final class Database implements AutoCloseable {
         }
     }
 
+    /** Brings everything that was written to the disk. */
+    void sync() throws RocksDBException {
+        db.syncWal();
+    }
+
     /** For tests: lets flushes and compactions wait. */
     void pause() throws RocksDBException {
         db.pauseBackgroundWork();

@@ -16,18 +16,22 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The folder of a store, locked against a second writer for as long as it is open. The lock is the operating system's: it goes
  * with the process, however that ends.
  *
  * <pre>
- *   FORMAT   the number of the format
- *   LOCK     locked while somebody writes
- *   db/      RocksDB's
+ *   FORMAT     the number of the format
+ *   OPENINGS   how often it was opened, and how it ended
+ *   LOCK       locked while somebody writes
+ *   db/        RocksDB's
  * </pre>
  */
 final class Folder implements AutoCloseable {
+    private static final Logger logger = LoggerFactory.getLogger(Folder.class);
     /** The format that this version writes, and the newest that it reads. */
     static final int FORMAT = 1;
 
@@ -39,14 +43,21 @@ final class Folder implements AutoCloseable {
 
     private final Path path;
     private final FileChannel lockFile;
+    private final Openings openings;
 
-    private Folder(Path path, FileChannel lockFile) {
+    private Folder(Path path, FileChannel lockFile, Openings openings) {
         this.path = path;
         this.lockFile = lockFile;
+        this.openings = openings;
     }
 
-    /** Makes the folder if need be, locks it, and checks its format. */
-    static Folder open(Path path) {
+    /**
+     * Makes the folder if need be, locks it, and checks its format.
+     *
+     * @param sync whether what is acknowledged survives the machine's end
+     * @param machine names the present life of the machine
+     */
+    static Folder open(Path path, boolean sync, String machine) {
         FileChannel lockFile;
         try {
             make(path);
@@ -60,7 +71,7 @@ final class Folder implements AutoCloseable {
                 throw new RocksDbStoreException(path, "is in use: one process at a time may write to it");
             }
             checkFormat(path);
-            return new Folder(path, lockFile);
+            return new Folder(path, lockFile, Openings.next(path, sync, machine));
         } catch (IOException e) {
             closeQuietly(lockFile);
             throw new RocksDbStoreException(path, "cannot be opened for writing", e);
@@ -143,6 +154,10 @@ final class Folder implements AutoCloseable {
         return path;
     }
 
+    Openings openings() {
+        return openings;
+    }
+
     Path database() {
         return path.resolve(DATABASE);
     }
@@ -190,6 +205,15 @@ final class Folder implements AutoCloseable {
             file.close();
         } catch (IOException e) {
             // nothing was written through it
+        }
+    }
+
+    /** Everything is on disk, and nothing more will be written. */
+    void endsInOrder() {
+        try {
+            openings.closed();
+        } catch (IOException e) {
+            logger.debug("the next opening of {} will take this end for one out of order", path, e);
         }
     }
 

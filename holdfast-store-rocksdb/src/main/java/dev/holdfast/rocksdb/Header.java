@@ -12,6 +12,8 @@ import java.util.List;
  * its bytes is not read.
  *
  * @param epochs oldest first, the present one last
+ * @param opening the number of the store's opening in which the session was created, or claimed last
+ * @param certainFrom the counter of the epoch since which surely nothing was lost
  */
 record Header(
         int version,
@@ -20,9 +22,11 @@ record Header(
         long expiresAt,
         byte[] extension,
         String revision,
-        List<Epoch> epochs) {
+        List<Epoch> epochs,
+        int opening,
+        int certainFrom) {
 
-    static Header of(Epoch first, SessionRecord record) {
+    static Header of(Epoch first, SessionRecord record, Openings openings) {
         return new Header(
                 record.version(),
                 record.kind(),
@@ -30,33 +34,46 @@ record Header(
                 record.expiresAt(),
                 record.extension(),
                 record.revision(),
-                List.of(first));
+                List.of(first),
+                openings.number(),
+                1);
     }
 
     Epoch epoch() {
         return epochs.get(epochs.size() - 1);
     }
 
-    Header withNextEpoch(int nonce) {
+    Header withNextEpoch(int nonce, Openings openings) {
         List<Epoch> more = new ArrayList<>(epochs);
-        more.add(new Epoch(epoch().counter() + 1, nonce));
+        Epoch next = new Epoch(epoch().counter() + 1, nonce);
+        int certain = opening < openings.lostBefore() ? next.counter() : certainFrom;
+        more.add(next);
         // the present one, and those before that a claim tells of
         if (more.size() > SessionStore.EPOCHS_KEPT + 1) {
             more.remove(0);
         }
-        return new Header(version, kind, principal, expiresAt, extension, revision, List.copyOf(more));
+        return new Header(
+                version,
+                kind,
+                principal,
+                expiresAt,
+                extension,
+                revision,
+                List.copyOf(more),
+                openings.number(),
+                certain);
     }
 
     Header withRevision(String other) {
-        return new Header(version, kind, principal, expiresAt, extension, other, epochs);
+        return new Header(version, kind, principal, expiresAt, extension, other, epochs, opening, certainFrom);
     }
 
     Header withExpiry(long other) {
-        return new Header(version, kind, principal, other, extension, revision, epochs);
+        return new Header(version, kind, principal, other, extension, revision, epochs, opening, certainFrom);
     }
 
     Header withExtension(byte[] other) {
-        return new Header(version, kind, principal, expiresAt, other, revision, epochs);
+        return new Header(version, kind, principal, expiresAt, other, revision, epochs, opening, certainFrom);
     }
 
     byte[] pack() {
@@ -69,7 +86,7 @@ record Header(
                 .text(revision)
                 .number(epochs.size());
         epochs.forEach(epoch -> packer.number(epoch.counter()).number(epoch.nonce()));
-        return packer.pack();
+        return packer.number(opening).number(certainFrom).pack();
     }
 
     static Header unpack(byte[] packed) {
@@ -85,6 +102,10 @@ record Header(
         for (int i = 0; i < count; i++) {
             epochs.add(new Epoch(from.getInt(), from.getInt()));
         }
-        return new Header(version, kind, principal, expiresAt, extension, revision, List.copyOf(epochs));
+        // the first version did not write these
+        int opening = from.hasRemaining() ? from.getInt() : 0;
+        int certainFrom = from.hasRemaining() ? from.getInt() : 1;
+        return new Header(
+                version, kind, principal, expiresAt, extension, revision, List.copyOf(epochs), opening, certainFrom);
     }
 }

@@ -55,7 +55,7 @@ final class Library {
     Library(RocksDbStoreBuilder builder) {
         sync = builder.durability == Durability.POWER_LOSS;
         clock = builder.clock;
-        folder = Folder.open(builder.folder);
+        folder = Folder.open(builder.folder, sync, builder.machine);
         try {
             vault = new Vault(folder, builder.limits(), sync);
         } catch (RuntimeException e) {
@@ -201,7 +201,7 @@ final class Library {
         }
         Changes changes = new Changes();
         before.filter(old -> !old.gone()).ifPresent(old -> old.delete(changes));
-        Shelf shelf = Shelf.create(key, epoch, record, changes);
+        Shelf shelf = Shelf.create(key, epoch, record, folder.openings(), changes);
         before.filter(Shelf::waits).ifPresent(shelf::follow);
         shelf.use(System.nanoTime());
         shelves.put(key, shelf);
@@ -217,14 +217,14 @@ final class Library {
             List<Epoch> before = shelf.header().epochs();
             Map<StreamId, Extent> extents = shelf.extents();
             Changes changes = new Changes();
-            shelf.claim(nonce, changes);
+            shelf.claim(nonce, folder.openings(), changes);
             Header header = shelf.header();
             // what was appended before is on disk when this is, and nobody else appends until the claim is told
             return commit(shelf, changes)
                     .thenCompose(done -> onReader(
                             key,
-                            still -> CompletableFuture.completedFuture(
-                                    Optional.of(new Claim(header.epoch(), before, record(key, header), extents)))));
+                            still -> CompletableFuture.completedFuture(Optional.of(new Claim(
+                                    header.epoch(), before, record(key, header), extents, header.certainFrom())))));
         });
     }
 

@@ -12,6 +12,9 @@ public final class RocksDbStoreBuilder {
     private static final long MOST = 64L << 30;
 
     final Path folder;
+    /** For tests: the present life of the machine. */
+    String machine = Openings.thisMachine();
+
     Durability durability = Durability.PROCESS_DEATH;
     InstantSource clock = InstantSource.system();
     Duration sweepInterval = Duration.ofMinutes(1);

@@ -42,8 +42,8 @@ final class Shelf {
     }
 
     /** A session that is not on disk yet. */
-    static Shelf create(SessionKey key, Epoch first, SessionRecord record, Changes changes) {
-        Shelf shelf = new Shelf(key, Header.of(first, record));
+    static Shelf create(SessionKey key, Epoch first, SessionRecord record, Openings openings, Changes changes) {
+        Shelf shelf = new Shelf(key, Header.of(first, record, openings));
         changes.put(Keys.expiry(record.expiresAt(), key), new byte[0]);
         shelf.writeHeader(changes);
         record.journal().forEach((subject, message) -> shelf.note(subject, message, changes));
@@ -129,8 +129,8 @@ final class Shelf {
         return extents;
     }
 
-    void claim(int nonce, Changes changes) {
-        header = header.withNextEpoch(nonce);
+    void claim(int nonce, Openings openings, Changes changes) {
+        header = header.withNextEpoch(nonce, openings);
         writeHeader(changes);
     }
 

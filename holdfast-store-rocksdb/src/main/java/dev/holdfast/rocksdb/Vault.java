@@ -95,10 +95,23 @@ final class Vault {
     /** Closes the database and gives the folder back. */
     void close() {
         exclusively(() -> {
+            if (database.isPresent() && synced(database.get())) {
+                folder.endsInOrder();
+            }
             database.ifPresent(Database::close);
             database = Optional.empty();
         });
         folder.close();
+    }
+
+    private boolean synced(Database last) {
+        try {
+            last.sync();
+            return true;
+        } catch (RocksDBException e) {
+            logger.warn("the session store in {} closes before all of it is on disk", folder.path(), e);
+            return false;
+        }
     }
 
     /** While nobody uses the database but the caller, who holds no lock. */

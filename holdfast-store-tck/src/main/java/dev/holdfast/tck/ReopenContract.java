@@ -71,6 +71,7 @@ public abstract class ReopenContract extends StoreContract {
         assertThat(claim.streams()).isEqualTo(Map.of(LISTENING, new Extent(2, 2), CALL, new Extent(2, 1)));
         assertThat(claim.record().journal().keySet()).containsExactly("initialize", "level");
         assertThat(claim.record().running()).containsOnlyKeys(CALL);
+        assertThat(claim.certainFrom()).isOne();
     }
 
     @Test

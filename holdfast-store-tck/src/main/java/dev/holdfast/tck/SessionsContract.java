@@ -86,6 +86,20 @@ public abstract class SessionsContract extends StoreContract {
     }
 
     @Test
+    @DisplayName("A call that starts once more takes the place of what was kept of it")
+    void aCallThatStartsOnceMore() {
+        create();
+        change(new RecordChange.CallStarted(CALL, List.of(new RequestId("1")), bytes("first")));
+        change(new RecordChange.CallStarted(CALL, List.of(new RequestId("1")), bytes("second")));
+        assertThat(claim().record().running())
+                .usingRecursiveComparison()
+                .isEqualTo(Map.of(CALL, new RunningCall(List.of(new RequestId("1")), bytes("second"))));
+        change(new RecordChange.CallEnded(CALL));
+        change(new RecordChange.CallEnded(CALL));
+        assertThat(claim().record().running()).isEmpty();
+    }
+
+    @Test
     void whatWasNegotiatedIsKeptWithItsInitialize() {
         await(store().create(KEY, FIRST, record(SessionRecord.LISTENING_SESSION, Map.of())));
         change(new RecordChange.Negotiated("2024-11-05", bytes("hello")));
