@@ -94,6 +94,13 @@ public abstract class SessionsContract extends StoreContract {
         assertThat(claim().record().running())
                 .usingRecursiveComparison()
                 .isEqualTo(Map.of(CALL, new RunningCall(List.of(new RequestId("1")), bytes("second"))));
+    }
+
+    @Test
+    @DisplayName("A call has ended; no error for one that is not known")
+    void aCallThatEndsOnceMore() {
+        create();
+        change(new RecordChange.CallStarted(CALL, List.of(new RequestId("1"))));
         change(new RecordChange.CallEnded(CALL));
         change(new RecordChange.CallEnded(CALL));
         assertThat(claim().record().running()).isEmpty();
