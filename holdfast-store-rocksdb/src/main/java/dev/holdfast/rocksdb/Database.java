@@ -36,10 +36,6 @@ final class Database implements AutoCloseable {
     private static final long MANIFEST_BYTES = 4 << 20;
     private static final int BATCH_OVERHEAD = 32;
 
-    static {
-        RocksDB.loadLibrary();
-    }
-
     private final Deque<AutoCloseable> owned = new ArrayDeque<>();
     private final WriteOptions atOnce;
     private final WriteOptions patient;

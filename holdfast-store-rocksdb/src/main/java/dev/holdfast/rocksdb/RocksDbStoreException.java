@@ -1,5 +1,8 @@
 package dev.holdfast.rocksdb;
 
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /** The store could not do it; the message names its folder and the cause. */
@@ -11,6 +14,20 @@ public final class RocksDbStoreException extends RuntimeException {
     }
 
     RocksDbStoreException(Path folder, String what, Throwable cause) {
-        super("the session store in " + folder + " " + what + ": " + cause.getMessage(), cause);
+        super("the session store in " + folder + " " + what + ": " + reason(cause), cause);
+    }
+
+    /** What Java says of a file is often no more than its name. */
+    private static String reason(Throwable cause) {
+        if (cause instanceof AccessDeniedException denied) {
+            return denied.getFile() + ": permission denied";
+        }
+        if (cause instanceof FileAlreadyExistsException taken) {
+            return taken.getFile() + " is not a folder";
+        }
+        if (cause instanceof NoSuchFileException missing) {
+            return missing.getFile() + ": no such folder";
+        }
+        return String.valueOf(cause.getMessage());
     }
 }

@@ -1,6 +1,7 @@
 package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.SessionKey;
+import java.io.IOException;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
@@ -34,9 +35,13 @@ final class Vault {
         this.limits = limits;
         this.sync = sync;
         try {
+            NativeLibrary.load();
             database = Optional.of(new Database(folder.database(), limits, sync));
         } catch (RocksDBException e) {
             throw new RocksDbStoreException(folder.path(), "cannot be opened", e);
+        } catch (IOException | UnsatisfiedLinkError e) {
+            throw new RocksDbStoreException(
+                    folder.path(), "cannot be opened, since RocksDB's library cannot be loaded", e);
         }
     }
 

@@ -90,8 +90,8 @@ class FolderTest {
         Files.writeString(folder(), "a file");
         assertThatThrownBy(this::open)
                 .isInstanceOf(RocksDbStoreException.class)
-                .hasMessageContaining(folder().toString())
-                .hasMessageContaining("cannot be opened for writing");
+                .hasMessage("the session store in " + folder() + " cannot be opened for writing: " + folder()
+                        + " is not a folder");
     }
 
     /** Even root cannot write there. */
