@@ -1,8 +1,10 @@
 // Starts `./holdfast serve` on a free loopback port and sees to it that nothing it started stays behind.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, readdirSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import net from 'node:net';
 import { waitFor } from './wait.mjs';
@@ -12,13 +14,13 @@ const COMMAND = process.env.HOLDFAST ?? fileURLToPath(new URL('../../holdfast', 
 const MARK = 'HOLDFAST_INTEROP_RUN';
 const running = new Set();
 
-process.on('exit', () => running.forEach(gateway => gateway.kill()));
+process.on('exit', () => running.forEach(gateway => gateway.destroy()));
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
 /** A stdio server behind the gateway, by the launcher that people use; found in node_modules, so nothing is downloaded. */
 export const EVERYTHING = ['npx', '-y', '@modelcontextprotocol/server-everything', 'stdio'];
 
-/** Serves the demo, or `command` when one is given, until `stop()`. */
+/** Serves the demo, or `command` when one is given, until `stop()`. Its sessions are in a folder of its own, as users have it. */
 export async function startGateway({ flags = [], command = [] } = {}) {
   const gateway = new Gateway(await freePort(), flags, command);
   running.add(gateway);
@@ -29,12 +31,13 @@ export async function startGateway({ flags = [], command = [] } = {}) {
 class Gateway {
   log = '';
   #mark = randomUUID();
+  #store = mkdtempSync(join(tmpdir(), 'holdfast-store-'));
   #process;
   #exit;
 
   constructor(port, flags, command) {
     this.port = port;
-    const args = ['serve', '--port', String(port), ...flags, ...(command.length ? ['--', ...command] : [])];
+    const args = ['serve', '--port', String(port), '--store', `rocksdb:${this.#store}`, ...flags, ...(command.length ? ['--', ...command] : [])];
     this.#process = spawn(COMMAND, args, { cwd: HERE, env: { ...process.env, [MARK]: this.#mark }, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#exit = once(this.#process, 'exit').then(([code, signal]) => ({ code, signal }));
     for (const stream of [this.#process.stdout, this.#process.stderr]) stream.on('data', text => (this.log += text));
@@ -82,13 +85,19 @@ class Gateway {
     markedProcesses(this.#mark).forEach(each => killQuietly(each.pid));
   }
 
+  /** Leaves nothing of it behind. */
+  destroy() {
+    this.kill();
+    rmSync(this.#store, { recursive: true, force: true });
+  }
+
   /** Ends it in order, then by force, with all that it started. */
   async stop() {
     this.terminate();
     const late = setTimeout(() => this.kill(), 25_000);
     await this.#exit;
     clearTimeout(late);
-    this.kill();
+    this.destroy();
     running.delete(this);
   }
 }

@@ -28,11 +28,13 @@ final class Gateway {
 
     private final ServeOptions options;
     private final WebServer web;
+    private final OpenStore store;
     private final McpService service;
 
-    private Gateway(ServeOptions options, WebServer web, McpService service) {
+    private Gateway(ServeOptions options, WebServer web, OpenStore store, McpService service) {
         this.options = options;
         this.web = web;
+        this.store = store;
         this.service = service;
     }
 
@@ -49,9 +51,19 @@ final class Gateway {
         List<String> names = address.isAnyLocalAddress() ? List.of() : List.of(options.host());
         EdgeOptions edge = options.edge(names).withAuthenticator(authenticator(options, address));
         WebServer web = WebServer.listen(options.host(), address, options.port(), HEAD_TIME);
-        McpService service = McpService.of(options, edge);
+        OpenStore store = openStore(options, web);
+        McpService service = McpService.of(options, edge, store.sessions());
         web.start(service, options.paths());
-        return new Gateway(options, web, service);
+        return new Gateway(options, web, store, service);
+    }
+
+    private static OpenStore openStore(ServeOptions options, WebServer web) {
+        try {
+            return OpenStore.open(options.store());
+        } catch (GatewayException e) {
+            web.release();
+            throw e;
+        }
     }
 
     private static void requireExecutable(ServerCommand command) {
@@ -100,7 +112,8 @@ final class Gateway {
     }
 
     /**
-     * Ends in order: running calls may finish, connections are handed over, sessions and their processes end, then the server.
+     * Ends in order: running calls may finish, connections are handed over, sessions and their processes end, then the server,
+     * then the store.
      *
      * @param patience how long running calls may take
      */
@@ -109,5 +122,6 @@ final class Gateway {
         service.engine().drain(patience).toCompletableFuture().join();
         service.release().run();
         web.stop();
+        store.close();
     }
 }

@@ -6,6 +6,7 @@ import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.JsonRpc;
 import dev.holdfast.servlet.McpServlet;
+import dev.holdfast.spi.SessionStore;
 import jakarta.servlet.http.HttpServlet;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 
@@ -19,13 +20,15 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
  */
 record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnable release) {
 
-    /** The server that was asked for. */
-    static McpService of(ServeOptions options, EdgeOptions edge) {
-        return options.command().map(command -> stdio(options, command, edge)).orElseGet(() -> demo(options, edge));
+    /** The server that was asked for, which keeps its sessions in a store that stays its opener's to close. */
+    static McpService of(ServeOptions options, EdgeOptions edge, SessionStore store) {
+        return options.command()
+                .map(command -> stdio(options, command, edge, store))
+                .orElseGet(() -> demo(options, edge, store));
     }
 
     /** A process for each session. */
-    private static McpService stdio(ServeOptions options, ServerCommand command, EdgeOptions edge) {
+    private static McpService stdio(ServeOptions options, ServerCommand command, EdgeOptions edge, SessionStore store) {
         ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, task -> {
             Thread thread = new Thread(task, "holdfast-clock");
             thread.setDaemon(true);
@@ -36,6 +39,7 @@ record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnab
         StdioBackend backend = new StdioBackend(command, child, ProcessStarter.ofThisMachine(), clock);
         SessionEngine engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
                 .scheduler(clock)
+                .store(store)
                 .nodeLimits(options.limits().node())
                 .build()
                 .start();
@@ -48,11 +52,12 @@ record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnab
     }
 
     /** The built-in server. */
-    private static McpService demo(ServeOptions options, EdgeOptions edge) {
+    private static McpService demo(ServeOptions options, EdgeOptions edge, SessionStore store) {
         HoldfastTransportProvider provider = HoldfastTransportProvider.builder()
                 .mcpEndpoint(options.path())
                 .nodeLimits(options.limits().node())
                 .edgeOptions(edge)
+                .store(store)
                 .build();
         DemoServer.start(provider, (call, retry) -> HoldfastRequest.of(call).disconnect(retry));
         return new McpService(provider, provider::admits, provider.engine(), () -> {});

@@ -128,6 +128,9 @@ final class ServeFlags {
     private LogLevel logLevel = LogLevel.INFO;
 
     @Mixin
+    private StoreFlags store = new StoreFlags();
+
+    @Mixin
     private TrustFlags trust = new TrustFlags();
 
     @Mixin
@@ -171,6 +174,7 @@ final class ServeFlags {
                 range("--drain-timeout", drainTimeout, Duration.ZERO, HOUR),
                 trust.trust(),
                 most,
+                store.choice(),
                 command);
     }
 

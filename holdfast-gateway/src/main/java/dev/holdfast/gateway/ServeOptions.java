@@ -23,6 +23,7 @@ import java.util.stream.Stream;
  * @param drainTimeout how long running calls may take when the gateway is told to end
  * @param trust whom it serves
  * @param limits how much it takes
+ * @param store where it keeps its sessions
  * @param command the MCP server to run, the demo if there is none
  */
 record ServeOptions(
@@ -38,6 +39,7 @@ record ServeOptions(
         Duration drainTimeout,
         Trust trust,
         Limits limits,
+        StoreChoice store,
         Optional<ServerCommand> command) {
 
     /** Every path that speaks MCP. */

@@ -80,6 +80,11 @@ final class WebServer {
         return "cannot listen on port " + port + " of " + host + ": " + text;
     }
 
+    /** Gives the port back; nobody was served. */
+    void release() {
+        connector.close();
+    }
+
     /** Starts to serve. */
     void start(McpService service, List<String> paths) {
         ServletContextHandler context = new ServletContextHandler("/", false, false);

@@ -2,18 +2,26 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.spi.SessionStore.Durability;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
 class CommandLineTest {
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path folder;
+
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
 
@@ -60,6 +68,9 @@ class CommandLineTest {
                 "serve --allowed-origin a.example  | --allowed-origin must be as in https://app.example, http://dev.example:3000 or *, not a.example",
                 "serve --allowed-origin http://a/  | --allowed-origin must be as in https://app.example, http://dev.example:3000 or *, not http://a/",
                 "serve --auth-token-file           | Missing required parameter for option '--auth-token-file' (FILE)",
+                "serve --store redis:x             | --store must be memory or rocksdb:DIR, not redis:x",
+                "serve --store rocksdb:            | --store must be memory or rocksdb:DIR, not rocksdb:",
+                "serve --store memory --store-sync | --store-sync needs a store on disk, and --store is memory",
                 "serve --path mcp                  | --path must begin with '/', not be mcp",
                 "serve --path /a//b                | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /a//b",
                 "serve --path /stats               | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /stats",
@@ -114,6 +125,41 @@ class CommandLineTest {
     }
 
     @Test
+    void aFolderThatIsInUseIsNamed() {
+        try (OpenStore other = OpenStore.open(new StoreChoice.RocksDb(folder, Durability.PROCESS_DEATH))) {
+            assertStoreIsRefused("is in use: one process at a time may write to it; choose another by --store");
+            assertThat(other.sessions().promise().durability()).isEqualTo(Durability.PROCESS_DEATH);
+        }
+    }
+
+    @Test
+    void aFolderOfSomebodyElseIsNamed() throws IOException {
+        Files.writeString(folder.resolve("letter.txt"), "dear");
+
+        assertStoreIsRefused("is not one: the folder has other files in it; choose another by --store");
+    }
+
+    @Test
+    void aFolderOfANewerVersionIsNamed() throws IOException {
+        Files.writeString(folder.resolve("FORMAT"), "holdfast session store, format 7\n");
+
+        assertStoreIsRefused("has format 7, and this version reads up to format 1; choose another by --store");
+    }
+
+    @Test
+    void aFolderThatCannotBeWrittenIsNamed() throws IOException {
+        Files.delete(folder);
+        Files.writeString(folder, "a file");
+
+        assertStoreIsRefused("cannot be opened for writing: " + folder + " is not a folder; choose another by --store");
+    }
+
+    private void assertStoreIsRefused(String why) {
+        assertThat(run("serve", "--port", "0", "--store", "rocksdb:" + folder)).isEqualTo(1);
+        assertThat(err).hasToString("holdfast: the session store in " + folder + " " + why + System.lineSeparator());
+    }
+
+    @Test
     void helpNamesEveryOptionAndItsDefault() {
         assertThat(run("serve", "--help")).isZero();
         assertThat(out.toString().replaceAll("\\s+", " "))
@@ -124,7 +170,8 @@ class CommandLineTest {
                 .contains("(default: 30s)", "--drain-timeout=", "(default: 20s)", "--log-level=", "(default: info)")
                 .contains("--auth-token-file=", "--insecure", "--allowed-host=", "--allowed-origin=")
                 .contains("--max-sessions=", "(default: 10000)", "--max-principal-sessions=", "(default: 1000)")
-                .contains("--max-calls=", "--max-request-size=", "(default: 4m)");
+                .contains("--max-calls=", "--max-request-size=", "(default: 4m)")
+                .contains("--store=", "(default: rocksdb:./holdfast-data)", "--store-sync");
     }
 
     @Test

@@ -15,12 +15,17 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The gateway as a process of its own, as people run it. */
 @Timeout(60)
 class GatewayProcessTest {
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path folder;
+
     private final List<Process> started = new ArrayList<>();
 
     @AfterEach
@@ -41,6 +46,7 @@ class GatewayProcessTest {
                 "dev.holdfast.gateway.Main"));
         words.addAll(List.of(args));
         Process process = new ProcessBuilder(words)
+                .directory(folder.toFile())
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         started.add(process);
@@ -95,6 +101,25 @@ class GatewayProcessTest {
 
         gateway.destroy();
         assertThat(exitCode(gateway)).isZero();
+    }
+
+    @Test
+    void sessionsAreKeptInAFolderThatOneGatewayAtATimeHasOpen() throws IOException, InterruptedException {
+        Process gateway = start("serve", "--port", "0");
+        HttpPeer.connected(url(gateway));
+
+        assertThat(exitCode(start("serve", "--port", "0"))).isEqualTo(1);
+        assertThat(folder.resolve("holdfast-data/FORMAT")).exists();
+
+        gateway.destroyForcibly().waitFor();
+        url(start("serve", "--port", "0", "--store-sync"));
+    }
+
+    @Test
+    void nothingIsWrittenWhereSessionsAreKeptInMemory() throws IOException {
+        url(start("serve", "--port", "0", "--store", "memory"));
+
+        assertThat(folder).isEmptyDirectory();
     }
 
     @Test

@@ -21,6 +21,7 @@ final class TestGateway implements AutoCloseable {
             Duration.ofSeconds(5),
             Trust.LOCAL,
             Limits.DEFAULT,
+            new StoreChoice.Memory(),
             Optional.of(ShellServer.COMMAND));
 
     final Gateway gateway;
@@ -55,6 +56,7 @@ final class TestGateway implements AutoCloseable {
                 OPTIONS.drainTimeout(),
                 trust,
                 limits,
+                OPTIONS.store(),
                 OPTIONS.command()));
     }
 
