@@ -53,7 +53,7 @@ final class Gateway {
         WebServer web = WebServer.listen(options.host(), address, options.port(), HEAD_TIME);
         OpenStore store = openStore(options, web);
         McpService service = McpService.of(options, edge, store.sessions());
-        web.start(service, options.paths());
+        web.start(service, store.health(), options.paths());
         return new Gateway(options, web, store, service);
     }
 

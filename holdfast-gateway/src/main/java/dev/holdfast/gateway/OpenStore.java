@@ -4,13 +4,20 @@ import dev.holdfast.MemoryStore;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.rocksdb.RocksDbStoreException;
 import dev.holdfast.spi.SessionStore;
+import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.function.Supplier;
 
 /**
  * The store of a running gateway.
  *
  * @param sessions where sessions are kept
+ * @param health how it is, or was a few seconds ago
  */
-record OpenStore(SessionStore sessions) implements AutoCloseable {
+record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) implements AutoCloseable {
+    /** To look at the disk takes some system calls, and whoever comes may ask. */
+    private static final Duration LOOK_EVERY = Duration.ofSeconds(3);
+
     /**
      * Opens what was asked for.
      *
@@ -19,14 +26,30 @@ record OpenStore(SessionStore sessions) implements AutoCloseable {
     static OpenStore open(StoreChoice choice) {
         if (choice instanceof StoreChoice.RocksDb disk) {
             try {
-                return new OpenStore(RocksDbStore.builder(disk.folder())
+                return of(RocksDbStore.builder(disk.folder())
                         .survives(disk.survives())
                         .open());
             } catch (RocksDbStoreException e) {
                 throw new GatewayException(e.getMessage() + "; choose another by --store", e);
             }
         }
-        return new OpenStore(new MemoryStore());
+        MemoryStore memory = new MemoryStore();
+        StoreHealth health =
+                new StoreHealth("memory", memory.promise().durability(), OptionalLong.empty(), StoreHealth.State.WELL);
+        return new OpenStore(memory, () -> health);
+    }
+
+    private static OpenStore of(RocksDbStore store) {
+        return new OpenStore(store, new Lately<>(() -> look(store), LOOK_EVERY, System::nanoTime));
+    }
+
+    private static StoreHealth look(RocksDbStore store) {
+        RocksDbStore.Usage usage = store.usage();
+        return new StoreHealth(
+                "rocksdb",
+                store.promise().durability(),
+                OptionalLong.of(usage.bytes()),
+                usage.trouble().isPresent() ? StoreHealth.State.CANNOT_WRITE : StoreHealth.State.WELL);
     }
 
     @Override

@@ -19,12 +19,17 @@ record Status(int code, String json) {
     private static final int OK = 200;
     private static final int UNAVAILABLE = 503;
 
-    /** Whether clients should come: 200, or 503 once the gateway drains and wants no new ones. */
-    static Status health(SessionEngine engine) {
+    /**
+     * Whether clients should come: 200, or 503 once the gateway drains and wants no new ones. A store that cannot write is no reason
+     * for 503: what runs goes on, and a restart gives the disk no room.
+     */
+    static Status health(SessionEngine engine, StoreHealth store) {
         boolean draining = engine.draining();
-        String status = draining ? "draining" : "ok";
+        String well = store.state() == StoreHealth.State.WELL ? "ok" : "degraded";
         return new Status(
-                draining ? UNAVAILABLE : OK, "{\"status\":\"" + status + "\",\"sessions\":" + engine.size() + "}");
+                draining ? UNAVAILABLE : OK,
+                "{\"status\":\"" + (draining ? "draining" : well) + "\",\"sessions\":" + engine.size() + ",\"store\":"
+                        + store.json() + "}");
     }
 
     /** What the engine holds and has counted, by the names of {@link EngineStats}. */

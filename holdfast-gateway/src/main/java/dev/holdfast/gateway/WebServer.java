@@ -85,15 +85,20 @@ final class WebServer {
         connector.close();
     }
 
-    /** Starts to serve. */
-    void start(McpService service, List<String> paths) {
+    /**
+     * Starts to serve.
+     *
+     * @param store how the store is
+     * @param paths where the service is
+     */
+    void start(McpService service, Supplier<StoreHealth> store, List<String> paths) {
         ServletContextHandler context = new ServletContextHandler("/", false, false);
         context.setErrorHandler(new NeutralErrors());
         ServletHolder endpoint = new ServletHolder("mcp", service.servlet());
         endpoint.setAsyncSupported(true);
         endpoint.setInitOrder(0);
         paths.forEach(path -> context.addServlet(endpoint, path.equals("/") ? "" : path));
-        addPage(context, Gateway.HEALTH, Guard.NONE, () -> Status.health(service.engine()));
+        addPage(context, Gateway.HEALTH, Guard.NONE, () -> Status.health(service.engine(), store.get()));
         addPage(context, Gateway.STATS, service.guard(), () -> Status.stats(service.engine()));
         requests.setHandler(context);
         server.setHandler(requests);

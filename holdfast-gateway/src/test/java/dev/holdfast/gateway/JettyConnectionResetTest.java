@@ -32,7 +32,8 @@ class JettyConnectionResetTest {
 
     @BeforeEach
     void start() {
-        web.start(new McpService(flood, Guard.NONE, engine, () -> {}), List.of("/mcp"));
+        OpenStore store = OpenStore.open(new StoreChoice.Memory());
+        web.start(new McpService(flood, Guard.NONE, engine, () -> {}), store.health(), List.of("/mcp"));
     }
 
     @AfterEach

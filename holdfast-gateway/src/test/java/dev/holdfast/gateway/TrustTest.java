@@ -80,7 +80,8 @@ class TrustTest {
             }
             assertThat(local(gateway, "GET /healthz", "", ""))
                     .startsWith("HTTP/1.1 200 ")
-                    .endsWith("\r\n\r\n{\"status\":\"ok\",\"sessions\":0}\n");
+                    .endsWith(
+                            "\r\n\r\n{\"status\":\"ok\",\"sessions\":0,\"store\":{\"kind\":\"memory\",\"survives\":\"nothing\"}}\n");
         }
     }
 

@@ -36,7 +36,8 @@ class WebServerTest {
 
     @BeforeEach
     void start() {
-        web.start(new McpService(new Broken(), Guard.NONE, engine, () -> {}), List.of("/mcp"));
+        OpenStore store = OpenStore.open(new StoreChoice.Memory());
+        web.start(new McpService(new Broken(), Guard.NONE, engine, () -> {}), store.health(), List.of("/mcp"));
     }
 
     @AfterEach

@@ -1,0 +1,36 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.spi.SessionStore.Durability;
+import java.util.Locale;
+import java.util.OptionalLong;
+
+/**
+ * How a store is, for whoever watches the gateway. That may be anybody: it names neither the folder nor what the disk said, both of
+ * which are in the log.
+ *
+ * @param kind as on the command line
+ * @param survives what a message survives that was sent
+ * @param bytes what it takes on disk, where it is there
+ * @param state whether it can write
+ */
+record StoreHealth(String kind, Durability survives, OptionalLong bytes, State state) {
+    /** Whether a store can write. */
+    enum State {
+        WELL,
+        /** What it keeps can be read; nothing new is kept until there is room again. */
+        CANNOT_WRITE
+    }
+
+    /** A JSON object. */
+    String json() {
+        StringBuilder json = new StringBuilder("{\"kind\":\"").append(kind);
+        json.append("\",\"survives\":\"")
+                .append(survives.name().toLowerCase(Locale.ROOT).replace('_', ' '))
+                .append('"');
+        bytes.ifPresent(count -> json.append(",\"bytes\":").append(count));
+        if (state == State.CANNOT_WRITE) {
+            json.append(",\"trouble\":\"cannot write; the log says why\"");
+        }
+        return json.append('}').toString();
+    }
+}
