@@ -53,7 +53,7 @@ export async function postTo(endpoint) {
 }
 
 class RecordedClient {
-  /** Every HTTP request: `{url, method, lastEventId, rpc, status}`. */
+  /** Every HTTP request: `{url, method, lastEventId, message, rpc, status}`, and `failure` where no answer has begun. */
   requests = [];
   /** `data` of every `notifications/message` that reached the user, in order. */
   logs = [];
@@ -111,6 +111,11 @@ class RecordedClient {
     return { text: result.content?.map(part => part.text).join('\n'), progress, result };
   }
 
+  /** Asks which tools there are, and what they promise. */
+  async list() {
+    return (await this.#sdk.client.listTools()).tools;
+  }
+
   /** Ends the session of a Streamable HTTP client on the server, then the client. */
   async end() {
     await this.transport.terminateSession();
@@ -124,9 +129,13 @@ class RecordedClient {
   async #fetch(input, init = {}) {
     const headers = new Headers(init.headers);
     const request = { url: String(input), method: init.method ?? 'GET', lastEventId: headers.get('last-event-id') ?? undefined };
-    if (init.body) request.rpc = JSON.parse(init.body).method;
+    if (init.body) request.message = JSON.parse(init.body);
+    request.rpc = request.message?.method;
     this.requests.push(request);
-    const response = await fetch(input, init);
+    const response = await fetch(input, init).catch(failure => {
+      request.failure = failure;
+      throw failure;
+    });
     request.status = response.status;
     return response;
   }

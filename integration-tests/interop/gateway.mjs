@@ -24,7 +24,7 @@ export const EVERYTHING = ['npx', '-y', '@modelcontextprotocol/server-everything
 export async function startGateway({ flags = [], command = [] } = {}) {
   const gateway = new Gateway(await freePort(), flags, command);
   running.add(gateway);
-  await waitFor('GET /healthz answers', () => gateway.healthy(), 30_000);
+  await gateway.served();
   return gateway;
 }
 
@@ -32,13 +32,18 @@ class Gateway {
   log = '';
   #mark = randomUUID();
   #store = mkdtempSync(join(tmpdir(), 'holdfast-store-'));
+  #args;
   #process;
   #exit;
 
   constructor(port, flags, command) {
     this.port = port;
-    const args = ['serve', '--port', String(port), '--store', `rocksdb:${this.#store}`, ...flags, ...(command.length ? ['--', ...command] : [])];
-    this.#process = spawn(COMMAND, args, { cwd: HERE, env: { ...process.env, [MARK]: this.#mark }, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#args = ['serve', '--port', String(port), '--store', `rocksdb:${this.#store}`, ...flags, ...(command.length ? ['--', ...command] : [])];
+    this.#start();
+  }
+
+  #start() {
+    this.#process = spawn(COMMAND, this.#args, { cwd: HERE, env: { ...process.env, [MARK]: this.#mark }, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#exit = once(this.#process, 'exit').then(([code, signal]) => ({ code, signal }));
     for (const stream of [this.#process.stdout, this.#process.stderr]) stream.on('data', text => (this.log += text));
   }
@@ -51,6 +56,11 @@ class Gateway {
     return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
+  /** Resolves when it answers. */
+  served() {
+    return waitFor('GET /healthz answers', () => this.healthy(), 30_000);
+  }
+
   async healthy() {
     if (this.exited) throw new Error(`the gateway ended at once:\n${this.log}`);
     return fetch(`http://127.0.0.1:${this.port}/healthz`).then(response => response.ok, () => false);
@@ -58,6 +68,18 @@ class Gateway {
 
   terminate() {
     this.#process.kill('SIGTERM');
+  }
+
+  /** Ends it without a word, and none of its children. */
+  async crash() {
+    this.#process.kill('SIGKILL');
+    await this.#exit;
+  }
+
+  /** Starts it again once it has ended: on the same port, with the same sessions. */
+  async restart() {
+    this.#start();
+    await this.served();
   }
 
   /** How the process ended: `{code, signal}`. */

@@ -77,6 +77,7 @@ final class DemoTools {
         long run = runs.incrementAndGet();
         int ms = call.number("ms");
         int steps = call.number("steps");
+        log.debug("slow: {} ms in {} steps, run={}", ms, steps, run);
         Duration step = Duration.ofMillis(ms).dividedBy(steps);
         return Flux.range(1, steps)
                 .concatMap(done -> Mono.delay(step).then(call.progress(done, steps)))

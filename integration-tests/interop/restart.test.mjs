@@ -1,0 +1,93 @@
+// The gateway dies under its clients, by SIGKILL or in order, again and again, and is started again on the same folder.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { CLIENTS, connect } from './clients.mjs';
+import { startGateway } from './gateway.mjs';
+import { Load } from './restart-load.mjs';
+
+/** How often the gateway ends in each series; a hundred takes about ten minutes for each. */
+const times = otherwise => Number(process.env.HOLDFAST_RESTARTS ?? otherwise);
+
+const ENDS = {
+  'kill -9': { retryMs: 3000, rounds: times(10), end: gateway => gateway.crash(), mayBeEarly: true },
+  'SIGTERM': {
+    retryMs: 1500, // the end in order makes up to twice as much of it
+    rounds: times(4),
+    end: async gateway => {
+      gateway.terminate();
+      assert.deepEqual(await gateway.ended(), { code: 0, signal: null });
+    },
+  },
+};
+
+const BACKENDS = {
+  'the demo in the gateway': { tools: ['slow', 'notify', 'echo'], flags: ['--log-level', 'debug'], inOrder: true },
+  'a stdio server': { tools: ['slow', 'slow_read', 'notify', 'echo'], behind: true },
+};
+
+for (const [end, { retryMs, rounds, end: endOnce, mayBeEarly }] of Object.entries(ENDS)) {
+  for (const [backend, { tools, flags = [], behind, inOrder }] of Object.entries(BACKENDS)) {
+    describe(`${end}, ${backend}`, () => {
+      const folder = mkdtempSync(join(tmpdir(), 'holdfast-restart-'));
+      const notes = join(folder, 'executions');
+      let gateway;
+      before(async () => {
+        writeFileSync(notes, '');
+        const command = behind ? [process.execPath, fileURLToPath(new URL('restart-server.mjs', import.meta.url)), notes] : [];
+        gateway = await startGateway({ flags: ['--retry', `${retryMs}ms`, ...flags], command });
+      });
+      after(async () => {
+        await gateway?.stop();
+        rmSync(folder, { recursive: true });
+      });
+
+      test(`${end}, ${backend}: ${rounds} times under load`, { timeout: 60_000 + rounds * 20_000 }, async t => {
+        const clients = await Promise.all(CLIENTS.map(flavour => connect(flavour, gateway.url)));
+        t.after(() => Promise.all(clients.map(client => client.close())));
+        const loads = clients.map(client => new Load(client, tools));
+        const starts = await series(gateway, { rounds, retryMs, endOnce, mayBeEarly });
+        await Promise.all(loads.map(load => load.end()));
+
+        const begun = executions(behind ? readFileSync(notes, 'utf8') : gateway.log);
+        t.diagnostic(`serves again after ${starts[0]} to ${starts.at(-1)} ms`);
+        loads.forEach((load, i) => t.diagnostic(`${CLIENTS[i]}: ${JSON.stringify(load.counts(begun))}`));
+        loads.forEach(load => load.assertHeld(begun, { inOrder }));
+        const failed = loads.flatMap(load => load.calls).filter(call => call.outcome === 'failed');
+        if (end === 'SIGTERM') assert.deepEqual(failed, [], 'calls that the drain has cut short');
+        await Promise.all(clients.map(client => client.end()));
+      });
+    });
+  }
+}
+
+/**
+ * Ends and starts the gateway; returns how long each start took, the shortest first. A client comes back twice, `retryMs` apart:
+ * the gateway serves for long enough that it is there for one of them. Now and then it ends just when they are on their way back.
+ */
+async function series(gateway, { rounds, retryMs, endOnce, mayBeEarly }) {
+  const starts = [];
+  let early = true;
+  await delay(retryMs);
+  for (let round = 0; round < rounds; round++) {
+    await endOnce(gateway);
+    const endedAt = Date.now();
+    await gateway.restart();
+    starts.push(Date.now() - endedAt);
+    early = mayBeEarly && !early;
+    const untilReturn = endedAt + retryMs - Date.now();
+    await delay(early ? Math.max(0, untilReturn) + Math.random() * 500 : retryMs + 200 + Math.random() * 1500);
+  }
+  return starts.sort((a, b) => a - b);
+}
+
+/** How often the slow call with these arguments was begun, by what was noted when it was. */
+function executions(text) {
+  const counts = new Map();
+  for (const [begun] of text.matchAll(/slow: \d+ ms in \d+ steps/g)) counts.set(begun, (counts.get(begun) ?? 0) + 1);
+  return ({ ms, steps }) => counts.get(`slow: ${ms} ms in ${steps} steps`) ?? 0;
+}
