@@ -2,11 +2,15 @@ package dev.holdfast.benchmarks;
 
 import dev.holdfast.Lifetime;
 import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.SessionStore.Durability;
 import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
 import jakarta.servlet.http.HttpServlet;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -44,6 +48,8 @@ record Contender(
                                 .withHttpSse(Optional.of(sse)),
                         variant);
             }
+            case "rocksdb" -> holdfast(builder().store(onDisk(Durability.PROCESS_DEATH)), variant);
+            case "rocksdb-sync" -> holdfast(builder().store(onDisk(Durability.POWER_LOSS)), variant);
             case "official" -> {
                 HttpServletStreamableServerTransportProvider transport =
                         HttpServletStreamableServerTransportProvider.builder().build();
@@ -60,9 +66,23 @@ record Contender(
         };
     }
 
+    /** In the folder that the system property {@code store} names; it is closed with the process. */
+    private static SessionStore onDisk(Durability survives) {
+        return RocksDbStore.builder(Path.of(System.getProperty("store")))
+                .survives(survives)
+                .open();
+    }
+
+    private static HoldfastTransportProvider.Builder builder() {
+        return HoldfastTransportProvider.builder();
+    }
+
     private static Contender holdfast(EdgeOptions options, Variant variant) {
-        HoldfastTransportProvider transport =
-                HoldfastTransportProvider.builder().edgeOptions(options).build();
+        return holdfast(builder().edgeOptions(options), variant);
+    }
+
+    private static Contender holdfast(HoldfastTransportProvider.Builder builder, Variant variant) {
+        HoldfastTransportProvider transport = builder.build();
         variant.serve(transport);
         return new Contender(transport, Optional.of(transport), Optional.empty());
     }

@@ -40,6 +40,7 @@ final class EchoMain {
         }
         for (int other = 1; other < loads.size(); other++) {
             ratios("rate      ", rounds, other, EchoRound::rate);
+            ratios("p99       ", rounds, other, EchoRound::p99Millis);
             ratios("cpu       ", rounds, other, EchoRound::cpuMicros);
             ratios("java cpu  ", rounds, other, EchoRound::javaMicros);
             ratios("allocated ", rounds, other, EchoRound::allocatedKb);
