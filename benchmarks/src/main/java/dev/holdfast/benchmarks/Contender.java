@@ -21,9 +21,13 @@ import java.util.Optional;
  * @param servlet what answers on {@code /mcp}
  * @param provider the transport under the SDK's server, where there is one
  * @param sessions the bare sessions of the SDK, where they are what is measured
+ * @param template what its first session is written from again, where a folder is to be filled
  */
 record Contender(
-        HttpServlet servlet, Optional<McpStreamableServerTransportProvider> provider, Optional<SdkSessions> sessions) {
+        HttpServlet servlet,
+        Optional<McpStreamableServerTransportProvider> provider,
+        Optional<SdkSessions> sessions,
+        Optional<Template> template) {
 
     private static final Duration BRIEF = Duration.ofSeconds(5);
 
@@ -50,27 +54,34 @@ record Contender(
             }
             case "rocksdb" -> holdfast(builder().store(onDisk(Durability.PROCESS_DEATH)), variant);
             case "rocksdb-sync" -> holdfast(builder().store(onDisk(Durability.POWER_LOSS)), variant);
+            case "filling" -> {
+                Template template = new Template(folder());
+                Contender filling = holdfast(builder().store(template), variant);
+                yield new Contender(filling.servlet(), filling.provider(), Optional.empty(), Optional.of(template));
+            }
             case "official" -> {
                 HttpServletStreamableServerTransportProvider transport =
                         HttpServletStreamableServerTransportProvider.builder().build();
                 variant.serve(transport);
-                yield new Contender(transport, Optional.of(transport), Optional.empty());
+                yield new Contender(transport, Optional.of(transport), Optional.empty(), Optional.empty());
             }
             case "sdk" -> {
                 SdkSessions sessions = new SdkSessions();
                 variant.serve(sessions);
-                yield new Contender(new FloorServlet(), Optional.of(sessions), Optional.of(sessions));
+                yield new Contender(new FloorServlet(), Optional.of(sessions), Optional.of(sessions), Optional.empty());
             }
-            case "floor" -> new Contender(new FloorServlet(), Optional.empty(), Optional.empty());
+            case "floor" -> new Contender(new FloorServlet(), Optional.empty(), Optional.empty(), Optional.empty());
             default -> throw new IllegalArgumentException("no such server: " + kind);
         };
     }
 
-    /** In the folder that the system property {@code store} names; it is closed with the process. */
+    private static Path folder() {
+        return Path.of(System.getProperty("store"));
+    }
+
+    /** In the folder that the system property {@code store} names; it ends with the process. */
     private static SessionStore onDisk(Durability survives) {
-        return RocksDbStore.builder(Path.of(System.getProperty("store")))
-                .survives(survives)
-                .open();
+        return RocksDbStore.builder(folder()).survives(survives).open();
     }
 
     private static HoldfastTransportProvider.Builder builder() {
@@ -84,7 +95,7 @@ record Contender(
     private static Contender holdfast(HoldfastTransportProvider.Builder builder, Variant variant) {
         HoldfastTransportProvider transport = builder.build();
         variant.serve(transport);
-        return new Contender(transport, Optional.of(transport), Optional.empty());
+        return new Contender(transport, Optional.of(transport), Optional.empty(), Optional.empty());
     }
 
     /** What the engine under the transport has counted; nothing where there is none. */

@@ -36,6 +36,7 @@ final class ControlServlet extends HttpServlet {
             case "/stats" -> {}
             case "/collect" -> collect();
             case "/open" -> contender.sessions().orElseThrow().open(number(request, "count"));
+            case "/fill" -> contender.template().orElseThrow().write(number(request, "from"), number(request, "count"));
             case "/broadcast" ->
                 broadcast(number(request, "count"), number(request, "bytes"), number(request, "millis"));
             default -> response.setStatus(HttpServletResponse.SC_NOT_FOUND);

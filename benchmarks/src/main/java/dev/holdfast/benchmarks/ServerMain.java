@@ -1,6 +1,7 @@
 package dev.holdfast.benchmarks;
 
 import dev.holdfast.servlet.HttpSseOptions;
+import java.lang.management.ManagementFactory;
 import java.util.Locale;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee11.servlet.ServletHolder;
@@ -40,6 +41,8 @@ final class ServerMain {
         context.addServlet(new ServletHolder("control", new ControlServlet(contender)), "/control/*");
         server.setHandler(context);
         server.start();
+        long uptime = ManagementFactory.getRuntimeMXBean().getUptime();
+        System.out.println("ready after " + uptime + " ms");
         System.out.println("listening " + connector.getLocalPort());
     }
 }
