@@ -13,6 +13,8 @@ import { Load } from './restart-load.mjs';
 /** How often the gateway ends in each series; a hundred takes about ten minutes for each. */
 const times = otherwise => Number(process.env.HOLDFAST_RESTARTS ?? otherwise);
 
+const EARLY_MS = 500;
+
 const ENDS = {
   'kill -9': { retryMs: 3000, rounds: times(10), end: gateway => gateway.crash(), mayBeEarly: true },
   'SIGTERM': {
@@ -66,8 +68,9 @@ for (const [end, { retryMs, rounds, end: endOnce, mayBeEarly }] of Object.entrie
 }
 
 /**
- * Ends and starts the gateway; returns how long each start took, the shortest first. A client comes back twice, `retryMs` apart:
- * the gateway serves for long enough that it is there for one of them. Now and then it ends just when they are on their way back.
+ * Ends and starts the gateway; returns how long each start took, the shortest first. A client tries to come back twice, `retryMs`
+ * apart: the gateway serves long enough to be there for one of them. Every other time it ends just when they are on their way
+ * back, if it starts fast enough to be there again for their second try.
  */
 async function series(gateway, { rounds, retryMs, endOnce, mayBeEarly }) {
   const starts = [];
@@ -77,10 +80,11 @@ async function series(gateway, { rounds, retryMs, endOnce, mayBeEarly }) {
     await endOnce(gateway);
     const endedAt = Date.now();
     await gateway.restart();
-    starts.push(Date.now() - endedAt);
-    early = mayBeEarly && !early;
+    const took = Date.now() - endedAt;
+    starts.push(took);
+    early = mayBeEarly && !early && took < retryMs - 2 * EARLY_MS;
     const untilReturn = endedAt + retryMs - Date.now();
-    await delay(early ? Math.max(0, untilReturn) + Math.random() * 500 : retryMs + 200 + Math.random() * 1500);
+    await delay(early ? untilReturn + Math.random() * EARLY_MS : retryMs + 200 + Math.random() * 1500);
   }
   return starts.sort((a, b) => a - b);
 }
