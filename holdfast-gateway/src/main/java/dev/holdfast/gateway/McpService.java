@@ -40,6 +40,7 @@ record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnab
         SessionEngine engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
                 .scheduler(clock)
                 .store(store)
+                .parkAfter(options.parkAfter())
                 .nodeLimits(options.limits().node())
                 .build()
                 .start();
@@ -58,6 +59,7 @@ record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnab
                 .nodeLimits(options.limits().node())
                 .edgeOptions(edge)
                 .store(store)
+                .parkAfter(options.parkAfter())
                 .build();
         DemoServer.start(provider, (call, retry) -> HoldfastRequest.of(call).disconnect(retry));
         return new McpService(provider, provider::admits, provider.engine(), () -> {});

@@ -175,6 +175,7 @@ final class ServeFlags {
                 trust.trust(),
                 most,
                 store.choice(),
+                store.parkAfter(),
                 command);
     }
 

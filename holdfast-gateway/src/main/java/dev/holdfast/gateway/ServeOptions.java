@@ -24,6 +24,7 @@ import java.util.stream.Stream;
  * @param trust whom it serves
  * @param limits how much it takes
  * @param store where it keeps its sessions
+ * @param parkAfter when a session that waits for its client leaves memory
  * @param command the MCP server to run, the demo if there is none
  */
 record ServeOptions(
@@ -40,6 +41,7 @@ record ServeOptions(
         Trust trust,
         Limits limits,
         StoreChoice store,
+        Duration parkAfter,
         Optional<ServerCommand> command) {
 
     /** Every path that speaks MCP. */

@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.time.Duration;
 import picocli.CommandLine.Option;
 
 /** The options of {@code holdfast serve} that say where sessions are kept. */
@@ -25,6 +26,25 @@ final class StoreFlags {
             names = "--store-sync",
             description = "what is kept on disk survives a power loss too; each message waits for the disk")
     private boolean sync;
+
+    @Option(
+            names = "--park-after",
+            paramLabel = "TIME",
+            defaultValue = "10m",
+            converter = ServeFlags.Time.class,
+            description =
+                    "when a session whose connection broke leaves memory, and its process of COMMAND ends; both come"
+                            + " back with its client (default: ${DEFAULT-VALUE})")
+    private Duration parkAfter = Duration.ZERO;
+
+    /**
+     * When a session is put away.
+     *
+     * @throws IllegalArgumentException if that is out of its range
+     */
+    Duration parkAfter() {
+        return ServeFlags.range("--park-after", parkAfter, Duration.ofSeconds(10), ServeFlags.YEAR);
+    }
 
     /**
      * What they say, checked.

@@ -71,6 +71,7 @@ class CommandLineTest {
                 "serve --store redis:x             | --store must be memory or rocksdb:DIR, not redis:x",
                 "serve --store rocksdb:            | --store must be memory or rocksdb:DIR, not rocksdb:",
                 "serve --store memory --store-sync | --store-sync needs a store on disk, and --store is memory",
+                "serve --park-after 9s             | --park-after must be 10s to 8760h, not 9s",
                 "serve --path mcp                  | --path must begin with '/', not be mcp",
                 "serve --path /a//b                | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /a//b",
                 "serve --path /stats               | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /stats",
@@ -171,7 +172,12 @@ class CommandLineTest {
                 .contains("--auth-token-file=", "--insecure", "--allowed-host=", "--allowed-origin=")
                 .contains("--max-sessions=", "(default: 10000)", "--max-principal-sessions=", "(default: 1000)")
                 .contains("--max-calls=", "--max-request-size=", "(default: 4m)")
-                .contains("--store=", "(default: rocksdb:./holdfast-data)", "--store-sync");
+                .contains(
+                        "--store=",
+                        "(default: rocksdb:./holdfast-data)",
+                        "--store-sync",
+                        "--park-after=",
+                        "(default: 10m)");
     }
 
     @Test

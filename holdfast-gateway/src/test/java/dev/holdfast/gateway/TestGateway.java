@@ -22,6 +22,7 @@ final class TestGateway implements AutoCloseable {
             Trust.LOCAL,
             Limits.DEFAULT,
             new StoreChoice.Memory(),
+            Duration.ofMinutes(10),
             Optional.of(ShellServer.COMMAND));
 
     final Gateway gateway;
@@ -57,6 +58,7 @@ final class TestGateway implements AutoCloseable {
                 trust,
                 limits,
                 OPTIONS.store(),
+                OPTIONS.parkAfter(),
                 OPTIONS.command()));
     }
 

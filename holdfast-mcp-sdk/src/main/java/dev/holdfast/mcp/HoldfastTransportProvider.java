@@ -68,6 +68,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         this.backend = new SdkBackend(new SdkMessages(mapper));
         this.engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
                 .store(builder.store)
+                .parkAfter(builder.parkAfter)
                 .limits(builder.limits)
                 .nodeLimits(builder.nodeLimits)
                 .listener(builder.listener)
@@ -179,6 +180,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         private @Nullable Duration keepAliveInterval = Duration.ofMinutes(30);
         private ServerHttpHeaderValidator headerValidator = ServerHttpHeaderValidator.NOOP;
         private SessionStore store = new MemoryStore();
+        private Duration parkAfter = Duration.ofMinutes(10);
         private SessionLimits limits = SessionLimits.DEFAULT;
         private NodeLimits nodeLimits = NodeLimits.DEFAULT;
         private SessionLifecycleListener listener = SessionLifecycleListener.NONE;
@@ -219,11 +221,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return this;
         }
 
-        /**
-         * A further check of a request's headers.
-         *
-         * @deprecated as in the SDK: use {@link #httpHeaderValidator}
-         */
+        /** @deprecated as in the SDK: use {@link #httpHeaderValidator} */
         @Deprecated
         public Builder securityValidator(ServerTransportSecurityValidator value) {
             headerValidator = ServerTransportSecurityValidator.toHttpHeaderValidator(
@@ -369,9 +367,15 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         }
 
         /**
-         * Every knob of the edge at once, in the place of those set before; {@link EdgeOptions#context} is replaced by {@link
-         * #contextExtractor}.
+         * When a session whose last connection broke leaves memory and waits in the store, if that outlives this process: 10
+         * seconds to 365 days. Its session of the SDK's server is closed then. Default 10 minutes.
          */
+        public Builder parkAfter(Duration value) {
+            parkAfter = Objects.requireNonNull(value, "parkAfter");
+            return this;
+        }
+
+        /** Every knob of the edge at once, in the place of those set before, but for {@link EdgeOptions#context}. */
         public Builder edgeOptions(EdgeOptions value) {
             options = Objects.requireNonNull(value, "edgeOptions");
             return this;
@@ -385,7 +389,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         /**
          * Builds the transport; the SDK server that is built on it starts it.
          *
-         * @throws IllegalArgumentException if {@link #mcpEndpoint} and a path of HTTP+SSE could be taken for each other
+         * @throws IllegalArgumentException if a knob is out of its range, or two paths could be taken for each other
          */
         public HoldfastTransportProvider build() {
             if (options.httpSse().filter(sse -> sse.conflictsWith(mcpEndpoint)).isPresent()) {
