@@ -16,9 +16,10 @@ const times = otherwise => Number(process.env.HOLDFAST_RESTARTS ?? otherwise);
 const EARLY_MS = 500;
 
 const ENDS = {
-  'kill -9': { retryMs: 3000, rounds: times(10), end: gateway => gateway.crash(), mayBeEarly: true },
+  'kill -9': { retryMs: 4000, backMs: 4000, rounds: times(9), end: gateway => gateway.crash(), mayBeEarly: true },
   'SIGTERM': {
-    retryMs: 1500, // the end in order makes up to twice as much of it
+    retryMs: 2000,
+    backMs: 4000, // an end in order makes up to twice as much of the retry, lest all come back at once
     rounds: times(4),
     end: async gateway => {
       gateway.terminate();
@@ -32,7 +33,7 @@ const BACKENDS = {
   'a stdio server': { tools: ['slow', 'slow_read', 'notify', 'echo'], behind: true },
 };
 
-for (const [end, { retryMs, rounds, end: endOnce, mayBeEarly }] of Object.entries(ENDS)) {
+for (const [end, { retryMs, backMs, rounds, end: endOnce, mayBeEarly }] of Object.entries(ENDS)) {
   for (const [backend, { tools, flags = [], behind, inOrder }] of Object.entries(BACKENDS)) {
     describe(`${end}, ${backend}`, () => {
       const folder = mkdtempSync(join(tmpdir(), 'holdfast-restart-'));
@@ -52,7 +53,7 @@ for (const [end, { retryMs, rounds, end: endOnce, mayBeEarly }] of Object.entrie
         const clients = await Promise.all(CLIENTS.map(flavour => connect(flavour, gateway.url)));
         t.after(() => Promise.all(clients.map(client => client.close())));
         const loads = clients.map(client => new Load(client, tools));
-        const starts = await series(gateway, { rounds, retryMs, endOnce, mayBeEarly });
+        const starts = await series(gateway, { rounds, backMs, endOnce, mayBeEarly });
         await Promise.all(loads.map(load => load.end()));
 
         const begun = executions(behind ? readFileSync(notes, 'utf8') : gateway.log);
@@ -68,23 +69,23 @@ for (const [end, { retryMs, rounds, end: endOnce, mayBeEarly }] of Object.entrie
 }
 
 /**
- * Ends and starts the gateway; returns how long each start took, the shortest first. A client tries to come back twice, `retryMs`
- * apart: the gateway serves long enough to be there for one of them. Every other time it ends just when they are on their way
+ * Ends and starts the gateway; returns how long each start took, the shortest first. A client tries to come back twice, `backMs` apart
+ * at most: the gateway serves long enough to be there for one of them. Every other time it ends just when they are on their way
  * back, if it starts fast enough to be there again for their second try.
  */
-async function series(gateway, { rounds, retryMs, endOnce, mayBeEarly }) {
+async function series(gateway, { rounds, backMs, endOnce, mayBeEarly }) {
   const starts = [];
   let early = true;
-  await delay(retryMs);
+  await delay(backMs);
   for (let round = 0; round < rounds; round++) {
     await endOnce(gateway);
     const endedAt = Date.now();
     await gateway.restart();
     const took = Date.now() - endedAt;
     starts.push(took);
-    early = mayBeEarly && !early && took < retryMs - 2 * EARLY_MS;
-    const untilReturn = endedAt + retryMs - Date.now();
-    await delay(early ? untilReturn + Math.random() * EARLY_MS : retryMs + 200 + Math.random() * 1500);
+    early = mayBeEarly && !early && took < backMs - 2 * EARLY_MS;
+    const untilReturn = endedAt + backMs - Date.now();
+    await delay(early ? untilReturn + Math.random() * EARLY_MS : backMs + 200 + Math.random() * 1500);
   }
   return starts.sort((a, b) => a - b);
 }
