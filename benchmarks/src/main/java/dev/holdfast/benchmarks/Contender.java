@@ -29,6 +29,7 @@ record Contender(
         Optional<SdkSessions> sessions,
         Optional<Template> template) {
 
+    private static final int MANY = 200_000;
     private static final Duration BRIEF = Duration.ofSeconds(5);
 
     static Contender of(String kind, Variant variant) {
@@ -54,6 +55,14 @@ record Contender(
             }
             case "rocksdb" -> holdfast(builder().store(onDisk(Durability.PROCESS_DEATH)), variant);
             case "rocksdb-sync" -> holdfast(builder().store(onDisk(Durability.POWER_LOSS)), variant);
+            case "parking" ->
+                holdfast(
+                        builder()
+                                .store(onDisk(Durability.PROCESS_DEATH))
+                                .heartbeatInterval(Duration.ofSeconds(1))
+                                .parkAfter(Duration.ofSeconds(10))
+                                .maxSessions(MANY),
+                        variant);
             case "filling" -> {
                 Template template = new Template(folder());
                 Contender filling = holdfast(builder().store(template), variant);
