@@ -61,7 +61,10 @@ class HeadDeadlineTest {
 
     @BeforeEach
     void start() {
-        web.start(new McpService(held, Guard.NONE, engine, () -> {}), List.of("/mcp"));
+        web.start(
+                new McpService(held, Guard.NONE, engine, () -> {}),
+                OpenStore.open(new StoreChoice.Memory()).health(),
+                List.of("/mcp"));
     }
 
     @AfterEach

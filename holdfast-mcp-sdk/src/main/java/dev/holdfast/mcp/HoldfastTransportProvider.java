@@ -285,10 +285,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return this;
         }
 
-        /**
-         * Serves HTTP+SSE as well, the transport of 2024-11-05, with the same server: the end of the path of its GET, {@code /sse}
-         * by custom. Default: not served.
-         */
+        /** Serves HTTP+SSE (2024-11-05) as well: the end of the path of its GET, {@code /sse} by custom. Default: not served. */
         public Builder sseEndpoint(String value) {
             return sse(o -> o.withPaths(value, o.messagePath()));
         }
