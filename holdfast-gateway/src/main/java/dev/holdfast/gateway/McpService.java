@@ -20,6 +20,9 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
  */
 record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnable release) {
 
+    /** So many processes may still be ending beside those of all sessions. */
+    private static final int LEAVING = 64;
+
     /** The server that was asked for, which keeps its sessions in a store that stays its opener's to close. */
     static McpService of(ServeOptions options, EdgeOptions edge, SessionStore store) {
         return options.command()
@@ -36,7 +39,12 @@ record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnab
         });
         clock.setRemoveOnCancelPolicy(true);
         StdioOptions child = StdioOptions.DEFAULT.withStartTimeout(options.startTimeout());
-        StdioBackend backend = new StdioBackend(command, child, ProcessStarter.ofThisMachine(), clock);
+        StdioBackend backend = new StdioBackend(
+                command,
+                child,
+                ProcessStarter.ofThisMachine(),
+                options.limits().node().sessions() + LEAVING,
+                clock);
         SessionEngine engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
                 .scheduler(clock)
                 .store(store)

@@ -26,20 +26,24 @@ final class RunningCalls {
         }
     };
 
-    private record Running(InboundMessage request, Optional<RequestId> token, CallSink sink) {
-        /**
-         * Whether its stream can take a message that names no call. A request that goes into the journal only sets something;
-         * it provokes nothing that its stream is there for, and when it is replayed nobody hears that stream. Nor has {@code
-         * initialize} a stream.
-         */
-        boolean carries() {
-            return request.journal() instanceof JournalChange.None
-                    && !request.method().equals("initialize");
-        }
+    /**
+     * What has to be known of a call, and no more: its request may be large.
+     *
+     * @param carries whether its stream can take a message that names no call
+     */
+    private record Running(boolean carries, Optional<RequestId> token, CallSink sink) {}
+
+    /**
+     * A request that goes into the journal only sets something; it provokes nothing that its stream is there for, and when it
+     * is replayed nobody hears that stream. Nor has {@code initialize} a stream.
+     */
+    private static boolean carries(InboundMessage request) {
+        return request.journal() instanceof JournalChange.None
+                && !request.method().equals("initialize");
     }
 
     synchronized void start(InboundMessage request, Optional<RequestId> token, CallSink sink) {
-        Running call = new Running(request, token, sink);
+        Running call = new Running(carries(request), token, sink);
         calls.put(request.requiredId(), call);
         token.ifPresent(value -> tokens.put(value, call));
     }

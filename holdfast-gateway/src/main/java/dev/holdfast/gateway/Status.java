@@ -37,6 +37,7 @@ record Status(int code, String json) {
         EngineStats stats = engine.stats();
         Map<String, Object> members = new LinkedHashMap<>();
         members.put("sessions", stats.sessions());
+        members.put("parked", stats.parked());
         members.put("runningCalls", stats.runningCalls());
         members.put("historyBytes", stats.historyBytes());
         members.put("historyEvents", stats.historyEvents());

@@ -24,6 +24,7 @@ final class StdioBackend implements Backend, AutoCloseable {
     private final ServerCommand command;
     private final StdioOptions options;
     private final ProcessStarter starter;
+    private final int mostChildren;
     private final Workers workers;
     /** Of what is said about children that did not start: any client can have one tried. */
     private final LineBudget budget = new LineBudget("children", System::nanoTime);
@@ -37,9 +38,16 @@ final class StdioBackend implements Backend, AutoCloseable {
     /**
      * A backend that runs a command.
      *
+     * @param mostChildren how many children there may be at once, those included whose sessions have ended already
      * @param clock tells the time; stays the caller's to shut down
      */
-    StdioBackend(ServerCommand command, StdioOptions options, ProcessStarter starter, ScheduledExecutorService clock) {
+    StdioBackend(
+            ServerCommand command,
+            StdioOptions options,
+            ProcessStarter starter,
+            int mostChildren,
+            ScheduledExecutorService clock) {
+        this.mostChildren = mostChildren;
         this.command = command;
         this.options = options;
         this.starter = starter;
@@ -60,6 +68,9 @@ final class StdioBackend implements Backend, AutoCloseable {
 
     /** Starts a child that is ended with this backend at the latest. */
     Child start(String name) throws IOException {
+        if (children.size() >= mostChildren) {
+            throw new IOException("as many processes as there may be are still running");
+        }
         Child child = new Child(name, starter.start(command.words()), options, workers);
         CompletableFuture<Void> forgotten = new CompletableFuture<>();
         children.put(child, forgotten);

@@ -20,7 +20,10 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Knows callers by the tokens of a file, which it reads again when it has changed: it looks once a second, when somebody asks. */
+/**
+ * Knows callers by the tokens of a file, which it reads again when it has changed: it looks once a second, when somebody asks. A
+ * change that is not one to a file of tokens changes nothing, but for one that empties it.
+ */
 final class TokenFile implements Authenticator {
     private static final Logger log = LoggerFactory.getLogger(TokenFile.class);
     private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -82,7 +85,7 @@ final class TokenFile implements Authenticator {
             byte[] content = content(file);
             byte[] digest = Tokens.digest(content);
             if (!MessageDigest.isEqual(seen, digest) || !trouble.isEmpty()) {
-                tokens = Tokens.parse(file.toString(), text(file, content));
+                tokens = again(content);
                 seen = digest;
                 trouble = "";
                 log.info("{} was read again: {} tokens", file, tokens.size());
@@ -94,6 +97,18 @@ final class TokenFile implements Authenticator {
                 log.warn("{}; the tokens stay as they were", message);
             }
         }
+    }
+
+    /** A file that was emptied locks everybody out; one that ends in the middle of a line is still being written. */
+    private Tokens again(byte[] content) {
+        if (content.length == 0) {
+            log.warn("{} is empty: nobody gets in", file);
+            return Tokens.NONE;
+        }
+        if (content[content.length - 1] != '\n') {
+            throw new GatewayException(file + ": the last line has no end");
+        }
+        return Tokens.parse(file.toString(), text(file, content));
     }
 
     private static byte[] content(Path file) {

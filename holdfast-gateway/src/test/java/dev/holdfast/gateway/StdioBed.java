@@ -4,6 +4,7 @@ import dev.holdfast.spi.Backend.OpenRequest;
 import dev.holdfast.spi.Backend.Opened;
 import dev.holdfast.spi.Backend.Outcome;
 import dev.holdfast.spi.Backend.Refused;
+import dev.holdfast.spi.Backend.Unreachable;
 import dev.holdfast.spi.BackendConnection;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,7 +30,15 @@ final class StdioBed implements AutoCloseable {
     }
 
     StdioBed(ServerCommand command, StdioOptions options, ProcessStarter starter) {
-        backend = new StdioBackend(command, options, starter, clock);
+        this(command, options, starter, 1_000);
+    }
+
+    StdioBed(ServerCommand command, StdioOptions options, int mostChildren) {
+        this(command, options, ProcessStarter.ofThisMachine(), mostChildren);
+    }
+
+    private StdioBed(ServerCommand command, StdioOptions options, ProcessStarter starter, int mostChildren) {
+        backend = new StdioBackend(command, options, starter, mostChildren, clock);
     }
 
     /** Runs a shell script as the server; {@code $1} and so on are the arguments. */
@@ -60,7 +69,8 @@ final class StdioBed implements AutoCloseable {
 
     /** The text of the refusal. */
     String refusal() {
-        return Json.text(((Refused) Wait.until(open())).response());
+        Outcome outcome = Wait.until(open());
+        return Json.text(outcome instanceof Refused refused ? refused.response() : ((Unreachable) outcome).response());
     }
 
     @Override

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Backend.Opened;
 import dev.holdfast.spi.Backend.Outcome;
-import dev.holdfast.spi.Backend.Refused;
+import dev.holdfast.spi.Backend.Unreachable;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -94,8 +94,19 @@ class StdioStartTest {
 
             bed.listening.abandon();
 
-            assertThat(Json.text(((Refused) Wait.until(opening)).response())).contains("the client has left");
+            assertThat(Json.text(((Unreachable) Wait.until(opening)).response()))
+                    .contains("the client has left");
             Wait.until("the child is gone", () -> bed.backend.size() == 0);
+        }
+    }
+
+    @Test
+    void noMoreChildrenRunThanMay() {
+        try (StdioBed bed = new StdioBed(StdioBed.initialized(StdioBed.READS), StdioBed.HASTY, 2)) {
+            Wait.until(bed.open());
+            Wait.until(bed.open());
+            assertThat(bed.refusal()).contains("the server process could not be started");
+            assertThat(bed.backend.size()).isEqualTo(2);
         }
     }
 
@@ -107,7 +118,7 @@ class StdioStartTest {
 
         bed.close();
 
-        assertThat(Json.text(((Refused) Wait.until(opening)).response())).contains("the gateway is shutting down");
+        assertThat(Json.text(((Unreachable) Wait.until(opening)).response())).contains("the gateway is shutting down");
         assertThat(bed.backend.size()).isZero();
     }
 }

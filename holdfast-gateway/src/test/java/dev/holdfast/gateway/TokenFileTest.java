@@ -93,7 +93,7 @@ class TokenFileTest {
     @Test
     void aChangeIsSeenWithinASecondAndThePrincipalStays() throws IOException {
         TokenFile tokens = opened("alice " + ONE);
-        file("alice " + TWO);
+        file("alice " + TWO + "\n");
 
         clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(999));
         assertThat(ask(tokens, "Bearer " + ONE)).isEqualTo(new Known("alice"));
@@ -107,7 +107,7 @@ class TokenFileTest {
     @Test
     void aBadChangeKeepsTheTokensAndIsOneLineInTheLog() throws IOException {
         TokenFile tokens = opened("alice " + ONE);
-        file("alice " + ONE + "\nbob secret");
+        file("alice " + ONE + "\nbob secret\n");
 
         for (int i = 0; i < 5; i++) {
             clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
@@ -123,10 +123,37 @@ class TokenFileTest {
         assertThat(ask(tokens, "Bearer " + ONE)).isEqualTo(new Known("alice"));
         assertThat(lines()).hasSize(2).last().asString().contains("cannot be read");
 
-        file("bob " + TWO);
+        file("bob " + TWO + "\n");
         clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
         assertThat(ask(tokens, "Bearer " + ONE)).isEqualTo(new WrongToken());
         assertThat(ask(tokens, "Bearer " + TWO)).isEqualTo(new Known("bob"));
+    }
+
+    @Test
+    void aFileThatIsHalfWrittenIsNotTaken() throws IOException {
+        TokenFile tokens = opened("alice " + ONE);
+        file("alice " + ONE + "\nbob " + TWO);
+        clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
+        assertThat(ask(tokens, "Bearer " + TWO)).isEqualTo(new WrongToken());
+        file("alice " + ONE + "\nbob " + TWO + "99\n");
+        clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
+        assertThat(ask(tokens, "Bearer " + TWO)).isEqualTo(new WrongToken());
+        assertThat(ask(tokens, "Bearer " + TWO + "99")).isEqualTo(new Known("bob"));
+    }
+
+    @Test
+    void aFileThatIsEmptiedLocksEverybodyOut() throws IOException {
+        TokenFile tokens = opened("alice " + ONE);
+        file("");
+        clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
+        assertThat(ask(tokens, "Bearer " + ONE)).isEqualTo(new WrongToken());
+        assertThat(lines()).first().asString().endsWith("is empty: nobody gets in");
+    }
+
+    @Test
+    void aByteOrderMarkIsNoPartOfAPrincipal() throws IOException {
+        TokenFile tokens = opened("\uFEFFalice " + ONE);
+        assertThat(ask(tokens, "Bearer " + ONE)).isEqualTo(new Known("alice"));
     }
 
     @Test
