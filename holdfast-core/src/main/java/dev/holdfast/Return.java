@@ -87,8 +87,17 @@ final class Return {
             return new Unavailable(refusal.get());
         }
         LiveSession session = new LiveSession(engine, principal, origin);
-        session.revive(id, claim, events);
+        try {
+            session.revive(id, claim, events);
+        } catch (RuntimeException e) {
+            session.ending().abandon();
+            throw e;
+        }
         engine.history().makeRoom();
+        if (engine.draining()) {
+            session.ending().drain();
+            return new Unavailable(Refusal.DRAINING);
+        }
         return new Found(session);
     }
 }

@@ -288,6 +288,33 @@ class RestartTest {
     }
 
     @Test
+    void aSessionThatCannotBeReadLeavesNothingInMemory() {
+        Session other = bed.open();
+        other.notify(Wire.notification("nonsense", new JournalChange.Put("nonsense")));
+        bed.die();
+        assertThat(bed.engine.find(other.id(), ""))
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .withCauseInstanceOf(IllegalArgumentException.class);
+        assertThat(bed.engine.size()).isZero();
+        assertThat(bed.engine.stats().historyBytes()).isZero();
+    }
+
+    @Test
+    void aSessionThatComesBackWhileItsServerDrainsGoesAtOnce() {
+        bed.die();
+        bed.store.hold();
+        CompletionStage<Finding> finding = bed.engine.find(id, "");
+        CompletionStage<Void> drained = bed.engine.drain(Duration.ZERO);
+        bed.store.release();
+        assertThat(TestBed.now(finding)).isEqualTo(new SessionEngine.Unavailable(Refusal.DRAINING));
+        bed.pass(Duration.ofSeconds(15));
+        TestBed.now(drained);
+        assertThat(bed.engine.size()).isZero();
+        restart();
+    }
+
+    @Test
     void aBackendThatCannotBeReachedIsTriedAgainByTheNextRequest() {
         bed.die();
         bed.backend.slow = true;

@@ -107,6 +107,9 @@ final class Wire implements MessageFactory {
     @Override
     public InboundMessage read(byte[] message) {
         String text = text(message);
+        if (text.equals("nonsense")) {
+            throw new IllegalArgumentException(text);
+        }
         int end = text.lastIndexOf(' ');
         return end < 0 || !text.substring(end + 1).matches("[0-9]+") || text.contains("notification")
                 ? new InboundMessage(
