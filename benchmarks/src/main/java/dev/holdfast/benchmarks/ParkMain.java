@@ -15,8 +15,8 @@ final class ParkMain {
     private static final Pattern PARKED = Pattern.compile("parked=(\\d+)");
     private static final int WARM_UP = 300;
     private static final int PATIENCE_SECONDS = 120;
-    /** A store on disk keeps what it knows of a session for a minute after its last use. */
-    private static final long FORGOTTEN_MILLIS = 90_000;
+    /** A store on disk knows a session for a minute after its last use, and looks every minute for those. */
+    private static final long FORGOTTEN_MILLIS = 150_000;
 
     private ParkMain() {}
 
@@ -62,10 +62,9 @@ final class ParkMain {
     private static void print(String what, int count, Stats before, Stats after) {
         System.out.printf(
                 Locale.ROOT,
-                "%-18s n %d  per session: heap %5.0f bytes  rss %5.0f bytes%n",
+                "%-18s n %d  per session: heap %5.0f bytes%n",
                 what,
                 count,
-                (double) (after.heap() - before.heap()) / count,
-                (double) (after.rss() - before.rss()) / count);
+                (double) (after.heap() - before.heap()) / count);
     }
 }
