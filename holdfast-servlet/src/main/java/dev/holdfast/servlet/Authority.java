@@ -1,7 +1,6 @@
 package dev.holdfast.servlet;
 
 import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -18,10 +17,13 @@ import java.util.regex.Pattern;
  */
 record Authority(String host, Kind kind, OptionalInt port) {
     private static final Pattern FORM = Pattern.compile("(\\[[0-9a-f:.]+]|[a-z0-9._-]+)(?::(\\d{1,5}))?");
-    private static final Pattern IPV4 =
-            Pattern.compile("(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})");
-    private static final Pattern NAME = Pattern.compile("[a-z0-9_-]+(\\.[a-z0-9_-]+)*");
-    private static final Pattern ENDS_IN_NUMBER = Pattern.compile("(.*\\.)?\\d+");
+    // possessive: a group that may give back what it took is matched by one recursion for each time it stands there
+    private static final Pattern NAME = Pattern.compile("[a-z0-9_-]++(?:\\.[a-z0-9_-]++)*+");
+    private static final Pattern ENDS_IN_NUMBER = Pattern.compile("(?:.*\\.)?+\\d++");
+    /** As long as DNS lets a name be. */
+    private static final int MAX_HOST = 255;
+
+    private static final int MAX_PORT = ":65535".length();
 
     /** What a host is. */
     enum Kind {
@@ -32,15 +34,22 @@ record Authority(String host, Kind kind, OptionalInt port) {
 
     /** Reads the value of a {@code Host} header, or what follows the scheme in an {@code Origin}. */
     static Optional<Authority> parse(String text) {
+        if (text.length() > MAX_HOST + MAX_PORT) {
+            return Optional.empty();
+        }
         Matcher parts = FORM.matcher(text.toLowerCase(Locale.ROOT));
-        if (!parts.matches()) {
+        if (!parts.matches() || parts.group(1).length() > MAX_HOST) {
             return Optional.empty();
         }
         OptionalInt port =
                 parts.group(2) == null ? OptionalInt.empty() : OptionalInt.of(Integer.parseInt(parts.group(2)));
         String host = parts.group(1);
-        if (host.startsWith("[") || IPV4.matcher(host).matches()) {
-            return address(host).map(found -> of(found, port));
+        if (host.startsWith("[")) {
+            return AddressLiteral.ipv6(host.substring(1, host.length() - 1)).map(found -> of(found, port));
+        }
+        Optional<InetAddress> address = AddressLiteral.ipv4(host);
+        if (address.isPresent()) {
+            return address.map(found -> of(found, port));
         }
         String name = host.endsWith(".") ? host.substring(0, host.length() - 1) : host;
         // a browser takes everything that ends in a number for an address
@@ -61,14 +70,5 @@ record Authority(String host, Kind kind, OptionalInt port) {
         String bare = zone < 0 ? address : address.substring(0, zone);
         String literal = bare.indexOf(':') < 0 || bare.startsWith("[") ? bare : "[" + bare + "]";
         return parse(literal).filter(found -> found.kind == Kind.LOOPBACK).isPresent();
-    }
-
-    /** An address from its literal, which asks no resolver. */
-    private static Optional<InetAddress> address(String literal) {
-        try {
-            return Optional.of(InetAddress.getByName(literal));
-        } catch (UnknownHostException e) {
-            return Optional.empty();
-        }
     }
 }
