@@ -18,7 +18,9 @@ import java.util.regex.Pattern;
  *     with SSE</a>
  */
 public record HttpSseOptions(String path, String messagePath, Duration reconnectGrace, String base) {
-    private static final Pattern PATH = Pattern.compile("(/[A-Za-z0-9._~-]+)+");
+    // possessive: a group that may give back what it took is matched by one recursion for each time it stands there
+    private static final Pattern PATH = Pattern.compile("(?:/[A-Za-z0-9._~-]++)++");
+    private static final int MAX_PREFIX = 1_024;
 
     /** The defaults named above. */
     public static final HttpSseOptions DEFAULT = new HttpSseOptions("/sse", "/message", Duration.ZERO, "");
@@ -55,9 +57,9 @@ public record HttpSseOptions(String path, String messagePath, Duration reconnect
         return one.endsWith(other) || other.endsWith(one);
     }
 
-    /** Whether this can stand before a path. */
+    /** Whether this can stand before a path; a client has to send it back with each POST. */
     static boolean prefix(String text) {
-        return PATH.matcher(text).matches();
+        return text.length() <= MAX_PREFIX && PATH.matcher(text).matches();
     }
 
     /** The same with other paths. */

@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 final class RequestGuard {
     private static final String EVENT_STREAM = "text/event-stream";
     private static final String JSON = "application/json";
-    private static final Pattern ZERO_QUALITY = Pattern.compile(";\\s*q=0(\\.0*)?\\s*$");
+    private static final Pattern ZERO_QUALITY = Pattern.compile(";\\s*+q=0(?:\\.0*+)?+\\s*+$");
 
     private final boolean allowDelete;
     private final int maxRequestSize;
