@@ -8,6 +8,7 @@ import java.util.Optional;
 
 /** A body on its way, in memory that grows with what has come, not with what was announced. For one thread at a time. */
 final class BodyBuffer {
+    /** The first piece of a body, for which a part of the room is kept. */
     private static final int CHUNK = 8 << 10;
 
     private final BodyRoom room;
@@ -55,10 +56,16 @@ final class BodyBuffer {
             return excess;
         }
         int larger = (int) Math.min(most, Math.max(CHUNK, 2L * size));
-        if (!room.take(larger - bytes.length)) {
+        int more = larger - bytes.length;
+        if (!(bytes.length == 0 ? room.takeFirst(more) : room.takeMore(more))) {
             return Optional.of(Rejection.of(Refusal.BODY_ROOM));
         }
-        bytes = Arrays.copyOf(bytes, larger);
+        try {
+            bytes = Arrays.copyOf(bytes, larger);
+        } catch (OutOfMemoryError e) {
+            room.giveBack(more);
+            throw e;
+        }
         return Optional.empty();
     }
 

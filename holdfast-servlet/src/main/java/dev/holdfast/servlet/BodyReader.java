@@ -20,7 +20,7 @@ final class BodyReader {
 
     BodyReader(EdgeOptions options, ConnectionClock clock) {
         this.limit = options.maxRequestSize();
-        this.room = new BodyRoom(Math.max(options.maxRequestBytes(), limit));
+        this.room = BodyRoom.of(options.maxRequestBytes(), limit);
         this.clock = clock;
     }
 
@@ -41,7 +41,7 @@ final class BodyReader {
                 later(request, response, BodyArrival.wanted(in, body, clock, taker));
                 return;
             }
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) {
             body.drop();
             throw e;
         }

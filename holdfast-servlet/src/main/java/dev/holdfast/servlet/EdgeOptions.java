@@ -21,8 +21,9 @@ import java.util.function.Function;
  * @param stallDeadline how long a peer may refuse to take bytes before its connection is ended, 100 ms to 1 hour. Default 30 s
  * @param maxRequestSize bytes of a request body, at least 1; a larger one gets 413. A body may also be nested 200 levels deep
  *     and hold 100 messages at most, see {@link EnvelopeReader}. Default 4 MiB
- * @param maxRequestBytes bytes of all request bodies that are on their way at once, at least 1; never less than one body may
- *     have. Beyond that, 503. Default an eighth of the JVM's maximum heap, at least 8 MiB
+ * @param maxRequestBytes bytes of all request bodies that are on their way at once, at least 1; never less than four thirds of
+ *     what one body may have. Beyond that, 503. A quarter of it is for the first 8 KiB of each body alone, so that large bodies
+ *     do not keep small ones out. Default an eighth of the JVM's maximum heap, at least 8 MiB
  * @param requestDeadline how long a request body may take to arrive whole, 100 ms to 1 hour; after that, 408. Default 30 s
  * @param allowedHosts the host names a client may use, as {@code name} or {@code name:port}; {@code *} for any. Without being
  *     listed, a server on a loopback address is reached by the loopback names, one on any other address by its address only: a

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.Refusal;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -13,9 +15,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class BodyBufferTest {
     private static final int LIMIT = 1 << 20;
+    private static final int PIECE = 8 << 10;
     private static final int NOT_ANNOUNCED = -1;
 
-    private final BodyRoom room = new BodyRoom(2 * LIMIT);
+    /** A quarter of it is for the first pieces: the rest holds two bodies of the largest size. */
+    private static final int ROOM = 2 * LIMIT * 4 / 3 + 4;
+
+    private final BodyRoom room = new BodyRoom(ROOM);
 
     /** Lets bytes arrive in pieces, up to the first fault. */
     private static Optional<Rejection> arrive(BodyBuffer body, int count) throws IOException {
@@ -84,13 +90,48 @@ class BodyBufferTest {
         arrive(first, LIMIT);
         arrive(second, LIMIT);
 
-        assertThat(arrive(third, 1).map(Rejection::refusal)).contains(Refusal.BODY_ROOM);
+        assertThat(arrive(third, PIECE + 1).map(Rejection::refusal)).contains(Refusal.BODY_ROOM);
+        third.drop();
         first.drop();
         first.drop();
-        assertThat(arrive(third, 1)).isEmpty();
+        assertThat(arrive(third, PIECE + 1)).isEmpty();
 
         second.take();
         third.drop();
         assertThat(room.taken()).isZero();
+    }
+
+    @Test
+    void smallBodiesFindRoomWhereLargeOnesFindNoneAndAllIsBounded() throws IOException {
+        List<BodyBuffer> all = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            all.add(new BodyBuffer(room, LIMIT, LIMIT));
+            assertThat(arrive(all.get(i), LIMIT)).isEmpty();
+        }
+        Optional<Rejection> fault = Optional.empty();
+        int small = 0;
+        while (fault.isEmpty() && small <= ROOM / PIECE) {
+            BodyBuffer body = new BodyBuffer(room, LIMIT, PIECE);
+            all.add(body);
+            fault = arrive(body, PIECE);
+            small++;
+        }
+
+        assertThat(fault.map(Rejection::refusal)).contains(Refusal.BODY_ROOM);
+        assertThat(small).isBetween(ROOM / 4 / PIECE, ROOM / 4 / PIECE + 2);
+        assertThat(room.taken()).isLessThanOrEqualTo(ROOM);
+        all.forEach(BodyBuffer::drop);
+        assertThat(room.taken()).isZero();
+    }
+
+    @Test
+    void aRoomHoldsOneBodyOfTheLargestSizeAtLeast() throws IOException {
+        for (int limit : new int[] {1, 2, 3, 4, 5, 1_000, LIMIT}) {
+            BodyRoom least = BodyRoom.of(1, limit);
+
+            BodyBuffer body = new BodyBuffer(least, limit, NOT_ANNOUNCED);
+            assertThat(arrive(body, limit)).as("limit " + limit).isEmpty();
+            assertThat(body.take()).hasSize(limit);
+        }
     }
 }
