@@ -17,11 +17,10 @@ final class Cors {
 
     private Cors() {}
 
-    /** Lets a page read the answer. Every answer depends on who asks, so no cache may give it to another page. */
+    /** Lets a page read the answer. */
     static void letRead(HttpServletResponse response, String origin) {
         response.setHeader("Access-Control-Allow-Origin", origin);
         response.setHeader("Access-Control-Expose-Headers", EXPOSED);
-        response.setHeader("Vary", "Origin");
     }
 
     /** Lets a page ask what it must not ask without leave. */

@@ -20,6 +20,8 @@ final class Doorkeeper {
 
     /** Why a request goes no further, if it does not; else its exchange knows who asks. */
     Optional<Rejection> check(Exchange exchange) {
+        // whatever the answer is, it depends on the page that asks
+        exchange.response().addHeader("Vary", "Origin");
         Optional<Rejection> foreign = origins.check(exchange.headers());
         if (foreign.isEmpty()) {
             exchange.origin().ifPresent(page -> Cors.letRead(exchange.response(), page));

@@ -336,6 +336,7 @@ final class Exchange {
         try {
             response.setStatus(status);
             response.setHeader("Content-Type", "application/json");
+            response.setHeader("Cache-Control", "no-store");
             response.setContentLength(body.length);
             response.getOutputStream().write(body);
         } catch (IOException | RuntimeException e) {

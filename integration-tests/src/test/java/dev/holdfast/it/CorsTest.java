@@ -53,7 +53,17 @@ class CorsTest {
 
     private static RawConnection.Head head(RawRequest request) {
         try (RawConnection connection = RawConnection.open(server.server.port()).send(request)) {
-            return connection.head();
+            RawConnection.Head head = connection.head();
+            assertUncached(head);
+            return head;
+        }
+    }
+
+    /** No cache may give one page's answer to another, nor keep an error. */
+    private static void assertUncached(RawConnection.Head head) {
+        assertThat(head.header("Vary")).as(head.toString()).hasValue("Origin");
+        if (head.header("Content-Type").orElse("").equals("application/json")) {
+            assertThat(head.header("Cache-Control")).as(head.toString()).hasValue("no-store");
         }
     }
 
@@ -71,7 +81,6 @@ class CorsTest {
                 .hasValue(PAGE);
         assertThat(head.header("Access-Control-Expose-Headers").orElse(""))
                 .contains("Mcp-Session-Id", "WWW-Authenticate", "Retry-After");
-        assertThat(head.header("Vary")).hasValue("Origin");
     }
 
     private static void assertSecret(RawConnection.Head head) {
