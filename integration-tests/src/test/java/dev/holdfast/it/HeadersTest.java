@@ -160,6 +160,11 @@ class HeadersTest {
     }
 
     @Test
+    void anOriginOfManyLabelsIsRefused() {
+        refusal(echo().with("Origin", "http://" + "a.".repeat(3_000))).assertIs(403, INVALID_REQUEST, "Origin");
+    }
+
+    @Test
     void anErrorNamesTheRequestItAnswers() {
         RawRequest request =
                 server.session().post(Json.echo("\"mine\"", "hello")).without("Mcp-Session-Id");

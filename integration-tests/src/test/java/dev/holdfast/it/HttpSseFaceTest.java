@@ -239,6 +239,14 @@ class HttpSseFaceTest {
     }
 
     @Test
+    void aPrefixOfManyPartsIsNone() {
+        RawRequest get = RawSseSession.get().with("X-Forwarded-Prefix", "/a".repeat(3_000));
+        try (RawSseSession session = RawSseSession.connect(server.port(), get)) {
+            assertThat(session.endpoint()).startsWith("/message?");
+        }
+    }
+
+    @Test
     void theEndpointHasTheBaseThatIsConfigured() throws Exception {
         try (TestServer based = TestServer.in(kind)
                         .options(options -> options.sseEndpoint("/events")
