@@ -26,7 +26,7 @@ final class Acceptance {
     /** Hands over a call on this thread; when this returns, nobody else touches the response any more. */
     static void of(HttpServletResponse response, ConnectionClock clock, Runnable handOver) {
         Acceptance acceptance = new Acceptance(response);
-        clock.later(() -> clock.execute(acceptance::giveEarly), PATIENCE_MILLIS);
+        clock.acceptSoon(acceptance::giveEarly, PATIENCE_MILLIS);
         try {
             handOver.run();
         } finally {

@@ -70,7 +70,7 @@ final class BodyArrival implements ReadListener {
         clock.add(this);
         try {
             in.setReadListener(this);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             over();
             throw e;
         }
@@ -78,6 +78,16 @@ final class BodyArrival implements ReadListener {
 
     @Override
     public void onDataAvailable() throws IOException {
+        try {
+            take();
+        } catch (IllegalStateException e) {
+            onError(e);
+        } catch (RuntimeException | Error e) {
+            fail(e);
+        }
+    }
+
+    private void take() throws IOException {
         Optional<Rejection> fault = Optional.empty();
         boolean more = true;
         reading.lock();
@@ -116,10 +126,23 @@ final class BodyArrival implements ReadListener {
     @Override
     public void onAllDataRead() {
         State before = over();
-        if (before == State.WANTED) {
-            taker.whole(body.take());
-        } else if (before == State.REFUSED) {
-            taker.end();
+        try {
+            if (before == State.WANTED) {
+                taker.whole(body.take());
+            } else if (before == State.REFUSED) {
+                taker.end();
+            }
+        } catch (Throwable e) {
+            body.drop();
+            taker.fail(e);
+        }
+    }
+
+    /** Nobody waits any more for what has failed here: a request that is left open would hang. */
+    private void fail(Throwable failure) {
+        if (over() != State.OVER) {
+            body.drop();
+            taker.fail(failure);
         }
     }
 
@@ -129,39 +152,73 @@ final class BodyArrival implements ReadListener {
         end(Rejection.brokenBody());
     }
 
-    /** Looks whether the body is overdue; on the clock's thread. */
+    /**
+     * Looks whether the body is overdue; on the clock's thread, which waits for nobody. An overdue body leaves its room at once,
+     * but whoever did not send it may not read the answer either.
+     */
     void tick(long now) {
-        if (now - since > patience) {
-            clock.execute(() -> end(Rejection.of(Refusal.BODY_TIME)));
+        State before = State.OVER;
+        if (overdue(now) && reading.tryLock()) {
+            try {
+                if (overdue(now)) {
+                    before = leave();
+                }
+            } finally {
+                reading.unlock();
+            }
         }
+        if (before == State.WANTED) {
+            body.drop();
+            Rejection late = Rejection.of(Refusal.BODY_TIME);
+            if (!clock.refuse(() -> answer(late))) {
+                taker.abandon(late);
+            }
+        } else if (before == State.REFUSED) {
+            taker.end();
+        }
+    }
+
+    private boolean overdue(long now) {
+        return now - since > patience;
     }
 
     /** Ends the request, with an answer if it has none. */
     private void end(Rejection rejection) {
+        State before = over();
+        if (before == State.WANTED) {
+            body.drop();
+            answer(rejection);
+        } else if (before == State.REFUSED) {
+            taker.end();
+        }
+    }
+
+    private void answer(Rejection rejection) {
         try {
-            State before = over();
-            if (before == State.WANTED) {
-                body.drop();
-                taker.refuse(rejection);
-            }
-            if (before != State.OVER) {
-                taker.end();
-            }
-        } catch (RuntimeException e) {
+            taker.refuse(rejection);
+            taker.end();
+        } catch (IllegalStateException e) {
             Faults.report(log, "an answer could not be written", e);
+            taker.end();
+        } catch (Throwable e) {
+            taker.fail(e);
         }
     }
 
     /** Comes to the end, and returns what was before; nobody reads any more from here on. */
     private State over() {
-        clock.remove(this);
         reading.lock();
         try {
-            State before = state;
-            state = State.OVER;
-            return before;
+            return leave();
         } finally {
             reading.unlock();
         }
+    }
+
+    private State leave() {
+        clock.remove(this);
+        State before = state;
+        state = State.OVER;
+        return before;
     }
 }

@@ -6,11 +6,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -31,8 +29,8 @@ final class ConnectionClock {
 
     private static final long HEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(HEAD_MILLIS);
     private static final double JITTER = 0.1;
-    private static final int WRITERS = 4;
-    private static final long WRITERS_IDLE_SECONDS = 10;
+    private static final int MAX_WAITING = 256;
+    private static final long COMPLAINT_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Set<SseConnection> connections = ConcurrentHashMap.newKeySet();
     private final Set<BodyArrival> arrivals = ConcurrentHashMap.newKeySet();
@@ -42,7 +40,12 @@ final class ConnectionClock {
     private final EdgeOptions options;
     private final LongSupplier clock;
     private final ScheduledExecutorService scheduler;
-    private final ThreadPoolExecutor writers;
+    // apart, since a client that does not read its answer holds a thread for as long as the container lets it
+    private final Writers heads = new Writers("holdfast-head", Integer.MAX_VALUE);
+    private final Writers refusals = new Writers("holdfast-refusal", MAX_WAITING);
+    private final Writers acceptances = new Writers("holdfast-accept", MAX_WAITING);
+
+    private volatile long complained;
 
     /** A connection whose head is not written, and since when. */
     private record Unopened(SseConnection connection, long since) {}
@@ -51,13 +54,7 @@ final class ConnectionClock {
         this.options = options;
         this.clock = clock;
         this.scheduler = scheduler;
-        this.writers = new ThreadPoolExecutor(
-                WRITERS, WRITERS, WRITERS_IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-                    Thread thread = new Thread(task, "holdfast-head");
-                    thread.setDaemon(true);
-                    return thread;
-                });
-        writers.allowCoreThreadTimeOut(true);
+        this.complained = System.nanoTime() - COMPLAINT_NANOS;
     }
 
     void start() {
@@ -69,27 +66,50 @@ final class ConnectionClock {
         if (running != null) {
             running.cancel(false);
         }
-        writers.shutdown();
+        heads.stop();
+        refusals.stop();
+        acceptances.stop();
     }
 
-    /**
-     * Runs something that may block for a moment, on a thread of our own: the container's refuse loudly what comes after the end
-     * of a response, and the JVM's common pool belongs to the application, which may block it for long.
-     */
-    void execute(Runnable work) {
-        writers.execute(work);
+    /** Writes the head of a stream on a thread of our own; after the end nobody does. */
+    void writeHead(Runnable head) {
+        heads.offer(head);
     }
 
+    /** Answers a request whose body is overdue, on a thread of our own; false if too many such answers wait already. */
+    boolean refuse(Runnable answer) {
+        return refusals.offer(answer);
+    }
+
+    /** Answers a POST whose thread is busy after a while, on a thread of our own, unless too many such answers wait already. */
+    void acceptSoon(Runnable answer, long millis) {
+        later(() -> acceptances.offer(answer), millis);
+    }
+
+    /** A scheduler forgets a periodic task that fails once: whatever happens to one item, the others have their time. */
     private void tick() {
-        long now = now();
-        for (SseConnection connection : connections) {
-            try {
-                connection.tick(now);
-            } catch (RuntimeException e) {
-                log.error("a connection failed on its clock", e);
-            }
+        guarded(() -> {
+            long now = now();
+            connections.forEach(connection -> guarded(() -> connection.tick(now)));
+            arrivals.forEach(arrival -> guarded(() -> arrival.tick(now)));
+        });
+    }
+
+    private void guarded(Runnable look) {
+        try {
+            look.run();
+        } catch (Throwable e) {
+            complain(e);
         }
-        arrivals.forEach(arrival -> arrival.tick(now));
+    }
+
+    /** What fails may fail again at each tick, for each item: one line in a while is enough. */
+    private void complain(Throwable failure) {
+        long now = System.nanoTime();
+        if (now - complained >= COMPLAINT_NANOS) {
+            complained = now;
+            log.error("something failed on the clock of the connections", failure);
+        }
     }
 
     void add(SseConnection connection) {
@@ -114,7 +134,7 @@ final class ConnectionClock {
         Unopened first = unopened.peek();
         while (first != null && now - first.since() >= HEAD_NANOS) {
             unopened.poll();
-            first.connection().headDue();
+            guarded(first.connection()::headDue);
             first = unopened.peek();
         }
         armOpening();

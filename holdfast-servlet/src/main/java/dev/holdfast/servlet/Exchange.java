@@ -190,7 +190,7 @@ final class Exchange {
     /** Reads the body, and has it handled on whatever thread it has arrived. */
     void read(Consumer<byte[]> handler) {
         try {
-            bodies.read(request, response, new Taker(handler));
+            bodies.read(request, response, new AwaitedBody(this, handler));
         } catch (IOException e) {
             brokeOff(e);
         }
@@ -200,30 +200,6 @@ final class Exchange {
     private void brokeOff(IOException e) {
         Faults.report(log, "a request could not be read", e);
         reply(Rejection.brokenBody());
-    }
-
-    private final class Taker implements BodyTaker {
-        private final Consumer<byte[]> handler;
-
-        private Taker(Consumer<byte[]> handler) {
-            this.handler = handler;
-        }
-
-        @Override
-        public void whole(byte[] body) {
-            guarded(Optional.empty(), () -> handler.accept(body));
-        }
-
-        @Override
-        public void refuse(Rejection rejection) {
-            answer(rejection);
-            push();
-        }
-
-        @Override
-        public void end() {
-            Exchange.this.end();
-        }
     }
 
     /**
@@ -289,7 +265,7 @@ final class Exchange {
     void turnAway(Rejection rejection) {
         try {
             if (bodies.unread(request)) {
-                Taker nobody = new Taker(body -> {});
+                BodyTaker nobody = new AwaitedBody(this, body -> {});
                 nobody.refuse(rejection.with("Connection", "close"));
                 bodies.forget(request, response, nobody);
             } else {
@@ -300,14 +276,25 @@ final class Exchange {
         }
     }
 
-    private void answer(Rejection rejection) {
-        engine.refused(rejection.refusal(), rejection.detail());
-        rejection.headers().forEach(response::setHeader);
+    /** Writes what is not served, counts it, and leaves the request open. */
+    void answer(Rejection rejection) {
+        begin(rejection);
         write(rejection.status(), rejection.body());
     }
 
+    /** The same without words: nothing is written here, so that nothing blocks. */
+    void abandon(Rejection rejection) {
+        begin(rejection);
+        status(rejection.status());
+    }
+
+    private void begin(Rejection rejection) {
+        engine.refused(rejection.refusal(), rejection.detail());
+        rejection.headers().forEach(response::setHeader);
+    }
+
     /** Has the client read its answer now. */
-    private void push() {
+    void push() {
         try {
             response.flushBuffer();
         } catch (IOException | RuntimeException e) {
@@ -359,9 +346,13 @@ final class Exchange {
         end();
     }
 
-    private void end() {
-        if (request.isAsyncStarted()) {
-            request.getAsyncContext().complete();
+    void end() {
+        try {
+            if (request.isAsyncStarted()) {
+                request.getAsyncContext().complete();
+            }
+        } catch (IllegalStateException e) {
+            log.debug("an answer was complete already: {}", e.toString());
         }
     }
 

@@ -110,7 +110,7 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
         if (!composer.opened() && state() != Pump.CLOSED) {
             headDue = true;
             late = true;
-            clock.execute(this::wake);
+            clock.writeHead(this::wake);
         }
     }
 
@@ -155,7 +155,6 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     public void abort() {
         broken = true;
         if (pump.compareAndSet(Pump.AWAIT_WRITABLE, Pump.CLOSED)) {
-            channel.reset();
             end(Close.BROKEN);
         } else {
             wake();
@@ -191,18 +190,14 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
             Pump next;
             try {
                 next = turn();
-            } catch (IOException | RuntimeException e) {
+            } catch (Throwable e) {
                 Faults.report(log, "a connection broke", e);
                 closing = Close.BROKEN;
                 next = Pump.CLOSED;
             }
             if (next == Pump.CLOSED) {
                 pump.set(Pump.CLOSED);
-                Close how = closing == null ? Close.BROKEN : closing;
-                if (how == Close.BROKEN) {
-                    channel.reset();
-                }
-                end(how);
+                end(closing == null ? Close.BROKEN : closing);
                 return;
             }
             if (next == Pump.AWAIT_WRITABLE) {
@@ -316,11 +311,19 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
         if (proof != null) {
             proof.gone();
         }
-        try {
-            channel.complete();
-        } catch (RuntimeException e) {
-            log.debug("a response was completed already: {}", e.toString());
+        if (how == Close.BROKEN) {
+            last(channel::reset);
         }
+        last(channel::complete);
         reader.close(how);
+    }
+
+    /** Whatever becomes of the response, its reader is closed. */
+    private static void last(Runnable step) {
+        try {
+            step.run();
+        } catch (Throwable e) {
+            Faults.report(log, "a response could not be ended", e);
+        }
     }
 }
