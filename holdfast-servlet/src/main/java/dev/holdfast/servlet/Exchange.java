@@ -3,10 +3,7 @@ package dev.holdfast.servlet;
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
-import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
-import dev.holdfast.SessionEngine.Finding;
-import dev.holdfast.SessionEngine.Found;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
 import dev.holdfast.spi.InboundMessage;
@@ -16,11 +13,11 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,15 +25,6 @@ import org.slf4j.LoggerFactory;
 /** One HTTP request and its answer, which is given once: a status, a JSON body, or a stream. */
 final class Exchange {
     static final int ACCEPTED = 202;
-
-    /** The whole id is a credential. */
-    private static final int SHOWN_OF_ID = 8;
-
-    /** A session that was found so long ago may have left memory: it is looked for again. */
-    private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
-
-    private static final CompletionStage<Optional<Rejection>> USEFUL =
-            CompletableFuture.completedFuture(Optional.empty());
 
     private static final Logger log = LoggerFactory.getLogger(Exchange.class);
 
@@ -46,10 +34,9 @@ final class Exchange {
     private final SessionEngine engine;
     private final EdgeOptions options;
     private final BodyReader bodies;
+    private final SessionLookup lookup;
     private Object context = InboundMessage.NO_CONTEXT;
     private String principal = "";
-    private Optional<Session> session = Optional.empty();
-    private long foundAt;
 
     Exchange(
             HttpServletRequest request,
@@ -63,6 +50,7 @@ final class Exchange {
         this.options = options;
         this.bodies = bodies;
         this.headers = new ServletRequestHeaders(request);
+        this.lookup = new SessionLookup(this, engine);
     }
 
     HttpServletResponse response() {
@@ -71,6 +59,11 @@ final class Exchange {
 
     RequestHeaders headers() {
         return headers;
+    }
+
+    /** The way to the session that this request is for. */
+    SessionLookup lookup() {
+        return lookup;
     }
 
     /** The page that asks, if it is one in a browser. */
@@ -129,64 +122,6 @@ final class Exchange {
         return context;
     }
 
-    private Optional<String> sessionId() {
-        return headers.header("Mcp-Session-Id").map(String::trim).filter(id -> !id.isEmpty());
-    }
-
-    /** Why no message of this request can be for the session that it names, if it names one. */
-    CompletionStage<Optional<Rejection>> checkSession() {
-        Optional<String> id = sessionId();
-        if (id.isEmpty()) {
-            return USEFUL;
-        }
-        return engine.find(id.get(), principal).thenApply(finding -> {
-            session = session(finding);
-            foundAt = engine.clock().getAsLong();
-            return session.isPresent() ? Optional.empty() : Optional.of(absent(finding, id.get()));
-        });
-    }
-
-    /** Those whose calls have streams of their own. */
-    private static Optional<Session> session(Finding finding) {
-        return finding instanceof Found found && !found.session().listensOnly()
-                ? Optional.of(found.session())
-                : Optional.empty();
-    }
-
-    /**
-     * Finds the session of this request, of those whose calls have streams of their own, and goes on with it; if there is none,
-     * the request is answered.
-     */
-    void session(Optional<RequestId> message, Consumer<Session> then) {
-        Optional<String> id = sessionId();
-        if (id.isEmpty()) {
-            reply(Rejection.malformed("the Mcp-Session-Id header is missing").to(message));
-        } else if (session.isPresent() && engine.clock().getAsLong() - foundAt < FRESH_NANOS) {
-            then.accept(session.get());
-        } else {
-            when(
-                    engine.find(id.get(), principal),
-                    message,
-                    finding -> session(finding)
-                            .ifPresentOrElse(
-                                    then, () -> reply(absent(finding, id.get()).to(message))));
-        }
-    }
-
-    /** What there is to say of a session that was not found. */
-    Rejection absent(Finding finding, String id) {
-        return finding instanceof SessionEngine.Unavailable unavailable
-                ? Rejection.of(unavailable.reason())
-                : unknown(id);
-    }
-
-    /** What there is to say of a session that is not there. */
-    Rejection unknown(String id) {
-        Refusal refusal = engine.draining() ? Refusal.DRAINING : Refusal.UNKNOWN_SESSION;
-        String start = id.substring(0, Math.min(id.length(), SHOWN_OF_ID));
-        return Rejection.of(refusal).because(refusal.text() + ": session " + Rejection.quote(start));
-    }
-
     /** Reads the body, and has it handled on whatever thread it has arrived. */
     void read(Consumer<byte[]> handler) {
         try {
@@ -202,26 +137,46 @@ final class Exchange {
         reply(Rejection.brokenBody());
     }
 
+    /** Goes on when a stage is complete, with what is of no use once the client has left. */
+    <T> void when(CompletionStage<T> stage, Optional<RequestId> id, Consumer<T> then) {
+        when(stage, id, then, value -> false);
+    }
+
     /**
      * Goes on when a stage is complete: at once if it is, else on a thread of the container, since what follows may run a handler
      * and the thread that completes the stage belongs to somebody else.
+     *
+     * @param orphaned takes the value where the client has left meanwhile, or the container has no thread for it, and returns
+     *     whether it goes on without
      */
-    <T> void when(CompletionStage<T> stage, Optional<RequestId> id, Consumer<T> then) {
+    <T> void when(CompletionStage<T> stage, Optional<RequestId> id, Consumer<T> then, Predicate<T> orphaned) {
         if (stage.toCompletableFuture().isDone()) {
             stage.whenComplete((value, failure) -> proceed(value, failure, id, then));
             return;
         }
         defer();
-        stage.whenComplete((value, failure) -> onContainerThread(() -> proceed(value, failure, id, then)));
+        stage.whenComplete((value, failure) -> {
+            Optional<Throwable> left = onContainerThread(() -> proceed(value, failure, id, then));
+            left.ifPresent(fault -> guarded(id, () -> {
+                boolean goesOn = failure == null && orphaned.test(value);
+                if (fault instanceof RejectedExecutionException && !goesOn) {
+                    reply(Rejection.of(Refusal.DRAINING).to(id));
+                } else if (fault instanceof IllegalStateException) {
+                    log.debug("a client has left: {}", fault.toString());
+                } else {
+                    fail(id, fault);
+                }
+            }));
+        });
     }
 
-    private void onContainerThread(Runnable task) {
+    /** Returns why there is no thread, if there is none. */
+    private Optional<Throwable> onContainerThread(Runnable task) {
         try {
             request.getAsyncContext().start(task);
-        } catch (RejectedExecutionException e) {
-            reply(Rejection.of(Refusal.DRAINING));
-        } catch (RuntimeException e) {
-            Faults.report(log, "a request could not go on", e);
+            return Optional.empty();
+        } catch (Throwable e) {
+            return Optional.of(e);
         }
     }
 
@@ -229,16 +184,17 @@ final class Exchange {
         if (failure == null) {
             guarded(id, () -> then.accept(value));
         } else if (unavailable(failure)) {
-            reply(Rejection.of(Refusal.STORE).to(id));
+            guarded(id, () -> reply(Rejection.of(Refusal.STORE).to(id)));
         } else {
             fail(id, failure);
         }
     }
 
+    /** Whatever goes wrong, the request is answered: nobody else would do so. */
     private void guarded(Optional<RequestId> id, Runnable action) {
         try {
             action.run();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             fail(id, e);
         }
     }
@@ -335,6 +291,8 @@ final class Exchange {
     void accept(Call call, ConnectionClock clock) {
         try {
             Acceptance.of(response, clock, call::dispatch);
+        } catch (Throwable e) {
+            log.error("a call could not be handed over", e);
         } finally {
             end();
         }
@@ -356,21 +314,31 @@ final class Exchange {
         }
     }
 
-    /** Turns the answer into a stream, not yet started; without one if the client is gone already, and the reader is closed. */
-    Optional<SseConnection> stream(SseSource source, ConnectionClock clock) {
+    /** Turns the answer into a stream, not yet started; without one if that fails, and the reader is closed. */
+    Optional<SseConnection> stream(
+            StreamReader reader, Function<StreamReader, SseSource> source, ConnectionClock clock) {
         Optional<SseConnection> opened = Optional.empty();
         try {
             ServletSseChannel channel = ServletSseChannel.open(request, response, options.connectionReset());
-            SseConnection connection = new SseConnection(channel, source, clock);
+            SseConnection connection = new SseConnection(channel, source.apply(reader), clock);
             opened = Optional.of(connection);
             channel.listen(connection);
             connection.open();
             return opened;
-        } catch (IOException | RuntimeException e) {
-            Faults.report(log, "a connection broke before its response began", e);
-            opened.ifPresent(clock::remove);
-            source.reader().close(StreamReader.Close.BROKEN);
-            end();
+        } catch (Throwable e) {
+            if (opened.isPresent()) {
+                // others may write to it by now
+                Faults.report(log, "a connection broke before its response began", e);
+                opened.get().abort();
+                return Optional.empty();
+            }
+            reader.close(StreamReader.Close.BROKEN);
+            if (e instanceof IOException || e instanceof IllegalStateException) {
+                Faults.report(log, "a connection broke before its response began", e);
+                end();
+            } else {
+                fail(Optional.empty(), e);
+            }
             return Optional.empty();
         }
     }

@@ -109,7 +109,7 @@ final class HttpSseEndpoint implements PostFace {
 
     private void begin(Exchange exchange, Session session) {
         if (!attach(exchange, session, session.listen())) {
-            exchange.reply(exchange.unknown(session.id()));
+            exchange.reply(exchange.lookup().unknown(session.id()));
         }
     }
 
@@ -126,17 +126,18 @@ final class HttpSseEndpoint implements PostFace {
     }
 
     private void stream(Exchange exchange, Session session, StreamReader reader) {
-        String id = session.id();
-        SseSource source;
-        if (ephemeral()) {
-            PeerProof proof = new PeerProof(clock, () -> peers.remove(id));
-            peers.put(id, proof);
-            source = SseSource.only(reader, new EndpointFraming(endpoint(exchange, id), ""), proof);
-        } else {
-            source = SseSource.get(reader, new EndpointFraming(endpoint(exchange, id), id));
+        exchange.stream(reader, cursor -> source(exchange, session.id(), cursor), clock)
+                .ifPresentOrElse(SseConnection::startNow, () -> peers.remove(session.id()));
+    }
+
+    private SseSource source(Exchange exchange, String id, StreamReader reader) {
+        String endpoint = endpoint(exchange, id);
+        if (!ephemeral()) {
+            return SseSource.get(reader, new EndpointFraming(endpoint, id));
         }
-        Optional<SseConnection> connection = exchange.stream(source, clock);
-        connection.ifPresentOrElse(SseConnection::startNow, () -> peers.remove(id));
+        PeerProof proof = new PeerProof(clock, () -> peers.remove(id));
+        peers.put(id, proof);
+        return SseSource.only(reader, new EndpointFraming(endpoint, ""), proof);
     }
 
     private String endpoint(Exchange exchange, String session) {
@@ -172,7 +173,7 @@ final class HttpSseEndpoint implements PostFace {
         return engine.find(id.get(), exchange.principal())
                 .thenApply(finding -> session(finding).isPresent() && mayBeThere(id.get())
                         ? Optional.empty()
-                        : Optional.of(exchange.absent(finding, id.get())));
+                        : Optional.of(exchange.lookup().absent(finding, id.get())));
     }
 
     /** Whether a session that needs its connection has one. */
@@ -193,7 +194,7 @@ final class HttpSseEndpoint implements PostFace {
             if (session.isPresent() && mayBeThere(id.get())) {
                 ask(exchange, session.get(), message, then);
             } else {
-                exchange.reply(exchange.absent(finding, id.get()).to(message));
+                exchange.reply(exchange.lookup().absent(finding, id.get()).to(message));
             }
         });
     }
@@ -209,7 +210,7 @@ final class HttpSseEndpoint implements PostFace {
             if (there) {
                 then.accept(session);
             } else {
-                exchange.reply(exchange.unknown(session.id()).to(message));
+                exchange.reply(exchange.lookup().unknown(session.id()).to(message));
             }
         });
     }

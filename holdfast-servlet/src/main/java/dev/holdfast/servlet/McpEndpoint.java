@@ -14,6 +14,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Serves a {@link SessionEngine} over Streamable HTTP: POST, GET and DELETE on one path; and, where {@link
@@ -24,6 +26,8 @@ import java.util.function.Consumer;
  *     Streamable HTTP</a>
  */
 public final class McpEndpoint {
+    private static final Logger log = LoggerFactory.getLogger(McpEndpoint.class);
+
     private final SessionEngine engine;
     private final EdgeOptions options;
     private final Doorkeeper door;
@@ -80,7 +84,7 @@ public final class McpEndpoint {
             } else {
                 serve(exchange);
             }
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             exchange.fail(Optional.empty(), e);
         }
     }
@@ -166,27 +170,31 @@ public final class McpEndpoint {
 
         @Override
         public CompletionStage<Optional<Rejection>> checkSession(Exchange exchange) {
-            return exchange.checkSession();
+            return exchange.lookup().check();
         }
 
         @Override
         public void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
-            exchange.session(message, then);
+            exchange.lookup().find(message, then);
         }
 
         /** The stream is there before the backend is called, so that it can be ended on request from the first moment on. */
         @Override
         public void run(Exchange exchange, Session session, Call call) {
-            Framing framing = new Era(session.revision());
-            Optional<SseConnection> connection =
-                    exchange.stream(SseSource.call(call.reader().orElseThrow(), framing), clock);
-            call.dispatch();
+            Optional<SseConnection> connection = exchange.stream(
+                    call.reader().orElseThrow(), reader -> SseSource.call(reader, new Era(session.revision())), clock);
+            try {
+                call.dispatch();
+            } catch (Throwable e) {
+                log.error("a call could not be handed over", e);
+                connection.ifPresent(SseConnection::abort);
+            }
             connection.ifPresent(SseConnection::start);
         }
     }
 
     private void listen(Exchange exchange, Session session, StreamReader reader) {
-        exchange.stream(SseSource.get(reader, new Era(session.revision())), clock)
+        exchange.stream(reader, cursor -> SseSource.get(cursor, new Era(session.revision())), clock)
                 .ifPresent(SseConnection::startNow);
     }
 
@@ -200,6 +208,6 @@ public final class McpEndpoint {
     /** Finds the session of a request without a body; if there is none, the request is answered. */
     private void session(Exchange exchange, Consumer<Session> then) {
         guard.checkRevision(exchange.headers())
-                .ifPresentOrElse(exchange::reply, () -> exchange.session(Optional.empty(), then));
+                .ifPresentOrElse(exchange::reply, () -> exchange.lookup().find(Optional.empty(), then));
     }
 }

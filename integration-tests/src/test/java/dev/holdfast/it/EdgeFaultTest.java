@@ -1,0 +1,135 @@
+package dev.holdfast.it;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.servlet.ConnectionReset;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Mono;
+
+/** Faults that nobody foresees, at every stage of a request: it is answered, and nothing stays behind. */
+@ParameterizedClass
+@EnumSource(ContainerKind.class)
+@Timeout(30)
+class EdgeFaultTest {
+    private static final int INTERNAL_ERROR = -32603;
+    private static final String FAIL = "X-Fail";
+
+    private final ContainerKind kind;
+    private final LifecycleRecorder recorder = new LifecycleRecorder();
+    private final CompletableFuture<String> called = new CompletableFuture<>();
+
+    EdgeFaultTest(ContainerKind kind) {
+        this.kind = kind;
+    }
+
+    private TestServer.Builder server() {
+        return TestServer.in(kind)
+                .options(options -> options.sseEndpoint("/sse").sessionLifecycleListener(recorder))
+                .tool(
+                        "note",
+                        (exchange, request) -> Mono.fromSupplier(() -> {
+                            called.complete("called");
+                            return "noted";
+                        }));
+    }
+
+    private static void assertInternalError(RawConnection connection) {
+        Refusal.of(connection).assertIs(500, INTERNAL_ERROR, "internal error");
+    }
+
+    @Test
+    void anErrorOnTheRequestsThreadIsAnswered() throws Exception {
+        try (LogCapture log = new LogCapture();
+                TestServer server = server().edge(options -> options.withAuthenticator(request -> {
+                            if (request.getHeader(FAIL) != null) {
+                                throw new StackOverflowError("by the test");
+                            }
+                            return new dev.holdfast.servlet.Authenticator.Known("");
+                        }))
+                        .start()) {
+            RawSession session = RawSession.open(server.port());
+            try (RawConnection connection = session.send(session.get().with(FAIL, "yes"))) {
+                assertInternalError(connection);
+            }
+            session.assertAlive();
+            assertThat(log.complaints()).hasSize(1);
+        }
+    }
+
+    @Test
+    void anErrorAfterABodyThatCameLateIsAnswered() throws Exception {
+        byte[] body = "{\"jsonrpc\":\"2.0\",".getBytes(UTF_8);
+        try (LogCapture log = new LogCapture();
+                TestServer server = server().options(options ->
+                                options.sessionLifecycleListener(new dev.holdfast.SessionLifecycleListener() {
+                                    @Override
+                                    public void onRefused(dev.holdfast.Refusal reason) {
+                                        throw new StackOverflowError("by the test");
+                                    }
+                                }))
+                        .start()) {
+            RawSession session = RawSession.open(server.port());
+            RawRequest begun =
+                    session.post(Arrays.copyOf(body, 5)).with("Content-Length", Integer.toString(body.length));
+            try (RawConnection connection = session.send(begun)) {
+                session.assertAlive();
+                connection.write(Arrays.copyOfRange(body, 5, body.length));
+                assertInternalError(connection);
+            }
+            session.assertAlive();
+            assertThat(log.complaints()).hasSize(1);
+        }
+    }
+
+    private static ConnectionReset failing() {
+        return request -> {
+            if (request.getHeader(FAIL) != null) {
+                throw new StackOverflowError("by the test");
+            }
+            return () -> {};
+        };
+    }
+
+    @Test
+    void anErrorBeforeAStreamBeginsIsAnsweredAndItsReaderIsClosed() throws Exception {
+        try (LogCapture log = new LogCapture();
+                TestServer server = server().edge(options -> options.withConnectionReset(failing()))
+                        .start()) {
+            RawSession session = RawSession.open(server.port());
+            try (RawConnection connection = session.send(session.get().with(FAIL, "yes"))) {
+                assertInternalError(connection);
+            }
+            await().until(() -> recorder.detached().contains(session.id()));
+
+            try (RawConnection connection =
+                    session.send(session.post(Json.call("1", "note")).with(FAIL, "yes"))) {
+                assertInternalError(connection);
+            }
+            assertThat(called.get(5, TimeUnit.SECONDS)).isEqualTo("called");
+            session.assertAlive();
+            assertThat(log.complaints()).hasSize(2);
+        }
+    }
+
+    @Test
+    void anErrorBeforeTheOneStreamOfASessionBeginsEndsTheSession() throws Exception {
+        try (LogCapture log = new LogCapture();
+                TestServer server = server().edge(options -> options.withConnectionReset(failing()))
+                        .start()) {
+            try (RawConnection connection =
+                    RawConnection.open(server.port()).send(RawSseSession.get().with(FAIL, "yes"))) {
+                assertInternalError(connection);
+            }
+            await().until(() -> recorder.closed().size() == 1);
+            assertThat(log.complaints()).hasSize(1);
+        }
+    }
+}
