@@ -4,6 +4,7 @@ import dev.holdfast.Call;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
+import dev.holdfast.StreamReader;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
@@ -168,19 +169,67 @@ final class PostHandler {
         List<InboundMessage> messages =
                 requests.stream().map(r -> r.inbound(exchange.context())).toList();
         Optional<RequestId> id = requests.size() == 1 ? requests.get(0).id() : Optional.empty();
-        exchange.when(session.call(messages), id, outcome -> {
-            if (outcome instanceof Call.Accepted accepted) {
-                handOver(exchange, session, others)
-                        .whenComplete((done, failure) -> face.run(exchange, session, accepted.call()));
-            } else if (outcome instanceof Call.Duplicate duplicate) {
-                exchange.reply(Rejection.badRequest(
-                                Refusal.DUPLICATE_ID, "a request with id " + duplicate.id() + " is in flight already")
-                        .to(Optional.of(duplicate.id())));
-            } else if (outcome instanceof Call.Refused refused) {
-                exchange.reply(Rejection.of(refused.reason()).to(id));
-            } else if (outcome instanceof Call.Closed closed) {
-                exchange.reply(closed.reason(), id);
+        exchange.when(
+                session.call(messages),
+                id,
+                outcome -> {
+                    if (outcome instanceof Call.Accepted accepted) {
+                        run(exchange, session, accepted, id, others);
+                    } else if (outcome instanceof Call.Duplicate duplicate) {
+                        exchange.reply(Rejection.badRequest(
+                                        Refusal.DUPLICATE_ID,
+                                        "a request with id " + duplicate.id() + " is in flight already")
+                                .to(Optional.of(duplicate.id())));
+                    } else if (outcome instanceof Call.Refused refused) {
+                        exchange.reply(Rejection.of(refused.reason()).to(id));
+                    } else if (outcome instanceof Call.Closed closed) {
+                        exchange.reply(closed.reason(), id);
+                    }
+                },
+                PostHandler::orphaned);
+    }
+
+    /** A call that is in the log runs, whatever becomes of the messages that came with it. */
+    private void run(
+            Exchange exchange, Session session, Call.Accepted accepted, Optional<RequestId> id, List<Envelope> others) {
+        CompletionStage<Void> handed;
+        try {
+            handed = handOver(exchange, session, others);
+        } catch (Throwable e) {
+            handed = CompletableFuture.failedFuture(e);
+        }
+        CompletionStage<Call.Outcome> ready = handed.handle((done, failure) -> {
+            if (failure != null) {
+                log.warn("session {}: a batch was not handed over whole: {}", session.shortId(), failure.toString());
             }
+            return accepted;
         });
+        exchange.when(ready, id, outcome -> face.run(exchange, session, accepted.call()), PostHandler::orphaned);
+    }
+
+    /** The client of a call has left before its answer began, which does not cancel the call. */
+    private static boolean orphaned(Call.Outcome outcome) {
+        if (!(outcome instanceof Call.Accepted accepted)) {
+            return false;
+        }
+        Call call = accepted.call();
+        call.reader().ifPresent(reader -> reader.close(StreamReader.Close.BROKEN));
+        // may run a handler to its end, and this thread belongs to somebody else
+        Thread thread = new Thread(() -> dispatch(call), "holdfast-orphan");
+        thread.setDaemon(true);
+        try {
+            thread.start();
+        } catch (OutOfMemoryError e) {
+            dispatch(call);
+        }
+        return true;
+    }
+
+    private static void dispatch(Call call) {
+        try {
+            call.dispatch();
+        } catch (Throwable e) {
+            log.error("a call could not be handed over", e);
+        }
     }
 }

@@ -5,13 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.servlet.ConnectionReset;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
 /** Faults that nobody foresees, at every stage of a request: it is answered, and nothing stays behind. */
@@ -130,6 +134,28 @@ class EdgeFaultTest {
             }
             await().until(() -> recorder.closed().size() == 1);
             assertThat(log.complaints()).hasSize(1);
+        }
+    }
+
+    /** A container says so by an {@link IllegalStateException} of the request, or where it takes no more work. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aCallWhoseClientLeftBeforeItWasInTheLogRunsNevertheless(boolean refused) throws Exception {
+        RuntimeException fault =
+                refused ? new RejectedExecutionException("by the test") : new IllegalStateException("by the test");
+        try (SlowStore store = new SlowStore(Duration.ofMillis(50));
+                TestServer server = server().filter(new LeavingFilter(FAIL, fault))
+                        .options(options ->
+                                options.sessionLifecycleListener(recorder).store(store.asStore()))
+                        .start()) {
+            RawSession session = RawSession.open(server.port());
+            try (RawConnection connection =
+                    session.send(session.post(Json.call("1", "note")).with(FAIL, "yes"))) {
+                assertThat(called.get(5, TimeUnit.SECONDS)).isEqualTo("called");
+                await().until(() -> recorder.detached().contains(session.id()));
+                connection.close();
+            }
+            session.assertAlive();
         }
     }
 }
