@@ -7,6 +7,7 @@ import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HintedBackend;
 import dev.holdfast.servlet.HttpSseOptions;
 import dev.holdfast.servlet.JsonRpc;
 import dev.holdfast.servlet.McpEndpoint;
@@ -66,7 +67,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         McpJsonMapper mapper = builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper;
         McpTransportContextExtractor<HttpServletRequest> extractor = builder.contextExtractor;
         this.backend = new SdkBackend(new SdkMessages(mapper));
-        this.engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
+        this.engine = SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES)
                 .store(builder.store)
                 .parkAfter(builder.parkAfter)
                 .limits(builder.limits)
