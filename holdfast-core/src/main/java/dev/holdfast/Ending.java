@@ -23,6 +23,7 @@ final class Ending {
 
     private final LiveSession session;
     private final SessionEngine engine;
+    private final Duration grace;
     private final Lifecycle lifecycle;
     private final Outflow outflow;
     private final BackendSlot backend;
@@ -31,9 +32,16 @@ final class Ending {
 
     private boolean left;
 
-    Ending(LiveSession session, SessionEngine engine, Lifecycle lifecycle, Outflow outflow, BackendSlot backend) {
+    Ending(
+            LiveSession session,
+            SessionEngine engine,
+            Lifetime lifetime,
+            Lifecycle lifecycle,
+            Outflow outflow,
+            BackendSlot backend) {
         this.session = session;
         this.engine = engine;
+        this.grace = lifetime.grace();
         this.lifecycle = lifecycle;
         this.outflow = outflow;
         this.backend = backend;
@@ -129,10 +137,10 @@ final class Ending {
 
     /** The server ends: the session waits in the store for the next one, if both last so long. */
     void drain() {
-        if (!engine.durable() || session.lifetime().grace().isZero()) {
+        if (!engine.durable() || grace.isZero()) {
             close(EndReason.DRAINED);
         } else if (lifecycle.close(EndReason.PARKED).closes()) {
-            putAway(session.lifetime().grace());
+            putAway(grace);
         }
     }
 

@@ -66,7 +66,7 @@ final class LiveSession implements Session {
         this.backend = new BackendSlot(this, engine.backend(), engine.limits());
         this.inflow = new Inflow(this, engine, calls, journal, backend, outflow);
         this.housekeeping = new Housekeeping(this, engine, lifetime, upkeep, outflow);
-        this.ending = new Ending(this, engine, lifecycle, outflow, backend);
+        this.ending = new Ending(this, engine, lifetime, lifecycle, outflow, backend);
     }
 
     CompletionStage<Backend.Outcome> openBackend(InboundMessage initialize) {
@@ -360,10 +360,6 @@ final class LiveSession implements Session {
     EndReason ended() {
         EndReason reason = lifecycle.state().end();
         return reason == null ? EndReason.EXPIRED : reason;
-    }
-
-    Lifetime lifetime() {
-        return lifetime;
     }
 
     ReentrantLock monitor() {

@@ -192,15 +192,16 @@ final class PostHandler {
     /** A call that is in the log runs, whatever becomes of the messages that came with it. */
     private void run(
             Exchange exchange, Session session, Call.Accepted accepted, Optional<RequestId> id, List<Envelope> others) {
-        CompletionStage<Void> handed;
+        CompletionStage<Optional<Refusal>> handed;
         try {
             handed = handOver(exchange, session, others);
         } catch (Throwable e) {
             handed = CompletableFuture.failedFuture(e);
         }
-        CompletionStage<Call.Outcome> ready = handed.handle((done, failure) -> {
-            if (failure != null) {
-                log.warn("session {}: a batch was not handed over whole: {}", session.shortId(), failure.toString());
+        CompletionStage<Call.Outcome> ready = handed.handle((refusal, failure) -> {
+            if (failure != null || refusal.isPresent()) {
+                Object why = failure == null ? refusal.map(Refusal::text).orElse("") : failure;
+                log.warn("session {}: a batch was not handed over whole: {}", session.shortId(), why.toString());
             }
             return accepted;
         });
