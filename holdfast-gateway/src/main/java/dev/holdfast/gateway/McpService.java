@@ -4,6 +4,7 @@ import dev.holdfast.SessionEngine;
 import dev.holdfast.mcp.HoldfastRequest;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HintedBackend;
 import dev.holdfast.servlet.JsonRpc;
 import dev.holdfast.servlet.McpServlet;
 import dev.holdfast.spi.SessionStore;
@@ -45,7 +46,7 @@ record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnab
                 ProcessStarter.ofThisMachine(),
                 options.limits().node().sessions() + LEAVING,
                 clock);
-        SessionEngine engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
+        SessionEngine engine = SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES)
                 .scheduler(clock)
                 .store(store)
                 .parkAfter(options.parkAfter())
