@@ -163,6 +163,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             byte[] body = JsonRpc.errorBody(Optional.empty(), JsonRpc.INVALID_REQUEST, String.valueOf(e.getMessage()));
             response.setStatus(e.getStatusCode());
             response.setContentType("application/json");
+            response.setHeader("Cache-Control", "no-store");
             response.getOutputStream().write(body);
             return;
         }

@@ -2,6 +2,7 @@ package dev.holdfast.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.modelcontextprotocol.server.transport.ServerTransportSecurityException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -133,6 +134,20 @@ class HeadersTest {
                     .assertIs(405, INVALID_REQUEST, "does not take this method");
             assertThat(refusal.head().header("Allow")).hasValue("GET, POST");
             kept.assertAlive();
+        }
+    }
+
+    @Test
+    void aRefusalByACheckOfTheServersOwnIsKeptByNoCache() throws Exception {
+        try (TestServer checking = TestServer.in(kind)
+                .options(options -> options.httpHeaderValidator(headers -> {
+                    throw new ServerTransportSecurityException(403, "not today");
+                }))
+                .start()) {
+            Refusal refusal = Refusal.of(checking.port(), RawRequest.post(Json.initialize(RawSession.NEWEST)));
+
+            refusal.assertIs(403, INVALID_REQUEST, "not today");
+            assertThat(refusal.head().header("Cache-Control")).hasValue("no-store");
         }
     }
 
