@@ -16,6 +16,7 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * The front door: opens sessions, finds them, and ends them all. One engine serves one backend. Built by {@link #builder},
@@ -79,7 +80,8 @@ public final class SessionEngine implements AutoCloseable {
     /** Starts to watch the time. Call it once. */
     public SessionEngine start() {
         SessionStore.Promise promise = store.promise();
-        logger.info("sessions survive: {}; shared between nodes: {}", promise.durability(), promise.shared());
+        logger.atLevel(durable ? Level.INFO : Level.DEBUG)
+                .log("sessions survive: {}; shared between nodes: {}", promise.durability(), promise.shared());
         long nanos = sweepInterval.toNanos();
         sweeping = scheduler.scheduleWithFixedDelay(this::sweep, nanos, nanos, TimeUnit.NANOSECONDS);
         return this;
