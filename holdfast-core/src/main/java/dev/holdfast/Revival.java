@@ -97,12 +97,12 @@ final class Revival {
         }
     }
 
-    /** Whether the client has everything of a stream that is complete is not known: it is kept for the grace period at least. */
+    /** Whether the client has everything of a stream that is complete is not known: it has the grace period at least to come. */
     private void complete(LiveStream stream) {
         stream.end(EndReason.COMPLETED);
         Lifetime lifetime = extension.lifetime();
         long longer = Math.max(0, lifetime.graceNanos() - lifetime.retentionNanos());
-        streams.finish(stream, engine.now() + longer);
+        streams.doubt(stream, engine.now() + longer);
     }
 
     /** Nobody waits any more for what the last life asked. What earlier lives asked was withdrawn when this one began. */

@@ -14,18 +14,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /** The streams of a session and what is kept of them. Guarded by the session's lock. */
 final class StreamTable {
     private final SessionLimits limits;
-    private final long retentionNanos;
     private final SessionLog log;
     private final Consumer<RequestId> questionDropped;
     private final History history;
     /** Those of calls. */
     private Map<StreamId, LiveStream> streams = Collections.emptyMap();
 
-    private final LazyQueue<Finished> finished = new LazyQueue<>();
+    private final FinishedStreams finished;
     private final Tombstones tombstones;
     private final boolean forgetful;
     /** The responses on the listening stream that are not confirmed, in order. */
@@ -35,8 +35,6 @@ final class StreamTable {
     private long lastNumber;
     private long uncommittedBytes;
     private int uncommittedEvents;
-
-    private record Finished(LiveStream stream, long at) {}
 
     /**
      * @param questionDropped learns of server-to-client requests that are no longer kept
@@ -52,7 +50,7 @@ final class StreamTable {
             NodeHistory whole,
             boolean forgetful) {
         this.limits = limits;
-        this.retentionNanos = lifetime.retentionNanos();
+        this.finished = new FinishedStreams(limits.finishedStreams(), lifetime.retentionNanos());
         this.tombstones = new Tombstones(messages);
         this.log = log;
         this.questionDropped = questionDropped;
@@ -260,9 +258,20 @@ final class StreamTable {
 
     /** Everything on this stream has been delivered as well as we can know: from here on it may be dropped. */
     void finish(LiveStream stream, long now) {
-        if (stream.listening() || stream.finished() || streams.get(stream.id()) != stream) {
-            return;
+        if (!stream.listening() && !stream.finished() && streams.get(stream.id()) == stream) {
+            spare(stream);
+            finished.delivered(stream, now);
+            forgetAll(finished::surplus);
         }
+    }
+
+    /** Whether its client has everything of this stream is not known: from here on it may be dropped where room is needed. */
+    void doubt(LiveStream stream, long now) {
+        spare(stream);
+        finished.doubtful(stream, now);
+    }
+
+    private void spare(LiveStream stream) {
         stream.finish();
         for (Optional<Node> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
             Node node = at.get();
@@ -273,10 +282,6 @@ final class StreamTable {
             }
         }
         shorten(stream);
-        finished.addLast(new Finished(stream, now));
-        while (finished.size() > limits.finishedStreams()) {
-            forget(finished.first().orElseThrow().stream);
-        }
     }
 
     /** The client has come back to a stream that seemed delivered: its responses must not be dropped before they are. */
@@ -285,7 +290,7 @@ final class StreamTable {
             return;
         }
         stream.reopen();
-        finished.removeIf(entry -> entry.stream == stream);
+        finished.remove(stream);
         for (Optional<Node> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
             if (EventKind.answers(at.get().event.kind())) {
                 history.rank(at.get(), Node.HELD);
@@ -295,12 +300,14 @@ final class StreamTable {
 
     /** Forgets what ended in order longer ago than the retention; true if there was something. */
     boolean sweep(long now) {
+        return forgetAll(() -> finished.old(now));
+    }
+
+    private boolean forgetAll(Supplier<Optional<LiveStream>> next) {
         boolean found = false;
-        Optional<Finished> oldest = finished.first();
-        while (oldest.isPresent() && now - oldest.get().at >= retentionNanos) {
-            forget(oldest.get().stream);
+        for (Optional<LiveStream> one = next.get(); one.isPresent(); one = next.get()) {
+            forget(one.get());
             found = true;
-            oldest = finished.first();
         }
         return found;
     }
@@ -348,11 +355,7 @@ final class StreamTable {
     }
 
     private void forget(LiveStream stream) {
-        if (finished.first().filter(entry -> entry.stream == stream).isPresent()) {
-            finished.takeFirst();
-        } else {
-            finished.removeIf(entry -> entry.stream == stream);
-        }
+        finished.remove(stream);
         streams.remove(stream.id());
         history.hold(tombstones.add(stream));
         for (Optional<Node> at = stream.oldest(); at.isPresent(); at = stream.oldest()) {

@@ -117,6 +117,22 @@ class RestartTest {
         assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
     }
 
+    @Test
+    void responsesThatMayNotHaveBeenDeliveredAreKeptHoweverMany() {
+        SessionLimits few = new SessionLimits(1 << 20, 1000, 1 << 20, 1000, 1, 64);
+        try (TestBed other = TestBed.durable(few)) {
+            Session before = other.open();
+            Connection first = other.post(before, 1);
+            Connection second = other.post(before, 2);
+            other.backend.life().call(1).respond();
+            other.backend.life().call(2).respond();
+            other.die();
+            Session after = other.find(before.id(), "").orElseThrow();
+            assertThat(TestBed.resume(after, first).read()).containsExactly("result 1");
+            assertThat(TestBed.resume(after, second).read()).containsExactly("result 2");
+        }
+    }
+
     private static final String INTERRUPTED =
             " -32603: the server ended while this call was running; whether it had any effect is not known";
 

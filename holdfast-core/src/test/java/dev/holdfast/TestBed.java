@@ -54,6 +54,10 @@ final class TestBed implements AutoCloseable {
         return new TestBed(SessionLimits.DEFAULT, nodeLimits, SessionStore.Durability.PROCESS_DEATH);
     }
 
+    static TestBed durable(SessionLimits limits) {
+        return new TestBed(limits, NodeLimits.DEFAULT, SessionStore.Durability.PROCESS_DEATH);
+    }
+
     /** The process dies, without a word to anybody, and another one takes its place. */
     void die() {
         time.shutdownNow();

@@ -1,0 +1,63 @@
+package dev.holdfast;
+
+import java.util.Optional;
+
+/**
+ * The complete streams of a session that may be forgotten: those whose client has everything as far as we know, of which only so
+ * many are kept, and those of an earlier life, of which nobody knows. Guarded by the session's lock.
+ */
+final class FinishedStreams {
+    private final int most;
+    private final long retentionNanos;
+    private final LazyQueue<Entry> delivered = new LazyQueue<>();
+    private final LazyQueue<Entry> doubtful = new LazyQueue<>();
+
+    private record Entry(LiveStream stream, long at) {}
+
+    /**
+     * @param most how many are kept that were delivered
+     * @param retentionNanos how long a stream is kept at most
+     */
+    FinishedStreams(int most, long retentionNanos) {
+        this.most = most;
+        this.retentionNanos = retentionNanos;
+    }
+
+    void delivered(LiveStream stream, long at) {
+        delivered.addLast(new Entry(stream, at));
+    }
+
+    void doubtful(LiveStream stream, long at) {
+        doubtful.addLast(new Entry(stream, at));
+    }
+
+    void remove(LiveStream stream) {
+        if (!startsWith(delivered, stream) && !startsWith(doubtful, stream)) {
+            delivered.removeIf(entry -> entry.stream == stream);
+            doubtful.removeIf(entry -> entry.stream == stream);
+        }
+    }
+
+    /** Takes a stream away that is first. */
+    private static boolean startsWith(LazyQueue<Entry> queue, LiveStream stream) {
+        boolean first = queue.first().filter(entry -> entry.stream == stream).isPresent();
+        if (first) {
+            queue.takeFirst();
+        }
+        return first;
+    }
+
+    /** A delivered stream that is one too many. */
+    Optional<LiveStream> surplus() {
+        return delivered.size() > most ? delivered.first().map(Entry::stream) : Optional.empty();
+    }
+
+    /** A stream that was kept for long enough. */
+    Optional<LiveStream> old(long now) {
+        return old(delivered, now).or(() -> old(doubtful, now));
+    }
+
+    private Optional<LiveStream> old(LazyQueue<Entry> queue, long now) {
+        return queue.first().filter(entry -> now - entry.at >= retentionNanos).map(Entry::stream);
+    }
+}
