@@ -27,12 +27,23 @@ final class SimBackend implements Backend {
         this.world = world;
     }
 
+    /** Whether a request only reads. */
+    static boolean harmless(InboundMessage request) {
+        return request.method().equals("tools/list");
+    }
+
+    @Override
+    public boolean mayBeRerun(InboundMessage request, String principal) {
+        return harmless(request);
+    }
+
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
         SimSession session = world.sessions.get(
                 SimSession.number(Wire.text(request.initialize().bytes())));
         for (Life older : session.lives) {
-            world.check(older.lost || older.closed, "a second backend was opened beside a living one");
+            world.check(
+                    older.lost || older.closed || older.abandoned, "a second backend was opened beside a living one");
         }
         Life life = new Life(session, sink, request.initialize().requiredId());
         session.lives.add(life);
@@ -45,7 +56,18 @@ final class SimBackend implements Backend {
     }
 
     /** A request in the hands of a backend. */
-    record Work(InboundMessage request, CallSink sink, boolean replayed) {}
+    static final class Work {
+        private final InboundMessage request;
+        private final CallSink sink;
+        private final boolean replayed;
+        private int progress;
+
+        private Work(InboundMessage request, CallSink sink, boolean replayed) {
+            this.request = request;
+            this.sink = sink;
+            this.replayed = replayed;
+        }
+    }
 
     /** One incarnation of a session's backend. */
     final class Life implements BackendConnection {
@@ -59,6 +81,7 @@ final class SimBackend implements Backend {
         private boolean foreign;
         boolean closed;
         boolean abandoned;
+        private boolean vanished;
         private final int number;
         private final RequestId initialize;
         private final Set<RequestId> answered = new HashSet<>();
@@ -77,6 +100,9 @@ final class SimBackend implements Backend {
         }
 
         void accept() {
+            if (vanished) {
+                return;
+            }
             world.trace(() -> this + " accepts");
             boolean again = session.accepted;
             session.accepted = true;
@@ -91,7 +117,7 @@ final class SimBackend implements Backend {
 
         /** The whole journal is replayed at once. */
         void checkReplayed() {
-            boolean due = !lost && !closed && !foreign && session.usable();
+            boolean due = !lost && !closed && !abandoned && !foreign && session.usable();
             world.check(!due || expected.isEmpty(), () -> this + " misses " + expected);
         }
 
@@ -112,6 +138,13 @@ final class SimBackend implements Backend {
             outcome.complete(new Refused(Wire.refusal(initialize)));
         }
 
+        /** Its process dies, without a word. */
+        void vanish() {
+            vanished = true;
+            lost = true;
+            closed = true;
+        }
+
         void die() {
             world.trace(() -> this + " dies");
             lost = true;
@@ -127,7 +160,7 @@ final class SimBackend implements Backend {
             if (!replayed) {
                 SimCall call = world.call(request.requiredId());
                 world.check(!lost && !closed, () -> text + " was handed to a dead backend");
-                world.check(call.handed.add(request.requiredId()), () -> text + " was handed over twice");
+                world.check(call.handTo(request.requiredId(), session.life), () -> text + " was handed over again");
                 world.check(!call.cancelled.contains(request.requiredId()), () -> text + " was cancelled before");
                 world.check(!session.log.answered(request.requiredId()), () -> text + " was answered before");
             }
@@ -175,6 +208,9 @@ final class SimBackend implements Backend {
 
         /** Does one thing. */
         void step() {
+            if (vanished) {
+                return;
+            }
             if (!outcome.isDone()) {
                 if (lost || world.random.nextInt(8) > 0) {
                     accept();
@@ -201,6 +237,9 @@ final class SimBackend implements Backend {
 
         /** Answers, with a result or an error, in time or much too late. */
         void respond(Work work) {
+            if (vanished) {
+                return;
+            }
             RequestId id = work.request.requiredId();
             running.remove(work);
             done.add(work);
@@ -216,7 +255,10 @@ final class SimBackend implements Backend {
                 work.sink.disconnect(Duration.ofSeconds(1));
             } else if (!work.replayed) {
                 SimCall call = world.call(work.request.requiredId());
-                OutboundMessage message = any("#" + session.number + " c" + call.index + " ", Optional.of(call));
+                String home = "#" + session.number + " c" + call.index + " ";
+                OutboundMessage message = call.harmless() && world.random.nextBoolean()
+                        ? Wire.progress("progress " + home + world.next() + " " + ++work.progress)
+                        : any(home, Optional.of(call));
                 world.sent(session, message, work.sink.send(message));
             }
         }
@@ -242,7 +284,7 @@ final class SimBackend implements Backend {
                     return Wire.log("log " + text);
                 }
                 default -> {
-                    return Wire.progress("progress " + text);
+                    return Wire.progress("progress " + text + " -");
                 }
             }
         }

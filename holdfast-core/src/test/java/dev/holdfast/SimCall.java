@@ -3,20 +3,31 @@ package dev.holdfast;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /** One POST of a client, as the simulation knows it. */
 final class SimCall {
+    private static final int MOST_RUNS = 3;
+
     final SimSession session;
     final int index;
     final List<InboundMessage> requests;
     final CompletableFuture<Call.Outcome> outcome = new CompletableFuture<>();
-    /** Requests that a backend has got. */
-    final Set<RequestId> handed = new HashSet<>();
+    /** In which lives of the session backends have got which requests. */
+    private final Map<RequestId, List<Integer>> handed = new HashMap<>();
+    /** The life of the session in which it was posted. */
+    final int postedIn;
+    /** How far the client was told that it is. */
+    double progress;
+    /** The client was told that nobody knows its stream any more. */
+    boolean unknown;
     /** Requests that were cancelled, as far as their client knows in time. */
     final Set<RequestId> cancelled = new HashSet<>();
     /** Requests that were cancelled when an answer may have been on its way already. */
@@ -34,6 +45,26 @@ final class SimCall {
         this.session = session;
         this.index = session.calls.size();
         this.requests = requests;
+        this.postedIn = session.life;
+    }
+
+    /** Whether it may be run again after a death of its process. */
+    boolean harmless() {
+        return session.world.durable && requests.size() == 1 && SimBackend.harmless(requests.get(0));
+    }
+
+    /** A backend gets a request: once, or once in each of a few lives. */
+    boolean handTo(RequestId request, int life) {
+        List<Integer> lives = handed.computeIfAbsent(request, id -> new ArrayList<>());
+        boolean first = lives.isEmpty();
+        boolean again = harmless() && lives.size() < MOST_RUNS && !lives.contains(life);
+        lives.add(life);
+        return first || again;
+    }
+
+    /** Whether its process may have died of it so often that it is not run again. */
+    boolean tried() {
+        return session.life - postedIn >= MOST_RUNS;
     }
 
     boolean over() {

@@ -55,7 +55,7 @@ final class SimChecks {
 
     /** Whether a session is counted that has no name yet. */
     private boolean opening() {
-        return world.sessions.stream().anyMatch(session -> session.session.isEmpty() && session.closed.isEmpty());
+        return world.sessions.stream().anyMatch(session -> session.opening);
     }
 
     private void node() {
@@ -193,7 +193,10 @@ final class SimChecks {
     /** Whether nobody can ask for it any more, or its stream was kept for long enough. */
     private boolean released(SimSession session, Fact fact) {
         boolean forgotten = session.listensOnly && world.ephemeral() && confirmed(session, fact);
+        long keptUntil = session.undecided.getOrDefault(fact.event.stream(), Long.MAX_VALUE);
+        boolean old = session.undecided.containsKey(fact.event.stream()) && world.time.getAsLong() - keptUntil >= 0;
         return forgotten
+                || old
                 || fact.event.offset() <= session.released.getOrDefault(fact.event.stream(), 0L)
                 || session.finished.contains(fact.event.stream());
     }

@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** The client of one session: posts, listens, comes back, answers, cancels; and checks what it gets. */
 final class SimClient {
@@ -63,6 +64,45 @@ final class SimClient {
         post(List.of(session.initialize(world.next())));
     }
 
+    /** The server has died: what was about to be handed to a backend is not. */
+    void cut() {
+        undispatched.clear();
+        for (SimCall call : session.calls) {
+            call.outcome.completeExceptionally(new IllegalStateException("the connection is gone"));
+        }
+    }
+
+    /** Looks for its session, in memory or in the store. */
+    void find() {
+        world.trace(() -> "client " + session.number + " looks for its session");
+        world.engine.find(session.id, session.principal()).whenComplete(this::found);
+        if (world.oneIn(8)) {
+            world.engine
+                    .find(session.id, session.principal() + "'s enemy")
+                    .whenComplete((finding, failure) -> world.check(
+                            !(finding instanceof SessionEngine.Found), () -> "a stranger finds " + session.number));
+        }
+    }
+
+    private void found(SessionEngine.@Nullable Finding finding, @Nullable Throwable failure) {
+        world.trace(() -> "client " + session.number + " finds " + (failure == null ? finding : failure));
+        if (finding instanceof SessionEngine.Found found) {
+            if (session.session.isEmpty()) {
+                session.session = Optional.of(found.session());
+            }
+            world.check(session.live() == found.session(), () -> "there are two of session " + session.number);
+            world.check(found.session().id().equals(session.id), "a session comes back under another name");
+        } else if (finding instanceof SessionEngine.Missing && session.closed.isEmpty()) {
+            boolean ends = session.session.isPresent() && session.live().state() == SessionState.CLOSED;
+            world.check(
+                    ends || !session.kept() || (world.ephemeral() && session.session.isEmpty()),
+                    () -> "session " + session.number + " is missing");
+            if (!ends) {
+                session.closed = Optional.of(EndReason.EXPIRED);
+            }
+        }
+    }
+
     /** Does one thing. */
     void step() {
         int choice = world.random.nextInt(20);
@@ -84,7 +124,9 @@ final class SimClient {
             misbehave();
         } else if (world.oneIn(10)) {
             world.trace(() -> "client " + session.number + " terminates");
-            session.live().terminate();
+            session.live()
+                    .terminate()
+                    .thenRun(() -> world.check(!session.stored, "a session was terminated, and is still there"));
         }
     }
 
@@ -108,6 +150,7 @@ final class SimClient {
             case 1 -> session.request(id, "resources/subscribe", new JournalChange.Put("r" + world.random.nextInt(3)));
             case 2 ->
                 session.request(id, "resources/unsubscribe", new JournalChange.Remove("r" + world.random.nextInt(3)));
+            case 3, 4 -> session.request(id, "tools/list", JournalChange.NONE);
             default -> session.request(id, "tools/call", JournalChange.NONE);
         };
     }
@@ -198,7 +241,14 @@ final class SimClient {
         JournalChange change = world.oneIn(3) ? new JournalChange.Put("initialized") : JournalChange.NONE;
         InboundMessage notification = session.notification("notifications/some", change);
         world.trace(() -> "client " + session.number + " sends " + Wire.text(notification.bytes()));
-        session.live().notify(notification);
+        String text = Wire.text(notification.bytes());
+        LiveSession live = session.live();
+        live.notify(notification).thenAccept(refusal -> {
+            boolean due = refusal.isEmpty() && !(change instanceof JournalChange.None) && session.closed.isEmpty();
+            boolean ended = live.state() == SessionState.CLOSED && live.ended() != EndReason.PARKED;
+            world.check(
+                    !due || ended || session.journaled.contains(text), () -> text + " was taken, but is not stored");
+        });
     }
 
     private void misbehave() {

@@ -259,10 +259,21 @@ final class SimConnection implements StreamReader.Waker {
         gone();
     }
 
+    /** The process at the other end is gone: the part of what was written that has not arrived is lost. */
+    void cut() {
+        arrive();
+        while (!network.isEmpty() && world.random.nextBoolean()) {
+            arrive(network.poll());
+        }
+        gone();
+    }
+
     private void gone() {
         over = true;
         session.connections.remove(this);
-        session.lastSign = world.time.getAsLong();
+        if (!replaced) {
+            session.lastSign = world.time.getAsLong();
+        }
     }
 
     private void arrive() {

@@ -22,6 +22,19 @@ final class SimFinale {
             deliver();
         }
         drain();
+        if (world.durable && world.random.nextBoolean()) {
+            world.die();
+            deliver();
+            world.sessions.stream()
+                    .filter(SimSession::usable)
+                    .forEach(session -> session.live().terminate());
+            drain();
+        }
+        world.pass(Duration.ofHours(3));
+        for (SimSession session : world.sessions) {
+            world.check(!world.store.has(session), () -> "session " + session.number + " stays in the store for ever");
+        }
+        world.settle();
     }
 
     private void heal() {
@@ -36,6 +49,9 @@ final class SimFinale {
     private void deliver() {
         for (int i = 0; i < ROUNDS; i++) {
             for (SimSession session : world.sessions) {
+                if (session.session.isEmpty() && session.closed.isEmpty() && !session.id.isEmpty()) {
+                    world.client(session).find();
+                }
                 if (session.usable()) {
                     world.client(session).dispatchAll();
                     world.settle();
@@ -82,7 +98,9 @@ final class SimFinale {
             world.check(answered || cancelled, () -> "request " + request.id() + " never got an answer");
             boolean received = call.answers.contains(request.requiredId());
             boolean due = answered && world.client(call.session).back().namesCursor;
-            world.check(received || !due, () -> "the answer to " + request.id() + " never reached its client");
+            world.check(
+                    received || !due || call.unknown,
+                    () -> "the answer to " + request.id() + " never reached its client");
         }
     }
 
@@ -118,12 +136,14 @@ final class SimFinale {
         world.check(world.engine.size() == 0, () -> "sessions are left");
         world.check(world.engine.running() == 0, () -> world.engine.running() + " calls are left");
         for (SimSession session : world.sessions) {
-            world.check(session.closed.isPresent(), () -> "session " + session.number + " was never closed");
+            boolean left = session.closed.isPresent() || (world.durable && session.session.isEmpty());
+            world.check(left, () -> "session " + session.number + " was never closed");
             for (SimBackend.Life life : session.lives) {
                 boolean gone = life.closed || life.refused || life.outcome.isCompletedExceptionally();
                 world.check(gone, () -> life + " was never closed");
             }
-            world.check(!world.store.has(session), () -> "the store still has session " + session.number);
+            boolean gone = session.closed.isEmpty() || session.id.isEmpty() || !world.store.has(session);
+            world.check(gone, () -> "the store still has session " + session.number);
             for (SimCall call : session.calls) {
                 world.check(call.outcome.isDone(), () -> "a call was never decided");
             }

@@ -4,10 +4,12 @@ import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -32,6 +34,8 @@ final class SimLog {
         long since;
         /** The client got it, somewhere. */
         boolean received;
+        /** The store does not keep it any more. */
+        boolean trimmed;
 
         Fact(Event event) {
             this.event = event;
@@ -53,6 +57,9 @@ final class SimLog {
 
     private final Map<StreamId, NavigableMap<Long, Fact>> streams = new HashMap<>();
     private final List<Fact> unacked = new ArrayList<>();
+    /** Up to where the store had trimmed each stream when the session last came back. */
+    private final Map<StreamId, Long> trimmedBefore = new HashMap<>();
+
     private final Map<RequestId, Integer> answers = new HashMap<>();
     private final Set<byte[]> ackedMessages = Collections.newSetFromMap(new IdentityHashMap<>());
     private final LongSupplier tick;
@@ -73,6 +80,25 @@ final class SimLog {
             }
             unacked.add(fact);
         }
+        for (Append.Trim trim : append.trims()) {
+            Fact fact = stream(trim.stream()).get(trim.offset());
+            if (fact != null) {
+                fact.trimmed = true;
+            }
+        }
+    }
+
+    /** The session comes back: what is there again is what the store keeps, and what is older than what follows its streams. */
+    void returned(Map<StreamId, SessionStore.Extent> extents) {
+        trimmedBefore.clear();
+        extents.forEach((stream, extent) -> trimmedBefore.put(stream, extent.trimmed()));
+        streams.keySet().stream()
+                .sorted(Comparator.comparingInt(StreamId::epoch).thenComparingLong(StreamId::number))
+                .flatMap(stream -> stream(stream).values().stream())
+                .forEach(fact -> {
+                    fact.dropped = fact.trimmed;
+                    fact.since = tick.getAsLong();
+                });
     }
 
     /** The store has told the engine of everything it took. */
@@ -126,14 +152,15 @@ final class SimLog {
         return between(stream, offset, Long.MAX_VALUE);
     }
 
-    /** The highest offset up to which something was dropped that is not for the moment only. */
+    /** The highest offset up to which something was dropped; where the store is not asked, something not only for the moment. */
     long dropped(StreamId stream) {
+        long before = trimmedBefore.getOrDefault(stream, 0L);
         for (Fact fact : stream(stream).descendingMap().values()) {
             if (fact.dropped && !fact.ping()) {
-                return fact.event.offset();
+                return Math.max(before, fact.event.offset());
             }
         }
-        return 0;
+        return before;
     }
 
     Collection<NavigableMap<Long, Fact>> all() {

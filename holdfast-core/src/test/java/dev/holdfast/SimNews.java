@@ -2,6 +2,7 @@ package dev.holdfast;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 
 /** Hears what the engine tells of its sessions, and knows in which order it may. */
 final class SimNews implements SessionLifecycleListener {
@@ -43,6 +44,19 @@ final class SimNews implements SessionLifecycleListener {
     @Override
     public void onSessionRestored(String sessionId) {
         living(sessionId, "is restored");
+    }
+
+    @Override
+    public void onSessionParked(String sessionId) {
+        SimSession session = living(sessionId, "is parked");
+        boolean held = session.connections.stream().anyMatch(connection -> !connection.replaced);
+        world.check(!held || world.engine.draining(), () -> "a session was parked that is attached");
+        world.check(!world.ephemeral(), () -> "a session was parked that ends with its connection");
+        long grace = TimeUnit.NANOSECONDS.toMillis(world.sinceStart(session.lastSign)) + world.graceMillis();
+        world.check(
+                session.expiresAt >= grace,
+                () -> "a parked session ends at " + session.expiresAt + ", not at " + grace);
+        session.leaves();
     }
 
     @Override

@@ -70,7 +70,16 @@ final class SimReturn {
         boolean forgotten = session.live().streams().find(stream).isEmpty();
         session.released.merge(stream, cursor.offset(), Math::max);
         boolean gap = session.log.dropped(stream) > cursor.offset();
+        boolean unknown = forgotten
+                && call.isPresent()
+                && call.get().postedIn < session.life
+                && !session.brought.contains(stream);
         Resume answer = session.live().resume(cursor);
+        if (unknown && session.live().state() != SessionState.CLOSED) {
+            world.check(answer instanceof Resume.Unknown, () -> "known, but not to the store: " + answer);
+            call.get().unknown = true;
+            return;
+        }
         if (answer instanceof Resume.Ended) {
             for (Fact fact : session.log.after(stream, cursor.offset())) {
                 world.check(fact.dropped && !fact.answer(), () -> "told to be at the end before " + SimLog.name(fact));

@@ -3,7 +3,11 @@ package dev.holdfast;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -12,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 
 /** One session as the simulation knows it, without asking the engine. */
@@ -45,6 +50,22 @@ final class SimSession {
     Optional<Session> session = Optional.empty();
     Optional<EndReason> closed = Optional.empty();
     boolean created;
+    /** What its client knows it by. */
+    String id = "";
+    /** It is being opened, and nobody knows it yet. */
+    boolean opening = true;
+    /** How often it was claimed to bring it back. */
+    int life;
+    /** The store has its record. */
+    boolean stored;
+    /** When the store forgets it, in milliseconds. */
+    long expiresAt;
+    /** Streams that were there when it came back. */
+    final Set<StreamId> brought = new HashSet<>();
+    /** Complete streams that came back, and until when they are kept. */
+    final Map<StreamId, Long> undecided = new HashMap<>();
+    /** What the store had of its journal, at any time. */
+    final Set<String> journaled = new HashSet<>();
     /** A backend has accepted it. */
     boolean accepted;
     /** Appends and claims on their way. */
@@ -157,9 +178,30 @@ final class SimSession {
             delivered.remove(fact.event.stream());
             world.check(!cancelled, () -> "an answer came after the cancellation: " + SimLog.name(fact));
         }
+        if (fact.event.kind() == EventKind.PROGRESS) {
+            progress(fact);
+        }
+        if (fact.event.kind() == EventKind.ERROR
+                && id != null
+                && Wire.text(fact.event).contains("the server ended")) {
+            SimCall call = world.call(id);
+            boolean due = life > call.postedIn && (!call.harmless() || call.tried());
+            world.check(due, () -> "given up without need: " + SimLog.name(fact));
+        }
         InboundMessage request = id == null ? null : journaling.get(id);
         if (request != null && fact.event.kind() == EventKind.RESPONSE) {
             journal(request);
+        }
+    }
+
+    /** What a client is told of a call's progress grows, however often it is run. */
+    private void progress(SimLog.Fact fact) {
+        OptionalDouble progress = Wire.MESSAGES.progress(fact.event.bytes());
+        if (progress.isPresent()) {
+            String text = Wire.text(fact.event);
+            SimCall call = calls.get(number("#" + text.substring(text.indexOf(" c") + 2)));
+            world.check(progress.getAsDouble() > call.progress, () -> "progress goes back: " + SimLog.name(fact));
+            call.progress = progress.getAsDouble();
         }
     }
 
@@ -170,6 +212,79 @@ final class SimSession {
         } else if (message.journal() instanceof JournalChange.Remove remove) {
             journal.remove(remove.key());
         }
+    }
+
+    /** The store has changed its record. */
+    void stored(List<RecordChange> changes) {
+        for (RecordChange change : changes) {
+            if (change instanceof RecordChange.Expires expires) {
+                expiresAt = expires.at();
+            } else if (change instanceof RecordChange.JournalPut put) {
+                journaled.add(Wire.text(put.message()));
+            }
+        }
+    }
+
+    /** It leaves memory: for the store, or with its process. */
+    void leaves() {
+        List.copyOf(connections).forEach(SimConnection::cut);
+        session = Optional.empty();
+    }
+
+    /** It is claimed and will come back: whatever its last life knew beside the store is forgotten. */
+    void returns(SessionStore.Claim claim) {
+        world.check(closed.isEmpty(), () -> "session " + number + " comes back after its end: " + closed);
+        life++;
+        lives.forEach(older -> older.lost = true);
+        log.returned(claim.streams());
+        answered.clear();
+        accepted = !claim.record().revision().isEmpty();
+        journal.clear();
+        claim.record().journal().forEach((key, message) -> {
+            if (!key.equals(SessionRecord.INITIALIZE)) {
+                journal.put(
+                        key,
+                        new InboundMessage(
+                                InboundMessage.Kind.NOTIFICATION,
+                                null,
+                                "",
+                                message,
+                                JournalChange.NONE,
+                                InboundMessage.NO_CONTEXT));
+            }
+        });
+        Set<StreamId> running = claim.record().running().keySet();
+        brought.clear();
+        brought.addAll(claim.streams().keySet());
+        brought.addAll(running);
+        undecided.clear();
+        for (StreamId stream : claim.streams().keySet()) {
+            if (running.contains(stream)) {
+                delivered.remove(stream);
+            } else if (!stream.equals(StreamId.LISTENING)) {
+                delivered.add(stream);
+                undecided.put(stream, world.time.getAsLong() + world.patience());
+            }
+        }
+        for (SimCall call : calls) {
+            // the store may not have learnt of a cancellation
+            call.perhapsCancelled.addAll(call.cancelled);
+            call.cancelled.clear();
+        }
+    }
+
+    /** Whether its client knows it, and the engine does not. */
+    boolean away(SessionKey key) {
+        return !id.isEmpty() && !world.engine.sessions().has(key);
+    }
+
+    /** Whether the store has it, and it is not too late. */
+    boolean kept() {
+        return stored && world.time.instant().toEpochMilli() < expiresAt;
+    }
+
+    String principal() {
+        return listensOnly ? "#" + number : "";
     }
 
     /** What has to be replayed into a fresh backend now, in order. */

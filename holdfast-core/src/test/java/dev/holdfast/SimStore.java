@@ -29,6 +29,7 @@ final class SimStore implements SessionStore {
     private final List<Operation<?>> late = new ArrayList<>();
     private final Random random;
     private final List<SimSession> sessions;
+    private final Durability durability;
     private int promptPercent;
     private int failingPercent;
 
@@ -36,7 +37,14 @@ final class SimStore implements SessionStore {
      * @param promptPercent how many operations are done at once
      * @param failingPercent how many fail
      */
-    SimStore(InstantSource clock, Random random, List<SimSession> sessions, int promptPercent, int failingPercent) {
+    SimStore(
+            InstantSource clock,
+            Random random,
+            List<SimSession> sessions,
+            Durability durability,
+            int promptPercent,
+            int failingPercent) {
+        this.durability = durability;
         this.kept = new MemoryStore(clock);
         this.random = random;
         this.sessions = sessions;
@@ -118,6 +126,18 @@ final class SimStore implements SessionStore {
         late.clear();
     }
 
+    /** Who asked is gone: what was on its way happens, now or later, or never does. What is not fenced is not late. */
+    void died() {
+        for (Operation<?> operation : pending) {
+            switch (random.nextInt(operation.mayFail ? 3 : 2)) {
+                case 0 -> operation.happen();
+                case 1 -> {}
+                default -> late.add(operation);
+            }
+        }
+        pending.clear();
+    }
+
     /** Whether an append or a claim of this session is on its way, or has to come. */
     boolean busy(SimSession session) {
         return session.operations > 0 || session.doubtful;
@@ -135,25 +155,43 @@ final class SimStore implements SessionStore {
 
     @Override
     public Promise promise() {
-        return kept.promise();
+        return new Promise(durability, false);
     }
 
     @Override
     public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record) {
         byte[] initialize = record.journal().get(SessionRecord.INITIALIZE);
         String named = initialize == null ? record.principal() : Wire.text(initialize);
-        owners.put(key, sessions.get(SimSession.number(named)));
-        return submit(false, () -> kept.create(key, epoch, record), () -> {});
+        SimSession owner = sessions.get(SimSession.number(named));
+        owners.put(key, owner);
+        return submit(
+                false,
+                () -> {
+                    owner.stored = true;
+                    owner.expiresAt = record.expiresAt();
+                    return kept.create(key, epoch, record);
+                },
+                () -> {});
     }
 
     @Override
     public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
-        SimSession owner = owner(key);
+        SimSession owner = owners.get(key);
+        if (owner == null) {
+            return kept.claim(key, nonce);
+        }
+        CompletableFuture<Optional<Claim>> taken = new CompletableFuture<>();
+        Supplier<CompletionStage<Optional<Claim>>> effect = () -> {
+            CompletionStage<Optional<Claim>> claim = kept.claim(key, nonce);
+            claim.thenAccept(taken::complete);
+            return claim;
+        };
         return counted(
                 owner,
-                () -> submit(true, () -> kept.claim(key, nonce), () -> {
+                () -> submit(true, effect, () -> {
                     owner.log.acked();
                     owner.doubtful = false;
+                    taken.join().filter(claim -> owner.away(key)).ifPresent(owner::returns);
                 }));
     }
 
@@ -174,6 +212,7 @@ final class SimStore implements SessionStore {
             CompletionStage<Void> done = kept.append(key, epoch, append);
             if (!done.toCompletableFuture().isCompletedExceptionally()) {
                 owner.log.applied(append);
+                owner.stored(append.changes());
             }
             return done;
         };
@@ -190,12 +229,21 @@ final class SimStore implements SessionStore {
 
     @Override
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
-        return kept.read(key, stream, after, maxBytes);
+        return random.nextInt(10) > 0
+                ? kept.read(key, stream, after, maxBytes)
+                : submit(true, () -> kept.read(key, stream, after, maxBytes), () -> {});
     }
 
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
-        return submit(false, () -> kept.delete(key), () -> {});
+        SimSession owner = owner(key);
+        return submit(
+                false,
+                () -> {
+                    owner.stored = false;
+                    return kept.delete(key);
+                },
+                () -> {});
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.holdfast;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -18,6 +19,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
@@ -27,16 +29,25 @@ import java.util.function.Supplier;
 final class Simulation {
     static final Duration SWEEP = Duration.ofMillis(500);
     private static final int STEPS = 150;
+    private static final Duration PARK_AFTER = Duration.ofSeconds(10);
+    private static final Optional<EndReason> NEVER_KNOWN = Optional.of(EndReason.DRAINED);
 
     final VirtualTime time = new VirtualTime();
     final List<SimSession> sessions = new ArrayList<>();
     final Map<SimSession, SimClient> clients = new LinkedHashMap<>();
     final Random random;
     final SimStore store;
-    final SessionEngine engine;
+    /** Whether the store outlives the engine. */
+    final boolean durable;
+
+    SessionEngine engine;
     private final List<String> trace;
     private final boolean tracing;
     private final SimChecks checks;
+    private final long seed;
+    private final SessionLimits limits;
+    private final NodeLimits nodeLimits;
+    private int processes;
     private final Map<String, SimSession> named = new HashMap<>();
     private final Lifetime lifetime;
     private final Map<RequestId, SimCall> calls = new HashMap<>();
@@ -59,25 +70,38 @@ final class Simulation {
         this.random = new Random(seed);
         this.trace = trace.orElse(List.of());
         this.tracing = trace.isPresent();
-        this.store = new SimStore(time, random, sessions, oneOf(0, 50, 90, 100), oneOf(0, 0, 3, 15));
-        SessionLimits limits = new SessionLimits(
+        this.seed = seed;
+        this.durable = seed % 2 == 0;
+        this.store = new SimStore(
+                time,
+                random,
+                sessions,
+                durable ? SessionStore.Durability.PROCESS_DEATH : SessionStore.Durability.NOTHING,
+                oneOf(0, 50, 90, 100),
+                oneOf(0, 0, 3, 15));
+        this.limits = new SessionLimits(
                 oneIn(2) ? 1 << 20 : 1024 + random.nextInt(2000),
                 oneIn(2) ? 1000 : 16,
                 oneIn(3) ? 1 << 20 : 2000 + random.nextInt(3000),
                 oneIn(2) ? 1000 : 16 + random.nextInt(16),
                 oneIn(2) ? 256 : random.nextInt(3),
                 oneIn(2) ? 64 : 2 + random.nextInt(3));
-        NodeLimits nodeLimits = NodeLimits.DEFAULT
+        this.nodeLimits = NodeLimits.DEFAULT
                 .withSessions(oneIn(4) ? 2 : 1000)
                 .withHistory(oneIn(6) ? 3000 + random.nextInt(6000) : 1 << 20, oneIn(6) ? 20 : 10_000);
         this.checks = new SimChecks(this, limits, nodeLimits);
         this.lifetime = new Lifetime(
-                oneIn(6) ? Duration.ZERO : Duration.ofSeconds(1 + random.nextInt(20)),
-                Duration.ofSeconds(1 + random.nextInt(20)),
+                oneIn(6) ? Duration.ZERO : Duration.ofSeconds((durable ? 15 : 1) + random.nextInt(20)),
+                Duration.ofSeconds((durable ? 30 : 1) + random.nextInt(20)),
                 Duration.ofSeconds(random.nextInt(10)),
                 Duration.ofSeconds(1 + random.nextInt(20)),
                 oneIn(3) ? Duration.ofSeconds(1 + random.nextInt(5)) : Duration.ofHours(1));
-        this.engine = SessionEngine.builder(new SimBackend(this), Wire.MESSAGES)
+        this.engine = process();
+        trace(() -> "seed " + seed + ", " + limits + ", " + nodeLimits + ", " + lifetime);
+    }
+
+    private SessionEngine process() {
+        return SessionEngine.builder(new SimBackend(this), Wire.MESSAGES)
                 .store(store)
                 .limits(limits)
                 .nodeLimits(nodeLimits)
@@ -86,10 +110,39 @@ final class Simulation {
                 .wallClock(time)
                 .scheduler(time)
                 .sweepInterval(SWEEP)
-                .random(new Names(seed))
+                .parkAfter(PARK_AFTER)
+                .random(new Names(seed + 1_000_003L * processes++))
                 .build()
                 .start();
-        trace(() -> "seed " + seed + ", " + limits + ", " + nodeLimits + ", " + lifetime);
+    }
+
+    /** The process dies, and with it everything that only it knew; another one takes its place. */
+    void die() {
+        trace(() -> "the process dies");
+        time.shutdownNow();
+        store.died();
+        sends.clear();
+        for (SimSession session : sessions) {
+            session.lives.forEach(SimBackend.Life::vanish);
+            Optional.ofNullable(clients.get(session)).ifPresent(SimClient::cut);
+            session.operations = 0;
+            session.doubtful = false;
+            session.lastSign = time.getAsLong();
+            boolean known = !session.id.isEmpty();
+            session.opening = false;
+            session.leaves();
+            // whoever was not told that it ended finds it again
+            session.closed = known && session.stored ? Optional.empty() : session.closed.or(() -> NEVER_KNOWN);
+        }
+        engine = process();
+    }
+
+    /** A client goes away for as long as it takes to be put away. */
+    private void goAway(SimSession session) {
+        trace(() -> "client " + session.number + " goes away");
+        List.copyOf(session.connections).forEach(SimConnection::breakOff);
+        List.copyOf(session.lives).forEach(life -> List.copyOf(life.running).forEach(life::respond));
+        pass(PARK_AFTER.plusSeconds(random.nextInt(8)));
     }
 
     void run() {
@@ -104,6 +157,10 @@ final class Simulation {
         int choice = random.nextInt(100);
         List<SimSession> open =
                 sessions.stream().filter(session -> session.closed.isEmpty()).toList();
+        if (durable && oneIn(30)) {
+            die();
+            return;
+        }
         if (choice < 12 && store.step()) {
             return;
         }
@@ -112,12 +169,26 @@ final class Simulation {
             return;
         }
         SimSession session = pick(open);
+        if (durable && oneIn(40)) {
+            goAway(session);
+            return;
+        }
+        if (durable && oneIn(40)) {
+            List<SimSession> known =
+                    sessions.stream().filter(any -> !any.id.isEmpty()).toList();
+            if (!known.isEmpty()) {
+                client(pick(known)).find();
+            }
+            return;
+        }
         if (choice < 22) {
             pass(Duration.ofMillis(oneIn(8) ? random.nextInt(5000) : random.nextInt(150)));
         } else if (choice < 50 && !session.connections.isEmpty()) {
             connection(pick(session.connections));
         } else if (choice < 75) {
             backend(session);
+        } else if (durable && !session.id.isEmpty() && (session.session.isEmpty() || oneIn(20))) {
+            client(session).find();
         } else if (session.usable()) {
             client(session).step();
         }
@@ -171,11 +242,14 @@ final class Simulation {
                 ? engine.open("#" + session.number, lifetime)
                 : engine.open(session.initialize(0), "", lifetime);
         opening.whenComplete((how, broken) -> {
+            session.opening = false;
             if (how instanceof SessionEngine.Opened opened) {
                 session.session = Optional.of(opened.session());
+                session.id = opened.session().id();
                 clients.put(session, new SimClient(session, !oneIn(4)));
             } else if (how instanceof SessionEngine.Awaiting awaiting) {
                 session.session = Optional.of(awaiting.session());
+                session.id = awaiting.session().id();
                 SimClient client = new SimClient(session, true);
                 clients.put(session, client);
                 client.begin();
@@ -197,6 +271,20 @@ final class Simulation {
         if (failure.isPresent()) {
             throw new AssertionError(failure.get());
         }
+    }
+
+    long graceMillis() {
+        return lifetime.grace().toMillis();
+    }
+
+    /** How long a response is kept of which is not known whether its client has it. */
+    long patience() {
+        return Math.max(lifetime.graceNanos(), lifetime.retentionNanos());
+    }
+
+    /** An instant as a time on the wall, in nanoseconds. */
+    long sinceStart(long instant) {
+        return TimeUnit.MILLISECONDS.toNanos(time.instant().toEpochMilli()) - (time.getAsLong() - instant);
     }
 
     /** Whether a session that listens only ends with its connection. */
