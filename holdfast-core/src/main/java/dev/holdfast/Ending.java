@@ -63,6 +63,15 @@ final class Ending {
         });
     }
 
+    /** Its client wants it no more: ends it, be it on its way into the store. Completes when nothing is left of it. */
+    CompletionStage<Void> terminate() {
+        CompletionStage<Void> gone = gone();
+        close(EndReason.TERMINATED);
+        return session.ended() == EndReason.PARKED
+                ? gone.thenCompose(put -> engine.sessions().terminate(session))
+                : gone;
+    }
+
     void close(EndReason why) {
         close(lifecycle.close(why));
     }

@@ -307,9 +307,7 @@ final class LiveSession implements Session {
 
     @Override
     public CompletionStage<Void> terminate() {
-        CompletionStage<Void> gone = ending.gone();
-        close(EndReason.TERMINATED);
-        return gone;
+        return ending.terminate();
     }
 
     /** What time does to it. */

@@ -89,10 +89,10 @@ final class News {
     }
 
     /** A session has ended that waited in the store. */
-    void expired(String sessionId) {
-        logger.debug("session {}: ended, {}", shortened(sessionId), EndReason.EXPIRED.text());
-        of(ended, EndReason.EXPIRED).count.increment();
-        tell(l -> l.onSessionClosed(sessionId, EndReason.EXPIRED));
+    void closedInStore(String sessionId, EndReason reason) {
+        logger.debug("session {}: ended, {}", shortened(sessionId), reason.text());
+        of(ended, reason).count.increment();
+        tell(l -> l.onSessionClosed(sessionId, reason));
     }
 
     /** The store did not delete a session. */

@@ -21,7 +21,7 @@ import java.util.function.Supplier;
  * <pre>
  *   opened --> LIVE --parked--> PARKED --found--> on its way --> LIVE
  *              LIVE --ended--> closed --the store has let it go--> gone
- *                               PARKED --deadline--> on its way --> gone
+ *                               PARKED --deadline, terminated--> on its way --> gone
  *   of another process, in the store --found--> on its way --> LIVE
  * </pre>
  */
@@ -149,9 +149,32 @@ final class SessionTable {
         return parked.remove(key, session)
                 ? engine.store().delete(key).handle((done, failure) -> {
                     Optional.ofNullable(failure).ifPresent(f -> engine.news().notDeleted(session.id, f));
-                    engine.news().expired(session.id);
+                    engine.news().closedInStore(session.id, EndReason.EXPIRED);
                     return new Missing();
                 })
                 : MISSING;
+    }
+
+    /** Ends a session that was put away just now, or has come back already. Completes when the store has let it go. */
+    CompletionStage<Void> terminate(LiveSession put) {
+        SessionKey key = put.key();
+        return alone(key, () -> live.containsKey(key) ? find(put.id(), put.principal()) : terminateParked(put))
+                .thenCompose(finding -> {
+                    if (finding instanceof Found found) {
+                        return found.session().terminate();
+                    }
+                    return finding instanceof Missing ? SessionLog.DONE : terminate(put);
+                });
+    }
+
+    private CompletionStage<Finding> terminateParked(LiveSession put) {
+        return engine.store().delete(put.key()).handle((done, failure) -> {
+            if (failure != null) {
+                throw new StoreUnavailableException(failure);
+            }
+            parked.remove(put.key());
+            engine.news().closedInStore(put.id(), EndReason.TERMINATED);
+            return new Missing();
+        });
     }
 }

@@ -91,6 +91,33 @@ class ParkTest {
     }
 
     @Test
+    void whoeverTerminatesItWhileItLeavesHasEndedIt() {
+        bed.store.hold();
+        listening.broken();
+        bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
+        CompletionStage<Void> terminated = session.terminate();
+        assertThat(terminated.toCompletableFuture()).isNotDone();
+        bed.store.release();
+        TestBed.now(terminated);
+        assertThat(bed.news.heard).endsWith("parked", "closed: TERMINATED");
+        assertThat(bed.engine.stats().parked()).isZero();
+        assertThat(bed.find(session.id(), "")).isEmpty();
+    }
+
+    @Test
+    void whoeverTerminatesItWhileItComesBackHasEndedIt() {
+        park();
+        bed.store.hold();
+        CompletionStage<Finding> found = bed.engine.find(session.id(), "");
+        CompletionStage<Void> terminated = session.terminate();
+        bed.store.release();
+        TestBed.now(terminated);
+        assertThat(((Found) TestBed.now(found)).session().state()).isEqualTo(SessionState.CLOSED);
+        assertThat(bed.news.heard).endsWith("restored", "closed: TERMINATED");
+        assertThat(bed.find(session.id(), "")).isEmpty();
+    }
+
+    @Test
     void itMakesRoomForAnotherAndComesBackOnlyWhereThereIsRoom() {
         park();
         Session other = bed.open();
