@@ -3,8 +3,10 @@ package dev.holdfast;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionRecord.RunningCall;
 import dev.holdfast.spi.SessionStore;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -66,7 +68,14 @@ final class Entry {
         }
         return batch.stream()
                 .flatMap(entry -> entry.changes.stream())
-                .anyMatch(change -> change instanceof RecordChange.CallStarted started
-                        && claim.record().running().containsKey(started.stream()));
+                .anyMatch(change -> change instanceof RecordChange.CallStarted started && started(started, claim));
+    }
+
+    /** Whether a call is recorded as this change records it: the same call may have been recorded before. */
+    private static boolean started(RecordChange.CallStarted change, SessionStore.Claim claim) {
+        RunningCall recorded = claim.record().running().get(change.stream());
+        return recorded != null
+                && recorded.requests().equals(change.requests())
+                && Arrays.equals(recorded.extension(), change.extension());
     }
 }

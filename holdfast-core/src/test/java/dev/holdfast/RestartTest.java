@@ -196,6 +196,21 @@ class RestartTest {
     }
 
     @Test
+    void itsRunsAreCountedThoughTheStoreFails() {
+        bed.backend.harmless = "tools/call";
+        Connection post = bed.post(session, 1);
+        bed.die();
+        bed.store.decree(Fate.DONE, Fate.LOST);
+        session = bed.find(id, "").orElseThrow();
+        assertThat(backend().heard).containsExactly("tools/call 1");
+        restart();
+        assertThat(backend().heard).containsExactly("tools/call 1");
+        restart();
+        assertThat(backend().heard).isEmpty();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("error 1" + INTERRUPTED);
+    }
+
+    @Test
     void aQuestionThatWasOpenIsWithdrawnWhereItWasAsked() {
         Connection post = bed.post(session, 1);
         Connection listening = TestBed.listen(session);
