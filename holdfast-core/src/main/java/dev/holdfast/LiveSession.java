@@ -124,30 +124,23 @@ final class LiveSession implements Session {
         name(name);
         revision = claim.record().revision();
         Revival revival = new Revival(this, engine, calls, outflow, RecordExtension.of(claim.record()));
-        List<LiveCall> again = locked(() -> {
+        locked(() -> {
             log.start(key());
             lifecycle.returned(engine.now());
             log.insist(upkeep.begun());
-            List<LiveCall> interrupted = revival.run(claim, events);
+            revival.run(claim, events);
             // whoever finds it from here on waits for the lock
             engine.sessions().add(this);
-            return interrupted;
         });
-        log.drain();
         if (!revision.isEmpty()) {
             backend.restore();
         }
-        again.forEach(inflow::dispatch);
+        log.drain();
     }
 
     /** It keeps so much more, or less, beside the messages for its client; under the lock. */
     void hold(long moreBytes) {
         streams.history().hold(moreBytes);
-    }
-
-    /** Changes its record sooner or later; under the lock. */
-    void insist(RecordChange change) {
-        log.insist(List.of(change));
     }
 
     SessionKey key() {

@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletionStage;
 
 /**
  * Makes a session in memory what the store has kept of it: its journal, its streams, and a definite end for every call that ran
@@ -37,21 +38,22 @@ final class Revival {
     private final SessionEngine engine;
     private final CallTable calls;
     private final Outflow outflow;
+    private final SessionLog log;
     private final StreamTable streams;
     private final RecordExtension extension;
-    private final List<LiveCall> again = new ArrayList<>(0);
 
     Revival(LiveSession session, SessionEngine engine, CallTable calls, Outflow outflow, RecordExtension extension) {
         this.session = session;
         this.engine = engine;
         this.calls = calls;
         this.outflow = outflow;
+        this.log = outflow.log();
         this.streams = outflow.streams();
         this.extension = extension;
     }
 
-    /** Does it, but for the calls that are to be run again: those are returned. */
-    List<LiveCall> run(Claim claim, Map<StreamId, List<Event>> events) {
+    /** Does it. Calls that are to be run again are dispatched when the store has counted that. */
+    void run(Claim claim, Map<StreamId, List<Event>> events) {
         claim.record().journal().forEach(this::remember);
         Map<StreamId, RunningCall> running = claim.record().running();
         Set<StreamId> all = new TreeSet<>(BY_AGE);
@@ -76,7 +78,6 @@ final class Revival {
         interrupted.addAll(running.keySet());
         interrupted.forEach(id -> interrupt(id, running.getOrDefault(id, NONE)));
         streams.makeRoom();
-        return again;
     }
 
     private static final RunningCall NONE = new RunningCall(List.of(), SessionRecord.NO_EXTENSION);
@@ -138,16 +139,22 @@ final class Revival {
             calls.start(call);
             call.mayBeRerun();
             call.continues(progress(stream));
-            session.insist(
+            runAgain(
+                    call,
                     new RecordChange.CallStarted(id, open, rerun.get().next().pack()));
-            again.add(call);
         } else if (open.isEmpty()) {
-            session.insist(new RecordChange.CallEnded(id));
+            log.insist(List.of(new RecordChange.CallEnded(id)));
             outflow.end(call);
         } else {
             calls.start(call);
             call.sinks().forEach(sink -> outflow.fail(sink, INTERRUPTED));
         }
+    }
+
+    private void runAgain(LiveCall call, RecordChange counted) {
+        Entry entry = new Entry(null, List.of(counted), null, () -> runAgain(call, counted));
+        log.enqueue(entry);
+        CompletionStage<Void> unused = log.stageOf(entry).thenRun(call::dispatch);
     }
 
     private static InboundMessage unknown(RequestId request) {

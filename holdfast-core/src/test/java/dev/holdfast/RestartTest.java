@@ -196,6 +196,20 @@ class RestartTest {
     }
 
     @Test
+    void itIsRunAgainWhenTheStoreHasCountedThat() {
+        bed.backend.harmless = "tools/call";
+        bed.post(session, 1);
+        bed.die();
+        bed.store.hold();
+        CompletionStage<Finding> found = bed.engine.find(id, "");
+        bed.store.next().become(Fate.DONE);
+        assertThat(found.toCompletableFuture()).isCompleted();
+        assertThat(backend().heard).isEmpty();
+        bed.store.release();
+        assertThat(backend().heard).containsExactly("tools/call 1");
+    }
+
+    @Test
     void itsRunsAreCountedThoughTheStoreFails() {
         bed.backend.harmless = "tools/call";
         Connection post = bed.post(session, 1);
