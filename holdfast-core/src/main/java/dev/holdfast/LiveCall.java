@@ -5,6 +5,7 @@ import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
@@ -86,6 +87,13 @@ final class LiveCall implements Call {
     /** Whether every request has its answer in the outbox at least, or was cancelled. */
     boolean answered() {
         return sinks.stream().noneMatch(Sink::open);
+    }
+
+    /** What its record says with the answer that stands in the outbox now: which requests still run, or that none does. */
+    RecordChange recorded() {
+        List<RequestId> left = sinks.stream().filter(Sink::open).map(Sink::id).toList();
+        // more than one request are never run again: nothing is kept beside
+        return left.isEmpty() ? new RecordChange.CallEnded(id) : new RecordChange.CallStarted(id, left);
     }
 
     /** Whether every request has its answer committed, or was cancelled. */

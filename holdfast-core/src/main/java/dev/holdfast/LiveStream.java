@@ -198,11 +198,6 @@ final class LiveStream {
         return answers;
     }
 
-    /** Whether the response to a request is kept here. */
-    boolean answers(RequestId request) {
-        return answers().stream().anyMatch(answer -> answer.request().equals(request));
-    }
-
     /** The oldest kept event. */
     Optional<Node> oldest() {
         return Optional.ofNullable(head);

@@ -122,15 +122,12 @@ final class Outflow implements SessionLog.Owner {
     private static List<RecordChange> changes(LiveCall.Sink sink, OutboundMessage answer) {
         List<RecordChange> journaled =
                 answer.kind() == EventKind.RESPONSE ? Journal.changes(sink.request()) : List.of();
-        if (!sink.call().answered()) {
-            return journaled;
-        }
-        RecordChange ended = new RecordChange.CallEnded(sink.call().id());
+        RecordChange recorded = sink.call().recorded();
         if (journaled.isEmpty()) {
-            return List.of(ended);
+            return List.of(recorded);
         }
         List<RecordChange> both = new ArrayList<>(journaled);
-        both.add(ended);
+        both.add(recorded);
         return both;
     }
 

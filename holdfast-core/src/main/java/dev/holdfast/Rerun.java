@@ -1,7 +1,6 @@
 package dev.holdfast;
 
 import dev.holdfast.spi.InboundMessage;
-import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -24,10 +23,10 @@ record Rerun(int runs, byte[] request) {
         return harmless ? new Rerun(1, requests.get(0).bytes()).pack() : SessionRecord.NO_EXTENSION;
     }
 
-    /** What was kept of a call that is to be run again; empty if it must not be, or has its answer. */
-    static Optional<Rerun> of(SessionRecord.RunningCall call, List<RequestId> unanswered) {
+    /** What was kept of a call that is to be run again; empty if it must not be. */
+    static Optional<Rerun> of(SessionRecord.RunningCall call) {
         ByteBuffer packed = ByteBuffer.wrap(call.extension());
-        if (unanswered.isEmpty() || packed.remaining() <= HEADER || packed.get() != VERSION) {
+        if (packed.remaining() <= HEADER || packed.get() != VERSION) {
             return Optional.empty();
         }
         int runs = packed.getInt();

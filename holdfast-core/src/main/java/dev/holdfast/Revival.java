@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
@@ -76,11 +77,9 @@ final class Revival {
         streams.all().forEach(this::withdrawQuestions);
         Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
         interrupted.addAll(running.keySet());
-        interrupted.forEach(id -> interrupt(id, running.getOrDefault(id, NONE)));
+        interrupted.forEach(id -> interrupt(id, Objects.requireNonNull(running.get(id))));
         streams.makeRoom();
     }
-
-    private static final RunningCall NONE = new RunningCall(List.of(), SessionRecord.NO_EXTENSION);
 
     private void remember(String key, byte[] bytes) {
         InboundMessage message = engine.messages().read(bytes);
@@ -125,13 +124,10 @@ final class Revival {
     private void interrupt(StreamId id, RunningCall running) {
         LiveStream stream =
                 session.listensOnly() ? streams.listening() : streams.find(id).orElseThrow();
-        List<RequestId> open = running.requests().stream()
-                .filter(request -> !stream.answers(request))
-                .toList();
-        Optional<Rerun> rerun = Rerun.of(running, open);
+        Optional<Rerun> rerun = Rerun.of(running);
         List<InboundMessage> requests = rerun.isPresent()
                 ? List.of(engine.messages().read(rerun.get().request()))
-                : open.stream().map(Revival::unknown).toList();
+                : running.requests().stream().map(Revival::unknown).toList();
         LiveCall call = LiveCall.unread(id, stream, session, requests);
         session.lifecycle().callStarted(engine.now());
         engine.callStarted(requests.size());
@@ -141,10 +137,8 @@ final class Revival {
             call.continues(progress(stream));
             runAgain(
                     call,
-                    new RecordChange.CallStarted(id, open, rerun.get().next().pack()));
-        } else if (open.isEmpty()) {
-            log.insist(List.of(new RecordChange.CallEnded(id)));
-            outflow.end(call);
+                    new RecordChange.CallStarted(
+                            id, running.requests(), rerun.get().next().pack()));
         } else {
             calls.start(call);
             call.sinks().forEach(sink -> outflow.fail(sink, INTERRUPTED));

@@ -420,4 +420,20 @@ class RestartTest {
         assertThat(session.listensOnly()).isTrue();
         assertThat(TestBed.resume(session, listening).read()).containsExactly("error 2" + INTERRUPTED);
     }
+
+    @Test
+    void overHttpSseAnAnswerThatIsNoLongerKeptIsNotFollowedByAnError() {
+        session = ((SessionEngine.Awaiting) TestBed.now(bed.engine.open("", TestBed.LIFETIME))).session();
+        TestBed.accepted(session.call(List.of(Wire.initialize()))).dispatch();
+        TestBed.accepted(session.call(TestBed.requests(1, 2))).dispatch();
+        Connection listening = TestBed.listen(session);
+        backend().call(1).respond();
+        assertThat(listening.read()).containsExactly("result 0", "result 1");
+        listening = TestBed.resume(session, listening);
+        backend().sink.send(Wire.notice("with what is dropped"));
+        bed.die();
+        session = bed.find(session.id(), "").orElseThrow();
+        assertThat(TestBed.resume(session, listening).read())
+                .containsExactly("with what is dropped", "error 2" + INTERRUPTED);
+    }
 }

@@ -5,10 +5,10 @@ import java.util.List;
 /** One change to a session's record. A store applies the changes of an append together with its events. */
 public sealed interface RecordChange {
     /**
-     * A call starts, or starts once more: then this takes the place of what was kept of it.
+     * A call starts, or goes on: then this takes the place of what was kept of it.
      *
      * @param stream its stream, which exists from here on; no more than its name where its answers go to the listening stream
-     * @param requests the ids of its requests
+     * @param requests the ids of its requests, but for those that have their answer
      * @param extension what the engine keeps beside, opaque to the store
      */
     record CallStarted(StreamId stream, List<RequestId> requests, byte[] extension) implements RecordChange {

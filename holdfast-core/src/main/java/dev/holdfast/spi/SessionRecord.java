@@ -40,7 +40,7 @@ public record SessionRecord(
     /**
      * A call that has started and not ended.
      *
-     * @param requests the ids of its requests
+     * @param requests the ids of those of its requests that have no answer yet
      * @param extension what the engine keeps beside, opaque to the store; shared, never changed
      */
     public record RunningCall(List<RequestId> requests, byte[] extension) {}
