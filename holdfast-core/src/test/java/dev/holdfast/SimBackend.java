@@ -256,7 +256,7 @@ final class SimBackend implements Backend {
             } else if (!work.replayed) {
                 SimCall call = world.call(work.request.requiredId());
                 String home = "#" + session.number + " c" + call.index + " ";
-                OutboundMessage message = call.harmless() && world.random.nextBoolean()
+                OutboundMessage message = call.harmless() && !world.oneIn(4)
                         ? Wire.progress("progress " + home + world.next() + " " + ++work.progress)
                         : any(home, Optional.of(call));
                 world.sent(session, message, work.sink.send(message));

@@ -150,7 +150,7 @@ final class SimClient {
             case 1 -> session.request(id, "resources/subscribe", new JournalChange.Put("r" + world.random.nextInt(3)));
             case 2 ->
                 session.request(id, "resources/unsubscribe", new JournalChange.Remove("r" + world.random.nextInt(3)));
-            case 3, 4 -> session.request(id, "tools/list", JournalChange.NONE);
+            case 3, 4, 5, 6 -> session.request(id, "tools/list", JournalChange.NONE);
             default -> session.request(id, "tools/call", JournalChange.NONE);
         };
     }

@@ -1,6 +1,9 @@
 package dev.holdfast;
 
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -74,6 +77,7 @@ final class SimFinale {
                 for (SimCall call : session.calls) {
                     complete(call);
                 }
+                session.log.after(StreamId.LISTENING, 0).forEach(fact -> withdrawn(session, fact));
             }
         }
         world.settle();
@@ -102,6 +106,20 @@ final class SimFinale {
                     received || !due || call.unknown,
                     () -> "the answer to " + request.id() + " never reached its client");
         }
+    }
+
+    /** A client does not wait for ever to be asked no more by a backend that is gone. */
+    private void withdrawn(SimSession session, SimLog.Fact fact) {
+        RequestId id = fact.event.id();
+        if (id == null || fact.event.kind() != EventKind.SERVER_REQUEST || !fact.received || fact.dropped) {
+            return;
+        }
+        if (session.settled.contains(id) || !world.question(id).asker().lost) {
+            return;
+        }
+        boolean told = session.log.after(StreamId.LISTENING, fact.event.offset()).stream()
+                .anyMatch(later -> Wire.text(later.event).startsWith("cancelled " + id + ":"));
+        world.check(told, () -> "never withdrawn: " + SimLog.name(fact));
     }
 
     private void drain() {

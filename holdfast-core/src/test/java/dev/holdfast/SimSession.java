@@ -194,7 +194,15 @@ final class SimSession {
         }
     }
 
-    /** What a client is told of a call's progress grows, however often it is run. */
+    private double progressKept(StreamId stream) {
+        return log.after(stream, 0).stream()
+                .filter(fact -> !fact.trimmed && fact.event.kind() == EventKind.PROGRESS)
+                .mapToDouble(fact -> Wire.MESSAGES.progress(fact.event.bytes()).orElse(0))
+                .max()
+                .orElse(0);
+    }
+
+    /** What a client is told of a call's progress grows beyond what is kept of it, however often it is run. */
     private void progress(SimLog.Fact fact) {
         OptionalDouble progress = Wire.MESSAGES.progress(fact.event.bytes());
         if (progress.isPresent()) {
@@ -270,6 +278,9 @@ final class SimSession {
             // the store may not have learnt of a cancellation
             call.perhapsCancelled.addAll(call.cancelled);
             call.cancelled.clear();
+            // what the store keeps no more is not known to have been told; on the listening stream it is not known by
+            // whom
+            call.progress = call.stream.map(this::progressKept).orElse(0.0);
         }
     }
 

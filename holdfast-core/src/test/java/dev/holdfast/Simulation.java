@@ -24,7 +24,8 @@ import java.util.function.Supplier;
 
 /**
  * One seeded life of an engine: clients, backends and a store do what chance says, on one thread, and after every step it is
- * checked that nothing went wrong. The same seed gives the same life.
+ * checked that nothing went wrong. The same seed gives the same life. Where the seed is even the store outlives the engine: its
+ * process dies now and then, and its sessions are put away.
  */
 final class Simulation {
     static final Duration SWEEP = Duration.ofMillis(500);
