@@ -134,7 +134,10 @@ final class Revival {
         if (rerun.isPresent()) {
             calls.start(call);
             call.mayBeRerun();
-            call.continues(progress(stream));
+            if (!stream.listening()) {
+                // on the listening stream nobody can tell whose progress it was
+                call.continues(progress(stream));
+            }
             runAgain(
                     call,
                     new RecordChange.CallStarted(
