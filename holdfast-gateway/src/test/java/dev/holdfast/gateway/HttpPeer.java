@@ -35,6 +35,10 @@ final class HttpPeer {
         return peer;
     }
 
+    URI url() {
+        return url;
+    }
+
     String session() {
         return session;
     }
@@ -72,7 +76,20 @@ final class HttpPeer {
 
     /** Posts a request; completes with its stream as soon as the response has begun. */
     CompletableFuture<HttpResponse<Stream<String>>> posted(int id, String method) {
-        return CLIENT.sendAsync(posting("{'jsonrpc':'2.0','id':" + id + ",'method':'" + method + "'}"), ofLines());
+        return posted("{'jsonrpc':'2.0','id':" + id + ",'method':'" + method + "'}");
+    }
+
+    CompletableFuture<HttpResponse<Stream<String>>> posted(String message) {
+        return CLIENT.sendAsync(posting(message), ofLines());
+    }
+
+    /** Asks for what came after an event; completes as soon as the response has begun. */
+    CompletableFuture<HttpResponse<Stream<String>>> resumed(String lastEventId) {
+        HttpRequest get = request()
+                .header("Accept", "text/event-stream")
+                .header("Last-Event-ID", lastEventId)
+                .build();
+        return CLIENT.sendAsync(get, ofLines());
     }
 
     HttpResponse<String> delete() {
