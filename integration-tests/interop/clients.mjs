@@ -53,7 +53,7 @@ export async function postTo(endpoint) {
 }
 
 class RecordedClient {
-  /** Every HTTP request: `{url, method, lastEventId, message, rpc, status}`, and `failure` where no answer has begun. */
+  /** Every HTTP request: `{url, method, lastEventId, message, rpc, status, headAt}`, and `failure` where no answer has begun. */
   requests = [];
   /** `data` of every `notifications/message` that reached the user, in order. */
   logs = [];
@@ -137,6 +137,7 @@ class RecordedClient {
       throw failure;
     });
     request.status = response.status;
+    request.headAt = Date.now();
     return response;
   }
 }

@@ -7,6 +7,8 @@ import { waitFor } from './wait.mjs';
 const WORKERS = 4;
 const NOTES = 3;
 const REST_MS = 150;
+/** What their tools promise to be harmless when it is done twice. */
+const HARMLESS = ['slow_read', 'echo'];
 const INTERRUPTED = { code: -32603, message: /the server ended while this call was running/ };
 
 let count = 0;
@@ -23,7 +25,7 @@ const ACTIONS = {
 
 export class Load {
   /**
-   * Every call: `{name, args, progress, outcome}`, where the outcome is one of
+   * Every call: `{name, args, progress, listedAt, outcome}`, where the outcome is one of
    * `finished` (with its `text`), `failed` (with its `error`), `refused` (it never reached a session),
    * `cut` (its POST broke before the head of an answer: nobody can tell).
    */
@@ -53,11 +55,16 @@ export class Load {
     while (this.#busy) {
       const name = tools[Math.floor(Math.random() * tools.length)];
       const call = { name, args: ACTIONS[name](), progress: [] };
-      if (name === 'slow_read') await this.#client.list().catch(() => {}); // a new server does not know yet what it may do twice
+      if (HARMLESS.includes(name)) await this.#list(call); // a new server does not know yet what it may do twice
       this.calls.push(call);
       await this.#make(call);
       await delay(call.outcome === 'finished' ? Math.random() * REST_MS : REST_MS);
     }
+  }
+
+  async #list(call) {
+    const asked = Date.now();
+    await this.#client.list().then(() => (call.listedAt = asked), () => {});
   }
 
   async #make(call) {
@@ -69,16 +76,28 @@ export class Load {
     }
   }
 
-  /** Of a call without a result, by how far its POST came. */
-  #fate({ args }) {
+  #request({ args }) {
     const own = JSON.stringify(args);
-    const { status, failure } = this.#client.requests.findLast(each => JSON.stringify(each.message?.params?.arguments) === own);
+    return this.#client.requests.findLast(each => JSON.stringify(each.message?.params?.arguments) === own);
+  }
+
+  /** Of a call without a result, by how far its POST came. */
+  #fate(call) {
+    const { status, failure } = this.#request(call);
     if (status === 503 || failure?.cause?.code === 'ECONNREFUSED') return 'refused';
     return status ? 'failed' : 'cut';
   }
 
   #with(name, outcome) {
     return this.calls.filter(call => call.name === name && call.outcome === outcome);
+  }
+
+  /** The harmless calls that were taken by a server that had told this client so: none of `starts`, the times, lies between. */
+  promised(starts) {
+    return this.calls.filter(call => {
+      const { headAt } = this.#request(call) ?? {};
+      return call.listedAt && headAt && !starts.some(at => call.listedAt <= at && at <= headAt);
+    });
   }
 
   /** How many calls had which outcome, and how many were executed again. */

@@ -16,11 +16,11 @@ const times = otherwise => Number(process.env.HOLDFAST_RESTARTS ?? otherwise);
 const EARLY_MS = 500;
 
 const ENDS = {
-  'kill -9': { retryMs: 4000, backMs: 4000, rounds: times(9), end: gateway => gateway.crash(), mayBeEarly: true },
+  'kill -9': { retryMs: 4000, backMs: 4000, rounds: times(5), end: gateway => gateway.crash(), mayBeEarly: true },
   'SIGTERM': {
     retryMs: 2000,
     backMs: 4000, // an end in order makes up to twice as much of the retry, lest all come back at once
-    rounds: times(4),
+    rounds: times(2),
     end: async gateway => {
       gateway.terminate();
       assert.deepEqual(await gateway.ended(), { code: 0, signal: null });
@@ -53,15 +53,22 @@ for (const [end, { retryMs, backMs, rounds, end: endOnce, mayBeEarly }] of Objec
         const clients = await Promise.all(CLIENTS.map(flavour => connect(flavour, gateway.url)));
         t.after(() => Promise.all(clients.map(client => client.close())));
         const loads = clients.map(client => new Load(client, tools));
-        const starts = await series(gateway, { rounds, backMs, endOnce, mayBeEarly });
+        const restarts = await series(gateway, { rounds, backMs, endOnce, mayBeEarly });
         await Promise.all(loads.map(load => load.end()));
 
         const begun = executions(behind ? readFileSync(notes, 'utf8') : gateway.log);
-        t.diagnostic(`serves again after ${starts[0]} to ${starts.at(-1)} ms`);
+        const took = restarts.map(restart => restart.took).sort((a, b) => a - b);
+        t.diagnostic(`serves again after ${took[0]} to ${took.at(-1)} ms`);
         loads.forEach((load, i) => t.diagnostic(`${CLIENTS[i]}: ${JSON.stringify(load.counts(begun))}`));
         loads.forEach(load => load.assertHeld(begun, { inOrder }));
         const failed = loads.flatMap(load => load.calls).filter(call => call.outcome === 'failed');
         if (end === 'SIGTERM') assert.deepEqual(failed, [], 'calls that the drain has cut short');
+        const promised = loads.flatMap(load => load.promised(restarts.map(({ at }) => at)));
+        const again = promised.filter(call => call.outcome === 'finished' && begun(call.args) > 1);
+        t.diagnostic(`${promised.length} calls may be run again, ${again.length} were`);
+        assert.ok(promised.length > 0, 'no call may be run again');
+        assert.deepEqual(promised.filter(({ outcome }) => outcome === 'failed'), [], 'calls that could have been run again');
+        if (behind && end === 'kill -9') assert.ok(again.length > 0, 'no call was run again');
         await Promise.all(clients.map(client => client.end()));
       });
     });
@@ -69,12 +76,12 @@ for (const [end, { retryMs, backMs, rounds, end: endOnce, mayBeEarly }] of Objec
 }
 
 /**
- * Ends and starts the gateway; returns how long each start took, the shortest first. A client tries to come back twice, `backMs` apart
+ * Ends and starts the gateway; returns when it did, and how long each start took. A client tries to come back twice, `backMs` apart
  * at most: the gateway serves long enough to be there for one of them. Every other time it ends just when they are on their way
  * back, if it starts fast enough to be there again for their second try.
  */
 async function series(gateway, { rounds, backMs, endOnce, mayBeEarly }) {
-  const starts = [];
+  const restarts = [];
   let early = true;
   await delay(backMs);
   for (let round = 0; round < rounds; round++) {
@@ -82,12 +89,12 @@ async function series(gateway, { rounds, backMs, endOnce, mayBeEarly }) {
     const endedAt = Date.now();
     await gateway.restart();
     const took = Date.now() - endedAt;
-    starts.push(took);
+    restarts.push({ at: endedAt, took });
     early = mayBeEarly && !early && took < backMs - 2 * EARLY_MS;
     const untilReturn = endedAt + backMs - Date.now();
     await delay(early ? untilReturn + Math.random() * EARLY_MS : backMs + 200 + Math.random() * 1500);
   }
-  return starts.sort((a, b) => a - b);
+  return restarts;
 }
 
 /** How often the slow call with these arguments was begun, by what was noted when it was. */
