@@ -78,14 +78,14 @@ final class BackendSlot {
         this.waiting = new WaitingRoom(limits.sessionBytes(), session::hold);
     }
 
-    /** There was a backend in an earlier life of the session: a fresh one takes its place. Without the lock. */
+    /** There was a backend in an earlier life of the session; under the lock, before anybody else knows the session. */
+    void returned() {
+        state = State.EMPTY;
+    }
+
+    /** Opens a fresh backend if there was one and nobody has asked for it yet; without the lock. */
     void restore() {
-        int life = session.locked(() -> {
-            if (state != State.NEW) {
-                return 0;
-            }
-            return beginRestore();
-        });
+        int life = session.locked(() -> state == State.EMPTY ? beginRestore() : 0);
         if (life > 0) {
             restore(life);
         }

@@ -18,7 +18,7 @@ import java.util.function.Predicate;
  *
  * <p>Sessions that were never used go first, so that a storm of {@code initialize} evicts itself, unless they are so few that they
  * may well be in their handshake; then those that are detached, then those that are idle; of each kind the one that has waited
- * longest. What is attached or runs a call never goes. Choosing
+ * longest. What was used waits in the store from then on, where that outlives this process. What is attached or runs a call never goes. Choosing
  * and going are two steps: a session that was used in between stays, and another is chosen.
  */
 final class Capacity {
@@ -59,7 +59,7 @@ final class Capacity {
         }
 
         private boolean evict() {
-            return session.ending().evict(state);
+            return session.housekeeping().parks(state) || session.ending().evict(state);
         }
     }
 

@@ -77,7 +77,7 @@ final class Drain {
 
     private boolean everythingDelivered() {
         for (LiveSession session : engine.all()) {
-            if (session.owesResponses()) {
+            if (!session.lifecycle().state().closed() && session.owesResponses()) {
                 return false;
             }
         }

@@ -157,14 +157,14 @@ final class Ending {
     void abandon() {
         lifecycle.close(EndReason.DRAINED);
         outflow.leave();
-        outflow.abandon();
+        outflow.close(EndReason.DRAINED);
         backend.close();
         engine.abandoned(session);
     }
 
     /** Lets the store forget a session that nobody ever learnt of. */
     void forget() {
-        engine.store().delete(session.key()).whenComplete((done, failure) -> {
+        Return.fromStore(() -> engine.store().delete(session.key())).whenComplete((done, failure) -> {
             if (failure != null) {
                 engine.news().notDeleted(session.id(), failure);
             }
@@ -173,7 +173,7 @@ final class Ending {
 
     /** Lets the store forget the session: until it has, nobody may bring it back. */
     private void deleteRecord(long delay) {
-        engine.store().delete(session.key()).whenComplete((done, failure) -> {
+        Return.fromStore(() -> engine.store().delete(session.key())).whenComplete((done, failure) -> {
             if (failure == null) {
                 engine.sessions().remove(session);
                 left();

@@ -30,7 +30,11 @@ final class Housekeeping {
 
     /** Looks whether time has ended something. */
     void sweep(long now) {
-        if (!session.alive(session.lifecycle().expire(now)) || parks(now)) {
+        if (!session.alive(session.lifecycle().expire(now))) {
+            return;
+        }
+        State seen = session.lifecycle().state();
+        if (engine.waitsInStore(seen, now) && parks(seen)) {
             return;
         }
         if (neverInitialized(now)) {
@@ -44,11 +48,12 @@ final class Housekeeping {
         }
     }
 
-    /** Whether its client has been away for so long that it need not wait in memory; then it leaves. */
-    private boolean parks(long now) {
-        State seen = session.lifecycle().state();
-        return engine.parks(seen, now)
+    /** Puts the session away if it is still in this state, and if it can come back; false if not. */
+    boolean parks(State seen) {
+        return engine.outlives(lifetime)
+                && seen.used()
                 && !session.revision().isEmpty()
+                && engine.sessions().canPark()
                 && session.locked(log::resting)
                 && session.ending().park(seen);
     }

@@ -26,6 +26,9 @@ final class Inflow {
     private final Journal journal;
     private final BackendSlot backend;
     private final Outflow outflow;
+    /** Whether the session outlives this process. */
+    private final boolean outlives;
+
     private final SessionLog log;
     private final StreamTable streams;
 
@@ -35,12 +38,14 @@ final class Inflow {
             CallTable calls,
             Journal journal,
             BackendSlot backend,
-            Outflow outflow) {
+            Outflow outflow,
+            boolean outlives) {
         this.session = session;
         this.engine = engine;
         this.calls = calls;
         this.journal = journal;
         this.backend = backend;
+        this.outlives = outlives;
         this.outflow = outflow;
         this.log = outflow.log();
         this.streams = outflow.streams();
@@ -99,9 +104,7 @@ final class Inflow {
 
     /** Whether a call may be run again after a death of this process. */
     private boolean harmless(List<InboundMessage> requests) {
-        return engine.durable()
-                && requests.size() == 1
-                && engine.backend().mayBeRerun(requests.get(0), session.principal());
+        return outlives && requests.size() == 1 && engine.backend().mayBeRerun(requests.get(0), session.principal());
     }
 
     private LiveCall create(List<InboundMessage> requests, List<RequestId> ids) {
@@ -265,7 +268,12 @@ final class Inflow {
         }
     }
 
-    static CompletionStage<Optional<Refusal>> refused(Refusal reason) {
+    /** What to tell whoever has something for a session that is closed. */
+    CompletionStage<Optional<Refusal>> refusedFor(EndReason end) {
+        return refused(end.advice() == EndReason.Advice.RECONNECT ? Refusal.DRAINING : Refusal.UNKNOWN_SESSION);
+    }
+
+    private static CompletionStage<Optional<Refusal>> refused(Refusal reason) {
         return CompletableFuture.completedFuture(Optional.of(reason));
     }
 
@@ -294,7 +302,7 @@ final class Inflow {
             return refused(Refusal.JOURNAL);
         }
         log.drain();
-        CompletionStage<Void> stored = log.stageOf(entry);
+        CompletionStage<Void> stored = Return.fromStore(() -> log.stageOf(entry));
         return forward(notification).thenCombine(stored, (refusal, done) -> refusal);
     }
 

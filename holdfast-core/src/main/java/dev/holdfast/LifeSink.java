@@ -3,9 +3,13 @@ package dev.holdfast;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import java.util.concurrent.CompletionStage;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What one life of a session's backend says outside of calls. What changes is guarded by the session's lock. */
 final class LifeSink implements ListeningSink {
+    private static final Logger logger = LoggerFactory.getLogger(LifeSink.class);
+
     private final LiveSession session;
     private final BackendSlot slot;
     private final int life;
@@ -66,6 +70,10 @@ final class LifeSink implements ListeningSink {
             abandoned = !opened;
             return hook;
         });
-        now.run();
+        try {
+            now.run();
+        } catch (RuntimeException e) {
+            logger.error("session {}: a backend that is being opened could not be given up", session.shortId(), e);
+        }
     }
 }

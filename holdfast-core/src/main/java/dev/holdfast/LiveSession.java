@@ -64,7 +64,7 @@ final class LiveSession implements Session {
         this.streams = outflow.streams();
         this.attachments = new Attachments(this, engine, lifecycle, lifetime, outflow);
         this.backend = new BackendSlot(this, engine.backend(), engine.limits());
-        this.inflow = new Inflow(this, engine, calls, journal, backend, outflow);
+        this.inflow = new Inflow(this, engine, calls, journal, backend, outflow, engine.outlives(lifetime));
         this.housekeeping = new Housekeeping(this, engine, lifetime, upkeep, outflow);
         this.ending = new Ending(this, engine, lifetime, lifecycle, outflow, backend);
     }
@@ -98,7 +98,7 @@ final class LiveSession implements Session {
     private CompletionStage<Void> create(String kind, Map<String, byte[]> entries) {
         SessionRecord record = new SessionRecord(
                 1, kind, principal, upkeep.expiresAt(), upkeep.extension(), revision, entries, Map.of());
-        return engine.store().create(key(), born, record);
+        return Return.fromStore(() -> engine.store().create(key(), born, record));
     }
 
     private void accepted(InboundMessage initialize, String negotiated) {
@@ -129,13 +129,14 @@ final class LiveSession implements Session {
             lifecycle.returned(engine.now());
             log.insist(upkeep.begun());
             revival.run(claim, events);
+            if (!revision.isEmpty()) {
+                backend.returned();
+            }
             // whoever finds it from here on waits for the lock
             engine.sessions().add(this);
         });
-        if (!revision.isEmpty()) {
-            backend.restore();
-        }
         log.drain();
+        engine.executor().execute(backend::restore);
     }
 
     /** It keeps so much more, or less, beside the messages for its client; under the lock. */
@@ -223,7 +224,7 @@ final class LiveSession implements Session {
 
     @Override
     public CompletionStage<Optional<Refusal>> notify(InboundMessage notification) {
-        return visit() ? inflow.notify(notification) : Inflow.refused(Refusal.UNKNOWN_SESSION);
+        return visit() ? inflow.notify(notification) : inflow.refusedFor(ended());
     }
 
     @Override

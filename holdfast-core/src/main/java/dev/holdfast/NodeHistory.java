@@ -112,7 +112,9 @@ final class NodeHistory {
     private List<Share> shares(Measure measure, Set<LiveSession> but) {
         List<Share> shares = new ArrayList<>();
         for (LiveSession session : engine.all()) {
-            long size = but.contains(session) ? 0 : measure.share.applyAsLong(session);
+            boolean counts =
+                    !but.contains(session) && !session.lifecycle().state().closed();
+            long size = counts ? measure.share.applyAsLong(session) : 0;
             if (size > 0) {
                 shares.add(new Share(session, size));
             }

@@ -10,6 +10,7 @@ import dev.holdfast.spi.OutboundMessage;
 import java.util.Base64;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 
 /** The way of a session into the engine: a place is taken for it, its backend asked, its record made; then it is let in. */
@@ -93,7 +94,8 @@ final class Opener {
     /** Lets a session in when the store has its record. */
     private CompletionStage<Opening> admit(LiveSession session, CompletionStage<Void> created, Opening opening) {
         return created.whenComplete((done, failure) -> {
-                    if (failure != null && !sessions.has(session.key())) {
+                    if (failure != null && !taken(failure)) {
+                        // the store may have it all the same
                         session.ending().forget();
                     }
                 })
@@ -110,6 +112,12 @@ final class Opener {
                     }
                     return opening;
                 });
+    }
+
+    /** Whether the store has another session of that name. */
+    private static boolean taken(Throwable failure) {
+        Throwable cause = failure instanceof CompletionException wrapped ? wrapped.getCause() : failure;
+        return cause != null && cause.getCause() instanceof IllegalStateException;
     }
 
     private String newId() {

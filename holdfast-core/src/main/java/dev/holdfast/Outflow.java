@@ -229,13 +229,6 @@ final class Outflow implements SessionLog.Owner {
         effects.run();
     }
 
-    /** Ends the log of a session that nobody ever learnt of. */
-    void abandon() {
-        Effects effects = new Effects();
-        session.locked(() -> log.close(effects));
-        effects.run();
-    }
-
     @Override
     public void committed(Entry entry, Effects effects) {
         recovery.committed();

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
@@ -40,11 +41,22 @@ final class Return {
             // its connection broke when its process ended
             return fromStore(() -> engine.store().delete(key)).thenCompose(done -> MISSING);
         }
-        return read(key, claim).thenApply(events -> admit(id, principal, claim, origin, events));
+        Optional<Refusal> refusal = engine.opener().enter(principal);
+        if (refusal.isPresent()) {
+            return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
+        }
+        LiveSession session = new LiveSession(engine, principal, origin);
+        return read(key, claim)
+                .thenApply(events -> admit(session, id, claim, events))
+                .whenComplete((finding, failure) -> {
+                    if (failure != null) {
+                        session.ending().abandon();
+                    }
+                });
     }
 
-    /** A question to the store; what it throws and how it fails are one. */
-    private static <T> CompletionStage<T> fromStore(Supplier<CompletionStage<T>> question) {
+    /** A question to the store: what it throws and how it fails are one. */
+    static <T> CompletionStage<T> fromStore(Supplier<CompletionStage<T>> question) {
         CompletionStage<T> answer;
         try {
             answer = question.get();
@@ -53,7 +65,8 @@ final class Return {
         }
         return answer.handle((value, failure) -> {
             if (failure != null) {
-                throw new StoreUnavailableException(failure);
+                throw new StoreUnavailableException(
+                        failure instanceof CompletionException wrapped ? wrapped.getCause() : failure);
             }
             return value;
         });
@@ -80,19 +93,8 @@ final class Return {
                 });
     }
 
-    private Finding admit(
-            String id, String principal, SessionStore.Claim claim, Origin origin, Map<StreamId, List<Event>> events) {
-        Optional<Refusal> refusal = engine.opener().enter(principal);
-        if (refusal.isPresent()) {
-            return new Unavailable(refusal.get());
-        }
-        LiveSession session = new LiveSession(engine, principal, origin);
-        try {
-            session.revive(id, claim, events);
-        } catch (RuntimeException e) {
-            session.ending().abandon();
-            throw e;
-        }
+    private Finding admit(LiveSession session, String id, SessionStore.Claim claim, Map<StreamId, List<Event>> events) {
+        session.revive(id, claim, events);
         engine.history().makeRoom();
         if (engine.draining()) {
             session.ending().drain();

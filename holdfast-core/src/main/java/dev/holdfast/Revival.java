@@ -151,7 +151,15 @@ final class Revival {
     private void runAgain(LiveCall call, RecordChange counted) {
         Entry entry = new Entry(null, List.of(counted), null, () -> runAgain(call, counted));
         log.enqueue(entry);
-        CompletionStage<Void> unused = log.stageOf(entry).thenRun(call::dispatch);
+        CompletionStage<Void> unused = log.stageOf(entry).whenComplete((done, failure) -> {
+            if (failure == null) {
+                // handlers may run on the thread that dispatches: it must not be one of the store's
+                engine.executor().execute(call::dispatch);
+            } else if (entry.failure == null) {
+                // in doubt for too long; if the store has counted it after all, it ends all the same
+                session.locked(() -> call.sinks().forEach(sink -> outflow.fail(sink, INTERRUPTED)));
+            }
+        });
     }
 
     private static InboundMessage unknown(RequestId request) {

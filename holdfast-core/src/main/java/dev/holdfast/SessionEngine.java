@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -25,7 +26,7 @@ import org.slf4j.event.Level;
 public final class SessionEngine implements AutoCloseable {
     private static final Logger logger = LoggerFactory.getLogger(SessionEngine.class);
 
-    private final SessionTable sessions = new SessionTable(this);
+    private final SessionTable sessions;
     private final Backend backend;
     private final MessageFactory messages;
     private final SessionStore store;
@@ -38,6 +39,7 @@ public final class SessionEngine implements AutoCloseable {
     private final Duration sweepInterval;
     private final long parkNanos;
     private final boolean durable;
+    private final Executor executor;
     private final Runnable releaseOwned;
     private final Drain drain = new Drain(this);
     private final News news;
@@ -52,6 +54,7 @@ public final class SessionEngine implements AutoCloseable {
         this.store = builder.store;
         this.limits = builder.limits;
         this.nodeLimits = builder.nodeLimits;
+        this.sessions = new SessionTable(this, nodeLimits);
         this.capacity = new Capacity(this, nodeLimits);
         this.history = new NodeHistory(this, nodeLimits);
         this.clock = builder.clock;
@@ -60,6 +63,7 @@ public final class SessionEngine implements AutoCloseable {
         this.news = new News(builder.listener, clock);
         this.random = builder.random;
         this.sweepInterval = builder.sweepInterval;
+        this.executor = builder.executor;
         this.parkNanos = builder.parkAfter.toNanos();
         this.durable = store.promise().durability() != SessionStore.Durability.NOTHING;
         SessionEngineBuilder.Scheduling scheduling = builder.scheduling();
@@ -228,8 +232,18 @@ public final class SessionEngine implements AutoCloseable {
         return durable;
     }
 
+    /** Whether a session of this lifetime does. */
+    boolean outlives(Lifetime lifetime) {
+        return durable && !lifetime.grace().isZero();
+    }
+
+    /** Where work is done that may block. */
+    Executor executor() {
+        return executor;
+    }
+
     /** Whether a session in this state has waited long enough for its client, and may as well wait in the store. */
-    boolean parks(Lifecycle.State state, long now) {
+    boolean waitsInStore(Lifecycle.State state, long now) {
         return durable && state.phase() == SessionState.DETACHED && !state.held() && now - state.since() >= parkNanos;
     }
 

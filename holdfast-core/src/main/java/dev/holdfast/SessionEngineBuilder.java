@@ -7,6 +7,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Objects;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.function.LongSupplier;
@@ -26,6 +27,7 @@ public final class SessionEngineBuilder {
     RandomGenerator random = new SecureRandom();
     Duration sweepInterval = Duration.ofMillis(500);
     Duration parkAfter = Duration.ofMinutes(10);
+    Executor executor = SessionEngineBuilder::onThreadOfItsOwn;
     private @Nullable ScheduledExecutorService scheduler;
 
     SessionEngineBuilder(Backend backend, MessageFactory messages) {
@@ -82,6 +84,21 @@ public final class SessionEngineBuilder {
     public SessionEngineBuilder scheduler(ScheduledExecutorService value) {
         scheduler = Objects.requireNonNull(value, "scheduler");
         return this;
+    }
+
+    /**
+     * Where backends are opened for sessions that come back from the store, and their calls run again; it may be blocked there
+     * for as long as a backend likes. Default: a daemon thread for each.
+     */
+    public SessionEngineBuilder executor(Executor value) {
+        executor = Objects.requireNonNull(value, "executor");
+        return this;
+    }
+
+    private static void onThreadOfItsOwn(Runnable task) {
+        Thread thread = new Thread(task, "holdfast-return");
+        thread.setDaemon(true);
+        thread.start();
     }
 
     /**

@@ -32,7 +32,10 @@ public interface SessionLifecycleListener {
     /** A session has left memory and waits in the store; the next request with its id brings it back. */
     default void onSessionParked(String sessionId) {}
 
-    /** A session has ended. Called exactly once for each session that was created or restored here, unless it was parked last. */
+    /**
+     * A session has ended. Called exactly once for each session that was created or restored here, unless it waits in the store
+     * when this process ends.
+     */
     default void onSessionClosed(String sessionId, EndReason reason) {}
 
     /**

@@ -28,14 +28,21 @@ import java.util.function.Supplier;
 final class SessionTable {
     private static final CompletionStage<Finding> MISSING = CompletableFuture.completedFuture(new Missing());
 
+    /** Something has changed meanwhile: look again. */
+    private static final CompletionStage<Optional<Finding>> AGAIN = CompletableFuture.completedFuture(Optional.empty());
+
+    /** So many may be parked for each that may be in memory: beyond, sessions stay there, or are evicted. */
+    private static final long PARKED_FOR_EACH = 10;
+
     private final SessionEngine engine;
+    private final long mostParked;
     private final Return back;
     /** Those that have ended stay here until the store has let them go, so that nobody brings them back. */
     private final Map<SessionKey, LiveSession> live = new ConcurrentHashMap<>();
 
     private final AtomicInteger open = new AtomicInteger();
     private final Map<SessionKey, Parked> parked = new ConcurrentHashMap<>();
-    private final Map<SessionKey, CompletableFuture<Finding>> onTheWay = new ConcurrentHashMap<>();
+    private final Map<SessionKey, CompletableFuture<Optional<Finding>>> onTheWay = new ConcurrentHashMap<>();
 
     /**
      * A session that this engine has put away.
@@ -44,8 +51,9 @@ final class SessionTable {
      */
     private record Parked(String id, long deadline) {}
 
-    SessionTable(SessionEngine engine) {
+    SessionTable(SessionEngine engine, NodeLimits limits) {
         this.engine = engine;
+        this.mostParked = PARKED_FOR_EACH * limits.sessions();
         this.back = new Return(engine);
     }
 
@@ -60,6 +68,11 @@ final class SessionTable {
 
     int parked() {
         return parked.size();
+    }
+
+    /** Whether one more may be parked. */
+    boolean canPark() {
+        return parked.size() < mostParked;
     }
 
     /** Lets a session in, unless its name is taken. */
@@ -108,24 +121,42 @@ final class SessionTable {
         if (engine.draining()) {
             return CompletableFuture.completedFuture(new Unavailable(Refusal.DRAINING));
         }
-        return alone(key, () -> {
-            if (live.containsKey(key)) {
-                // it came back between the look and the claim
-                return find(id, principal);
-            }
-            parked.remove(key);
-            return back.claim(key, id, principal);
-        });
+        return alone(key, () -> live.containsKey(key) ? AGAIN : claim(key, id, principal))
+                .thenCompose(finding -> finding.<CompletionStage<Finding>>map(CompletableFuture::completedFuture)
+                        .orElseGet(() -> find(id, principal)));
     }
 
-    /** Moves a session between memory and store, unless somebody does so already; then waits for them. */
-    private CompletionStage<Finding> alone(SessionKey key, Supplier<CompletionStage<Finding>> move) {
-        CompletableFuture<Finding> mine = new CompletableFuture<>();
-        CompletableFuture<Finding> theirs = onTheWay.putIfAbsent(key, mine);
+    private CompletionStage<Optional<Finding>> claim(SessionKey key, String id, String principal) {
+        Optional<Parked> was = Optional.ofNullable(parked.remove(key));
+        return back.claim(key, id, principal)
+                .whenComplete((finding, failure) -> {
+                    if (finding instanceof Missing) {
+                        was.ifPresent(session -> engine.news().closedInStore(session.id, EndReason.EXPIRED));
+                    } else if (!(finding instanceof Found)) {
+                        was.ifPresent(session -> parked.put(key, session));
+                    }
+                })
+                .thenApply(Optional::of);
+    }
+
+    /**
+     * Moves a session between memory and store, unless somebody does so already; then waits for them. The move must not wait for
+     * another of the same session: what has to be looked up again comes back empty.
+     */
+    private CompletionStage<Optional<Finding>> alone(
+            SessionKey key, Supplier<CompletionStage<Optional<Finding>>> move) {
+        CompletableFuture<Optional<Finding>> mine = new CompletableFuture<>();
+        CompletableFuture<Optional<Finding>> theirs = onTheWay.putIfAbsent(key, mine);
         if (theirs != null) {
             return theirs;
         }
-        move.get().whenComplete((finding, failure) -> {
+        CompletionStage<Optional<Finding>> moved;
+        try {
+            moved = move.get();
+        } catch (RuntimeException e) {
+            moved = CompletableFuture.failedFuture(e);
+        }
+        moved.whenComplete((finding, failure) -> {
             onTheWay.remove(key, mine);
             if (failure == null) {
                 mine.complete(finding);
@@ -145,20 +176,23 @@ final class SessionTable {
         });
     }
 
-    private CompletionStage<Finding> expire(SessionKey key, Parked session) {
-        return parked.remove(key, session)
-                ? engine.store().delete(key).handle((done, failure) -> {
-                    Optional.ofNullable(failure).ifPresent(f -> engine.news().notDeleted(session.id, f));
-                    engine.news().closedInStore(session.id, EndReason.EXPIRED);
-                    return new Missing();
-                })
-                : MISSING;
+    private CompletionStage<Optional<Finding>> expire(SessionKey key, Parked session) {
+        if (!parked.remove(key, session)) {
+            return AGAIN;
+        }
+        return Return.fromStore(() -> engine.store().delete(key)).handle((done, failure) -> {
+            Optional.ofNullable(failure).ifPresent(f -> engine.news().notDeleted(session.id, f));
+            engine.news().closedInStore(session.id, EndReason.EXPIRED);
+            return Optional.of(new Missing());
+        });
     }
 
     /** Ends a session that was put away just now, or has come back already. Completes when the store has let it go. */
     CompletionStage<Void> terminate(LiveSession put) {
         SessionKey key = put.key();
-        return alone(key, () -> live.containsKey(key) ? find(put.id(), put.principal()) : terminateParked(put))
+        return alone(key, () -> live.containsKey(key) ? AGAIN : terminateParked(put))
+                .thenCompose(finding -> finding.<CompletionStage<Finding>>map(CompletableFuture::completedFuture)
+                        .orElseGet(() -> find(put.id(), put.principal())))
                 .thenCompose(finding -> {
                     if (finding instanceof Found found) {
                         return found.session().terminate();
@@ -167,14 +201,11 @@ final class SessionTable {
                 });
     }
 
-    private CompletionStage<Finding> terminateParked(LiveSession put) {
-        return engine.store().delete(put.key()).handle((done, failure) -> {
-            if (failure != null) {
-                throw new StoreUnavailableException(failure);
-            }
+    private CompletionStage<Optional<Finding>> terminateParked(LiveSession put) {
+        return Return.fromStore(() -> engine.store().delete(put.key())).thenApply(done -> {
             parked.remove(put.key());
             engine.news().closedInStore(put.id(), EndReason.TERMINATED);
-            return new Missing();
+            return Optional.of(new Missing());
         });
     }
 }

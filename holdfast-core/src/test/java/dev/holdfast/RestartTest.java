@@ -333,6 +333,69 @@ class RestartTest {
     }
 
     @Test
+    void aCallThatComesBeforeTheBackendWasAskedForWaitsForIt() {
+        bed.die();
+        bed.executing = false;
+        session = bed.find(id, "").orElseThrow();
+        Connection post = bed.post(session, 1);
+        session.notify(Wire.notification("some"));
+        assertThat(bed.backend.lives).hasSize(2);
+        assertThat(backend().heard).containsExactly("tools/call 1", "some");
+        bed.executing = true;
+        backend().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void nothingIsRunAgainWhereTheSessionEndsWithItsProcess() {
+        bed.backend.harmless = "tools/call";
+        session = bed.open(TestBed.LIFETIME.withGrace(Duration.ZERO));
+        Connection post = bed.post(session, 1);
+        CompletionStage<Void> drained = bed.engine.drain(Duration.ZERO);
+        assertThat(post.read()).containsExactly("error 1 -32603: the server was shut down before this call had ended");
+        post.handover();
+        bed.pass(Duration.ofSeconds(12));
+        TestBed.now(drained);
+    }
+
+    @Test
+    void aNotificationForASessionThatWasPutAwayIsNotToldToStartOver() {
+        CompletionStage<Void> drained = bed.engine.drain(Duration.ZERO);
+        bed.pass(Duration.ofSeconds(12));
+        TestBed.now(drained);
+        assertThat(TestBed.now(session.notify(Wire.notification("late")))).contains(Refusal.DRAINING);
+        restart();
+    }
+
+    @Test
+    void aSessionThatIsRefusedARoomStaysParked() {
+        try (TestBed small = TestBed.durable(NodeLimits.DEFAULT.withSessions(1))) {
+            Session first = small.open();
+            Connection listening = TestBed.listen(first);
+            listening.broken();
+            small.pass(TestBed.PARK_AFTER.plusSeconds(1));
+            Session second = small.open();
+            TestBed.listen(second);
+            TestBed.now(small.engine.find(first.id(), ""));
+            assertThat(small.engine.stats().parked()).isOne();
+            small.pass(TestBed.GRACE);
+            assertThat(small.news.heard).contains("closed: EXPIRED");
+        }
+    }
+
+    @Test
+    void whatWasUsedIsParkedForAnotherAndNotEvicted() {
+        try (TestBed small = TestBed.durable(NodeLimits.DEFAULT.withSessions(1))) {
+            Session first = small.open();
+            assertThat(small.find(first.id(), "")).isPresent();
+            Session second = small.open();
+            assertThat(small.news.heard).endsWith("parked", "created");
+            second.terminate();
+            assertThat(small.find(first.id(), "")).isPresent();
+        }
+    }
+
+    @Test
     void aSessionThatCannotBeReadLeavesNothingInMemory() {
         Session other = bed.open();
         other.notify(Wire.notification("nonsense", new JournalChange.Put("nonsense")));

@@ -112,6 +112,7 @@ final class Simulation {
                 .scheduler(time)
                 .sweepInterval(SWEEP)
                 .parkAfter(PARK_AFTER)
+                .executor(Runnable::run)
                 .random(new Names(seed + 1_000_003L * processes++))
                 .build()
                 .start();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.TestStore.Fate;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import java.time.Duration;
@@ -167,6 +168,15 @@ class StoreFailureTest {
         bed.store.refuseAppends = false;
         bed.pass(Duration.ofSeconds(4));
         assertThat(post.read()).containsExactly("error 1 -32603: the response could not be stored");
+    }
+
+    @Test
+    void aJournaledNotificationThatCannotBeStoredFailsAsTheStoreDoes() {
+        bed.store.decree(Fate.LOST);
+        assertThat(session.notify(Wire.notification("initialized", new JournalChange.Put("initialized"))))
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .withCauseInstanceOf(StoreUnavailableException.class);
     }
 
     @Test

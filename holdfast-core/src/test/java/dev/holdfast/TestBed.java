@@ -24,6 +24,9 @@ final class TestBed implements AutoCloseable {
     private final SessionLimits limits;
     private final NodeLimits nodeLimits;
     private int processes;
+    /** Whether what is to be done elsewhere is done, at once. */
+    boolean executing = true;
+
     SessionEngine engine;
 
     TestBed() {
@@ -75,6 +78,11 @@ final class TestBed implements AutoCloseable {
                 .wallClock(time)
                 .scheduler(time)
                 .parkAfter(PARK_AFTER)
+                .executor(task -> {
+                    if (executing) {
+                        task.run();
+                    }
+                })
                 .random(new Random(++processes))
                 .build()
                 .start();

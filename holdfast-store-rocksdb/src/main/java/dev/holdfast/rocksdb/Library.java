@@ -116,15 +116,20 @@ final class Library {
             Optional<Shelf> shelf = find(key);
             // until the stage has completed nothing of this session completes before it
             shelf.ifPresent(Shelf::depart);
-            step.apply(shelf.filter(this::there))
-                    .whenComplete((value, failure) -> completions.run(key, () -> {
-                        if (failure == null) {
-                            stage.complete(value);
-                        } else {
-                            stage.completeExceptionally(failure);
-                        }
-                        shelf.ifPresent(this::arrived);
-                    }));
+            CompletionStage<T> taken;
+            try {
+                taken = step.apply(shelf.filter(this::there));
+            } catch (RuntimeException e) {
+                taken = CompletableFuture.failedFuture(e);
+            }
+            taken.whenComplete((value, failure) -> completions.run(key, () -> {
+                if (failure == null) {
+                    stage.complete(value);
+                } else {
+                    stage.completeExceptionally(failure);
+                }
+                shelf.ifPresent(this::arrived);
+            }));
         } catch (RuntimeException e) {
             completions.run(key, () -> stage.completeExceptionally(e));
         } finally {
@@ -223,7 +228,7 @@ final class Library {
             return commit(shelf, changes)
                     .thenCompose(done -> onReader(
                             key,
-                            still -> CompletableFuture.completedFuture(Optional.of(new Claim(
+                            still -> CompletableFuture.completedFuture(still.map(there -> new Claim(
                                     header.epoch(), before, record(key, header), extents, header.certainFrom())))));
         });
     }
