@@ -16,7 +16,7 @@ public enum EndReason {
     OVERFLOW(1005, Advice.START_OVER, "undelivered messages exceed the history limit"),
     /** A fresh backend could not be brought to the state of the old one. */
     RESTORE_FAILED(1006, Advice.START_OVER, "the backend could not be restored"),
-    /** The store failed and stayed away. */
+    /** The store works, and does not have the session any more. */
     STORE_FAILED(1007, Advice.START_OVER, "the session store failed"),
     /** The server is shutting down; a connection comes back to its successor. */
     DRAINED(1008, Advice.RECONNECT, "the server is shutting down"),
