@@ -48,7 +48,10 @@ final class SimChecks {
         node();
         int running = calls;
         world.check(
-                ending || (running == 0 ? world.engine.running() == 0 : world.engine.running() >= running),
+                // who comes back into a drain leaves again, in a time of its store
+                ending
+                        || world.engine.draining()
+                        || (running == 0 ? world.engine.running() == 0 : world.engine.running() >= running),
                 () -> "the engine counts " + world.engine.running() + " requests, the sessions " + running + " calls");
         stepBegan = world.tick();
     }
