@@ -104,6 +104,9 @@ final class LiveCall implements Call {
     /** It may be run again, should this process end before it. */
     void mayBeRerun() {
         rerunnable = true;
+        if (!stream.listening()) {
+            stream.keepProgress();
+        }
     }
 
     boolean rerunnable() {

@@ -54,6 +54,7 @@ final class LiveStream {
     private @Nullable LiveReader reader;
     private @Nullable EndReason end;
     private boolean finished;
+    private boolean keepsProgress;
 
     /**
      * @param requests the requests whose responses this stream carries; none for the listening stream
@@ -196,6 +197,24 @@ final class LiveStream {
             }
         }
         return answers;
+    }
+
+    /** Its call may be run again: then it has to be known how far the client was told that it is. */
+    void keepProgress() {
+        keepsProgress = true;
+    }
+
+    /** Whether this is the newest progress of a call that may be run again. */
+    boolean spares(Node node) {
+        if (!keepsProgress || node.event.kind() != EventKind.PROGRESS) {
+            return false;
+        }
+        for (Node later = node.next; later != null; later = later.next) {
+            if (later.event.kind() == EventKind.PROGRESS) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** The oldest kept event. */

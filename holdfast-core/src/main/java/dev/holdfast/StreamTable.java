@@ -348,7 +348,7 @@ final class StreamTable {
             Node node = at.get();
             at = Optional.ofNullable(node.next);
             boolean response = EventKind.answers(node.event.kind()) && !stream.listening();
-            if (!LiveStream.answerable(node) && !response) {
+            if (!LiveStream.answerable(node) && !response && !stream.spares(node)) {
                 drop(node);
             }
         }

@@ -184,6 +184,23 @@ class RestartTest {
     }
 
     @Test
+    void progressThatTheClientHasConfirmedIsNotRepeatedByTheNextRun() {
+        bed.backend.harmless = "tools/call";
+        Connection post = bed.post(session, 1);
+        backend().call(1).sink().send(Wire.progress("progress 1"));
+        backend().call(1).sink().send(Wire.progress("progress 2"));
+        assertThat(post.read()).hasSize(2);
+        post.broken();
+        Connection back = TestBed.resume(session, post);
+        restart();
+        for (int i = 1; i <= 3; i++) {
+            backend().call(1).sink().send(Wire.progress("progress " + i));
+        }
+        assertThat(TestBed.resume(session, back).read()).containsExactly("progress 3");
+        backend().call(1).respond();
+    }
+
+    @Test
     void aCallThatEveryProcessDiesOfIsNotRunForEver() {
         bed.backend.harmless = "tools/call";
         Connection post = bed.post(session, 1);
