@@ -136,7 +136,8 @@ final class LiveSession implements Session {
             engine.sessions().add(this);
         });
         log.drain();
-        engine.executor().execute(backend::restore);
+        // if nobody does it now, the next request will
+        boolean unused = engine.elsewhere(backend::restore);
     }
 
     /** It keeps so much more, or less, beside the messages for its client; under the lock. */

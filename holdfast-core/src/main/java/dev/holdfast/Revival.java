@@ -152,12 +152,12 @@ final class Revival {
         Entry entry = new Entry(null, List.of(counted), null, () -> runAgain(call, counted));
         log.enqueue(entry);
         CompletionStage<Void> unused = log.stageOf(entry).whenComplete((done, failure) -> {
-            if (failure == null) {
-                // handlers may run on the thread that dispatches: it must not be one of the store's
-                engine.executor().execute(call::dispatch);
-            } else if (entry.failure == null) {
-                // in doubt for too long; if the store has counted it after all, it ends all the same
+            // handlers may run on the thread that dispatches: it must not be one of the store's
+            boolean runs = failure == null && engine.elsewhere(call::dispatch);
+            // what was refused comes again; what was in doubt for too long ends, though the store may have counted it
+            if (!runs && entry.failure == null) {
                 session.locked(() -> call.sinks().forEach(sink -> outflow.fail(sink, INTERRUPTED)));
+                log.drain();
             }
         });
     }

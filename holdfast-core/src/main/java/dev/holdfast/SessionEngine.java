@@ -237,9 +237,16 @@ public final class SessionEngine implements AutoCloseable {
         return durable && !lifetime.grace().isZero();
     }
 
-    /** Where work is done that may block. */
-    Executor executor() {
-        return executor;
+    /** Does something elsewhere, where it may block; false if nobody does it. */
+    boolean elsewhere(Runnable task) {
+        try {
+            executor.execute(task);
+            return true;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            // there may be too many threads, or an executor that is full
+            logger.error("nobody does what has to be done for a session that came back", e);
+            return false;
+        }
     }
 
     /** Whether a session in this state has waited long enough for its client, and may as well wait in the store. */

@@ -364,6 +364,20 @@ class RestartTest {
     }
 
     @Test
+    void whereNobodyOpensTheBackendElsewhereTheNextRequestDoes() {
+        bed.backend.harmless = "tools/call";
+        Connection running = bed.post(session, 1);
+        bed.die();
+        bed.rejecting = true;
+        session = bed.find(id, "").orElseThrow();
+        assertThat(TestBed.resume(session, running).read()).containsExactly("error 1" + INTERRUPTED);
+        Connection post = bed.post(session, 2);
+        backend().call(2).respond();
+        assertThat(post.read()).containsExactly("result 2");
+        assertThat(bed.engine.running()).isZero();
+    }
+
+    @Test
     void nothingIsRunAgainWhereTheSessionEndsWithItsProcess() {
         bed.backend.harmless = "tools/call";
         session = bed.open(TestBed.LIFETIME.withGrace(Duration.ZERO));

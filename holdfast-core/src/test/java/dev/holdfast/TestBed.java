@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
 
 /** An engine whose surroundings belong to the test. */
 final class TestBed implements AutoCloseable {
@@ -26,6 +27,8 @@ final class TestBed implements AutoCloseable {
     private int processes;
     /** Whether what is to be done elsewhere is done, at once. */
     boolean executing = true;
+
+    boolean rejecting;
 
     SessionEngine engine;
 
@@ -79,6 +82,9 @@ final class TestBed implements AutoCloseable {
                 .scheduler(time)
                 .parkAfter(PARK_AFTER)
                 .executor(task -> {
+                    if (rejecting) {
+                        throw new RejectedExecutionException("full");
+                    }
                     if (executing) {
                         task.run();
                     }
