@@ -17,7 +17,6 @@ import io.modelcontextprotocol.json.McpJsonDefaults;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.server.McpTransportContextExtractor;
 import io.modelcontextprotocol.server.transport.ServerHttpHeaderValidator;
-import io.modelcontextprotocol.server.transport.ServerTransportSecurityException;
 import io.modelcontextprotocol.server.transport.ServerTransportSecurityValidator;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
@@ -57,7 +56,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     private final transient SdkBackend backend;
     private final transient SessionEngine engine;
     private final transient McpEndpoint endpoint;
-    private final transient ServerHttpHeaderValidator headerValidator;
+    private final transient HeaderCheck headers;
     private final transient Optional<KeepAliveScheduler> keepAlive;
     private final String mcpEndpoint;
     private final List<String> protocolVersions;
@@ -75,7 +74,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
                 .listener(builder.listener)
                 .build();
         this.endpoint = new McpEndpoint(engine, builder.options.withContext(extractor::extract));
-        this.headerValidator = builder.headerValidator;
+        this.headers = new HeaderCheck(builder.headerValidator);
         this.keepAlive = Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive);
         this.mcpEndpoint = builder.mcpEndpoint;
         this.protocolVersions = builder.options.httpSse().isPresent() ? WITH_HTTP_SSE : STREAMABLE;
@@ -155,19 +154,9 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
         if (!request.getRequestURI().endsWith(mcpEndpoint) && !endpoint.servesHttpSse(request)) {
             response.setStatus(HttpServletResponse.SC_NOT_FOUND);
-            return;
+        } else if (headers.admits(request, response)) {
+            endpoint.handle(request, response);
         }
-        try {
-            headerValidator.validate(new ServletHeaders(request));
-        } catch (ServerTransportSecurityException e) {
-            byte[] body = JsonRpc.errorBody(Optional.empty(), JsonRpc.INVALID_REQUEST, String.valueOf(e.getMessage()));
-            response.setStatus(e.getStatusCode());
-            response.setContentType("application/json");
-            response.setHeader("Cache-Control", "no-store");
-            response.getOutputStream().write(body);
-            return;
-        }
-        endpoint.handle(request, response);
     }
 
     /**
