@@ -132,7 +132,10 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         return backend.notifyOne(sessionId, method, params);
     }
 
-    /** Ends every connection in order and closes every session; completes when nothing is left. */
+    /**
+     * Ends every connection in order, then every session, which stays in the store if that outlives this process; completes when
+     * nothing is left in memory.
+     */
     @Override
     public Mono<Void> closeGracefully() {
         return Mono.fromCompletionStage(() -> engine.drain(Duration.ZERO)).then(Mono.fromRunnable(this::stop));
@@ -260,7 +263,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return options(o -> o.withLifetime(o.lifetime().withRetention(value)));
         }
 
-        /** How long a session waits for the first request that names it, zero and up. Default 60 s. */
+        /** How long a session waits for the first request that names it, 1 ms and up. Default 60 s. */
         public Builder initializationTimeout(Duration value) {
             return options(o -> o.withLifetime(o.lifetime().withInitialization(value)));
         }
