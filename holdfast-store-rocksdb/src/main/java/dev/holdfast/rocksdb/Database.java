@@ -31,6 +31,9 @@ final class Database implements AutoCloseable {
     private static final int FILTER_BITS = 10;
     private static final int OPEN_FILES = 256;
     private static final int WRITE_BUFFERS = 3;
+    /** So that what is searched at each write stays in the processor's cache; most of what it holds is deleted soon. */
+    private static final long MOST_WRITE_BUFFER_BYTES = 2 << 20;
+
     private static final long INFO_LOG_BYTES = 1 << 20;
     private static final int INFO_LOGS = 2;
     private static final long MANIFEST_BYTES = 4 << 20;
@@ -40,13 +43,6 @@ final class Database implements AutoCloseable {
     private final WriteOptions atOnce;
     private final WriteOptions patient;
     private final RocksDB db;
-
-    /** How a write ended that must not wait. */
-    enum Attempt {
-        DONE,
-        /** RocksDB would have made it wait; nothing was written. */
-        STALLED
-    }
 
     Database(Path folder, StoreLimits limits, boolean sync) throws RocksDBException {
         atOnce = own(new WriteOptions()).setNoSlowdown(true);
@@ -65,15 +61,18 @@ final class Database implements AutoCloseable {
     }
 
     private Options options(StoreLimits limits) {
+        long buffer = Math.min(limits.memoryBytes() / (2 * WRITE_BUFFERS), MOST_WRITE_BUFFER_BYTES);
         BlockBasedTableConfig tables = new BlockBasedTableConfig()
-                .setBlockCache(own(new LRUCache(limits.memoryBytes() / 2)))
+                .setBlockCache(own(new LRUCache(limits.memoryBytes() - WRITE_BUFFERS * buffer)))
                 .setFilterPolicy(own(new BloomFilter(FILTER_BITS)));
         return own(new Options())
                 .setCreateIfMissing(true)
                 .setTableFormatConfig(tables)
-                // three buffers at most: about half of the memory, so that one is filled while another is flushed
-                .setWriteBufferSize(limits.memoryBytes() / (2 * WRITE_BUFFERS))
+                // one is filled while another is flushed
+                .setWriteBufferSize(buffer)
                 .setMaxWriteBufferNumber(WRITE_BUFFERS)
+                // one thread at a time writes, and wakes no others to help it
+                .setAllowConcurrentMemtableWrite(false)
                 .setMaxTotalWalSize(limits.logBytes())
                 // what is kept is small and changes much: levels hold little that is dead, where universal compaction
                 // may need twice the space for a while
@@ -93,16 +92,16 @@ final class Database implements AutoCloseable {
                 .setStatsPersistPeriodSec(0);
     }
 
-    /** Writes without waiting for the disk; refuses where RocksDB would make it wait. */
-    Attempt tryWrite(Changes changes) throws RocksDBException {
+    /** Writes without waiting for the disk; false if RocksDB would have made it wait, and nothing was written. */
+    boolean tryWrite(Changes changes) throws RocksDBException {
         try (WriteBatch batch = new WriteBatch(changes.bytes() + BATCH_OVERHEAD)) {
             changes.addTo(batch);
             db.write(atOnce, batch);
-            return Attempt.DONE;
+            return true;
         } catch (RocksDBException e) {
             Status status = e.getStatus();
             if (status != null && status.getCode() == Status.Code.Incomplete) {
-                return Attempt.STALLED;
+                return false;
             }
             throw e;
         }

@@ -30,7 +30,7 @@ import org.rocksdb.RocksDBException;
  * The shelves in use, and the three ways to the disk.
  *
  * <pre>
- *   at once      a write that RocksDB takes without a stall, on the caller's thread, where no fsync is wanted
+ *   at once      a write on the caller's thread, where no fsync is wanted, nobody else writes and RocksDB does not stall
  *   writer       every other write; a session whose last write went there goes on there until that has been told
  *   reader       whatever has to read: claims, reads, and the first use of a session that nobody has used of late
  * </pre>
@@ -298,7 +298,7 @@ final class Library {
         }
         try {
             boolean wait = sync || shelf.waits();
-            if (!wait && vault.database().tryWrite(changes) == Database.Attempt.DONE) {
+            if (!wait && writer.atOnce(changes)) {
                 forgetIfGone(shelf);
                 return DONE;
             }

@@ -6,6 +6,8 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksDBException;
@@ -13,9 +15,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The thread that writes what must not make its caller wait: everything where each commit is an fsync, else what RocksDB would
- * have stalled. Whatever has gathered while one batch was written is the next. What waits here is bounded by the callers, for a
- * session has one append on its way.
+ * Lets one thread at a time write. A caller writes itself while nobody else does; whatever must wait, for another or for an fsync
+ * or since RocksDB would stall, is written by a thread of its own, and what has gathered while one batch was written is the next.
+ * Threads that met inside of RocksDB would wake each other for every write, which costs more than the write. What waits here
+ * is bounded by the callers, for a session has one append on its way.
  */
 final class Writer implements Runnable {
     private static final Logger logger = LoggerFactory.getLogger(Writer.class);
@@ -41,6 +44,13 @@ final class Writer implements Runnable {
     private final Vault vault;
     private final Consumer<Item> decided;
     private final Thread thread;
+    /** Held by who writes; only this class's own thread waits for it. */
+    private final ReentrantLock turn = new ReentrantLock();
+
+    private final AtomicInteger undecided = new AtomicInteger();
+    /** Whether the last batch was of several, so that the next had better be one, too. */
+    private volatile boolean crowded;
+
     private volatile boolean closing;
 
     /**
@@ -58,7 +68,20 @@ final class Writer implements Runnable {
 
     /** Takes a change; those of one session are written in the order in which they come. */
     void add(Item item) {
+        undecided.incrementAndGet();
         queue.add(item);
+    }
+
+    /** Writes a change on the caller's thread, under its session's lock; false if it had to wait there, and was not written. */
+    boolean atOnce(Changes changes) throws RocksDBException {
+        if (crowded || undecided.get() > 0 || !turn.tryLock()) {
+            return false;
+        }
+        try {
+            return vault.database().tryWrite(changes);
+        } finally {
+            turn.unlock();
+        }
     }
 
     @Override
@@ -108,7 +131,12 @@ final class Writer implements Runnable {
         }
         try {
             if (!all.isEmpty()) {
-                vault.database().write(all, bytes);
+                turn.lock();
+                try {
+                    vault.database().write(all, bytes);
+                } finally {
+                    turn.unlock();
+                }
             }
         } catch (RocksDBException | RuntimeException e) {
             vault.failed(e);
@@ -117,6 +145,8 @@ final class Writer implements Runnable {
                 item.shelf.breakUp();
             }
         }
+        crowded = group.size() > 1;
+        undecided.addAndGet(-group.size());
         group.forEach(decided);
     }
 
