@@ -118,7 +118,9 @@ class RecordedClient {
 
   /** Ends the session of a Streamable HTTP client on the server, then the client. */
   async end() {
-    await this.transport.terminateSession();
+    await this.transport.terminateSession().catch(failure => {
+      throw new Error(`DELETE: ${failure.message}: ${failure.cause}`, { cause: failure });
+    });
     await this.close();
   }
 

@@ -22,6 +22,8 @@ import java.util.function.Supplier;
 final class Return {
     private static final int READ_BYTES = 1 << 20;
     private static final CompletionStage<Finding> MISSING = CompletableFuture.completedFuture(new Missing());
+    private static final CompletionStage<Boolean> WHOLE = CompletableFuture.completedFuture(true);
+    private static final CompletionStage<Boolean> GONE = CompletableFuture.completedFuture(false);
 
     private final SessionEngine engine;
 
@@ -46,10 +48,11 @@ final class Return {
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
         LiveSession session = new LiveSession(engine, principal, origin);
-        return read(key, claim)
-                .thenApply(events -> admit(session, id, claim, events))
+        Map<StreamId, List<Event>> events = new LinkedHashMap<>();
+        return read(key, claim, events)
+                .thenApply(whole -> whole ? admit(session, id, claim, events) : new Missing())
                 .whenComplete((finding, failure) -> {
-                    if (failure != null) {
+                    if (failure != null || finding instanceof Missing) {
                         session.ending().abandon();
                     }
                 });
@@ -72,24 +75,30 @@ final class Return {
         });
     }
 
-    private CompletionStage<Map<StreamId, List<Event>>> read(SessionKey key, SessionStore.Claim claim) {
-        Map<StreamId, List<Event>> all = new LinkedHashMap<>();
-        CompletionStage<Void> before = SessionLog.DONE;
-        for (StreamId stream : claim.streams().keySet()) {
+    /** Reads all that is kept of each stream; false if the store has let the session go meanwhile. */
+    private CompletionStage<Boolean> read(SessionKey key, SessionStore.Claim claim, Map<StreamId, List<Event>> into) {
+        CompletionStage<Boolean> all = WHOLE;
+        for (Map.Entry<StreamId, SessionStore.Extent> stream : claim.streams().entrySet()) {
             List<Event> events = new ArrayList<>();
-            all.put(stream, events);
-            before = before.thenCompose(done -> read(key, stream, 0, events));
+            into.put(stream.getKey(), events);
+            all = all.thenCompose(whole -> whole ? read(key, stream.getKey(), 0, stream.getValue(), events) : GONE);
         }
-        return before.thenApply(done -> all);
+        return all;
     }
 
-    private CompletionStage<Void> read(SessionKey key, StreamId stream, long after, List<Event> events) {
+    /** Nobody appends or trims after the claim: the last event is there, unless it was trimmed, or nothing is. */
+    private CompletionStage<Boolean> read(
+            SessionKey key, StreamId stream, long after, SessionStore.Extent extent, List<Event> events) {
+        if (after >= extent.last()) {
+            return WHOLE;
+        }
         return fromStore(() -> engine.store().read(key, stream, after, READ_BYTES))
                 .thenCompose(more -> {
                     events.addAll(more);
-                    return more.isEmpty()
-                            ? SessionLog.DONE
-                            : read(key, stream, more.get(more.size() - 1).offset(), events);
+                    if (more.isEmpty()) {
+                        return extent.trimmed() < extent.last() ? GONE : WHOLE;
+                    }
+                    return read(key, stream, more.get(more.size() - 1).offset(), extent, events);
                 });
     }
 

@@ -281,6 +281,10 @@ final class SessionLog {
             entry.failure = failure;
             owner.refused(entry, effects);
         }
+        fail(entries, failure, effects);
+    }
+
+    private static void fail(List<Entry> entries, Throwable failure, Effects effects) {
         for (Entry entry : entries) {
             CompletableFuture<Void> stage = entry.stage;
             if (stage != null) {
@@ -323,13 +327,7 @@ final class SessionLog {
 
     /** Nobody shall wait any longer for what is in doubt, though it may yet turn out to be in the log. Under the lock. */
     void dismissWaiting(Effects effects) {
-        Throwable failure = Objects.requireNonNull(doubt, "nothing has failed");
-        for (Entry entry : current) {
-            CompletableFuture<Void> stage = entry.stage;
-            if (stage != null) {
-                effects.add(() -> stage.completeExceptionally(failure));
-            }
-        }
+        fail(current, Objects.requireNonNull(doubt, "nothing has failed"), effects);
     }
 
     private void decide(SessionStore.Claim claim, Effects effects) {
@@ -348,16 +346,25 @@ final class SessionLog {
         owner.recovered();
     }
 
-    /** Takes no more entries; the stages of those on their way complete, though nobody will read them. Under the lock. */
+    /**
+     * Takes no more entries; under the lock. The stages of those on their way complete, though nobody will read them; of what is
+     * in doubt nobody shall believe that it is in the log.
+     */
     void close(Effects effects) {
         if (state == State.CLOSED) {
             return;
         }
-        state = State.CLOSED;
         List<Entry> left = new ArrayList<>(current);
         left.addAll(outbox);
-        left.forEach(entry -> entry.committed = true);
-        complete(left, effects);
+        if (state == State.CLAIMING) {
+            Throwable failure = Objects.requireNonNull(doubt, "nothing has failed");
+            left.forEach(entry -> entry.failure = failure);
+            fail(left, failure, effects);
+        } else {
+            left.forEach(entry -> entry.committed = true);
+            complete(left, effects);
+        }
+        state = State.CLOSED;
         current = List.of();
         outbox = new ArrayList<>(0);
         trims = new ArrayList<>(0);

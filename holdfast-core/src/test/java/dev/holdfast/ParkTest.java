@@ -128,6 +128,19 @@ class ParkTest {
     }
 
     @Test
+    void whatIsInDoubtWhenItLeavesWasNotTaken() {
+        bed.store.hold();
+        CompletionStage<Void> sent = bed.backend.life().sink.send(Wire.notice("in doubt"));
+        bed.store.next().fail();
+        CompletionStage<Void> drained = bed.engine.drain(Duration.ZERO);
+        bed.pass(Duration.ofSeconds(12));
+        TestBed.now(drained);
+        assertThat(bed.news.heard).endsWith("parked");
+        assertThat(sent.toCompletableFuture()).isCompletedExceptionally();
+        bed.store.release();
+    }
+
+    @Test
     void aSessionWhoseMessagesAreStillOnTheirWayStays() {
         bed.store.hold();
         bed.backend.life().sink.send(Wire.notice("doubtful"));

@@ -378,6 +378,19 @@ class RestartTest {
     }
 
     @Test
+    void whatExpiresWhileItIsReadDoesNotComeBackWithoutItsHistory() {
+        backend().sink.send(Wire.notice("kept"));
+        bed.die();
+        CompletableFuture<Void> read = new CompletableFuture<>();
+        bed.store.reading = Optional.of(read);
+        CompletionStage<Finding> finding = bed.engine.find(id, "");
+        bed.pass(Duration.ofDays(2));
+        read.complete(null);
+        assertThat(TestBed.now(finding)).isInstanceOf(Missing.class);
+        assertThat(bed.backend.lives).hasSize(1);
+    }
+
+    @Test
     void nothingIsRunAgainWhereTheSessionEndsWithItsProcess() {
         bed.backend.harmless = "tools/call";
         session = bed.open(TestBed.LIFETIME.withGrace(Duration.ZERO));

@@ -52,11 +52,11 @@ final class SimNews implements SessionLifecycleListener {
         boolean held = session.connections.stream().anyMatch(connection -> !connection.replaced);
         world.check(!held || world.engine.draining(), () -> "a session was parked that is attached");
         world.check(!world.ephemeral(), () -> "a session was parked that ends with its connection");
-        long grace = TimeUnit.NANOSECONDS.toMillis(world.sinceStart(session.lastSign)) + world.graceMillis();
+        long end = TimeUnit.NANOSECONDS.toMillis(world.sinceStart(session.lastSign)) + world.leastWaitMillis();
         // what a store has failed to take when a session leaves nobody can tell it any more
         world.check(
-                session.expiresAt >= grace || session.doubtful,
-                () -> "a parked session ends at " + session.expiresAt + ", not at " + grace);
+                session.expiresAt >= end || session.doubtful,
+                () -> "a parked session ends at " + session.expiresAt + ", not at " + end);
         session.leaves();
     }
 

@@ -81,6 +81,9 @@ final class TestStore implements SessionStore {
     /** A deletion that waits, if deletions do. */
     Optional<CompletableFuture<Void>> deleting = Optional.empty();
 
+    /** Lets reads wait, if they do. */
+    Optional<CompletableFuture<Void>> reading = Optional.empty();
+
     private boolean holding;
 
     TestStore(InstantSource clock) {
@@ -165,7 +168,9 @@ final class TestStore implements SessionStore {
 
     @Override
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
-        return kept.read(key, stream, after, maxBytes);
+        return reading.<CompletionStage<List<Event>>>map(
+                        wait -> wait.thenCompose(go -> kept.read(key, stream, after, maxBytes)))
+                .orElseGet(() -> kept.read(key, stream, after, maxBytes));
     }
 
     @Override
