@@ -4,7 +4,8 @@ import dev.holdfast.spi.SessionKey;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,7 +24,16 @@ final class Completions implements AutoCloseable {
     Completions(int processors) {
         int count = Math.max(1, Math.min(MOST, processors / 2));
         for (int i = 0; i < count; i++) {
-            threads.add(Executors.newSingleThreadExecutor(StoreThreads.named("holdfast-store-done-" + i)));
+            ThreadPoolExecutor thread = new ThreadPoolExecutor(
+                    1,
+                    1,
+                    0,
+                    TimeUnit.SECONDS,
+                    new LinkedBlockingQueue<>(),
+                    StoreThreads.named("holdfast-store-done-" + i));
+            // whoever waits for a stage shall not depend on whether there is a thread to be had then
+            thread.prestartCoreThread();
+            threads.add(thread);
         }
     }
 

@@ -31,9 +31,6 @@ final class Database implements AutoCloseable {
     private static final int FILTER_BITS = 10;
     private static final int OPEN_FILES = 256;
     private static final int WRITE_BUFFERS = 3;
-    /** So that what is searched at each write stays in the processor's cache; most of what it holds is deleted soon. */
-    private static final long MOST_WRITE_BUFFER_BYTES = 2 << 20;
-
     private static final long INFO_LOG_BYTES = 1 << 20;
     private static final int INFO_LOGS = 2;
     private static final long MANIFEST_BYTES = 4 << 20;
@@ -61,15 +58,14 @@ final class Database implements AutoCloseable {
     }
 
     private Options options(StoreLimits limits) {
-        long buffer = Math.min(limits.memoryBytes() / (2 * WRITE_BUFFERS), MOST_WRITE_BUFFER_BYTES);
         BlockBasedTableConfig tables = new BlockBasedTableConfig()
-                .setBlockCache(own(new LRUCache(limits.memoryBytes() - WRITE_BUFFERS * buffer)))
+                .setBlockCache(own(new LRUCache(limits.memoryBytes() / 2)))
                 .setFilterPolicy(own(new BloomFilter(FILTER_BITS)));
         return own(new Options())
                 .setCreateIfMissing(true)
                 .setTableFormatConfig(tables)
-                // one is filled while another is flushed
-                .setWriteBufferSize(buffer)
+                // three buffers at most: about half of the memory, so that one is filled while another is flushed
+                .setWriteBufferSize(limits.memoryBytes() / (2 * WRITE_BUFFERS))
                 .setMaxWriteBufferNumber(WRITE_BUFFERS)
                 // one thread at a time writes, and wakes no others to help it
                 .setAllowConcurrentMemtableWrite(false)

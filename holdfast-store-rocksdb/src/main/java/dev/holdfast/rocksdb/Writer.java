@@ -90,16 +90,25 @@ final class Writer implements Runnable {
             try {
                 Item first = queue.poll(LOOK_MILLIS, TimeUnit.MILLISECONDS);
                 if (vault.trouble().isPresent() && !closing) {
-                    vault.recover();
+                    recover();
                 }
                 if (first != null) {
                     write(gather(first));
                 }
             } catch (InterruptedException e) {
                 // the close does not want to wait for the poll; what waits here is written before the end all the same
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
+                // there is no other thread that could write
                 logger.error("the session store's writer stumbled", e);
             }
+        }
+    }
+
+    private void recover() {
+        try {
+            vault.recover();
+        } catch (RuntimeException e) {
+            logger.debug("the session store cannot be opened anew yet", e);
         }
     }
 
@@ -138,7 +147,7 @@ final class Writer implements Runnable {
                     turn.unlock();
                 }
             }
-        } catch (RocksDBException | RuntimeException e) {
+        } catch (Throwable e) {
             vault.failed(e);
             for (Item item : group) {
                 item.failure = vault.cannotWrite();
@@ -147,7 +156,15 @@ final class Writer implements Runnable {
         }
         crowded = group.size() > 1;
         undecided.addAndGet(-group.size());
-        group.forEach(decided);
+        group.forEach(this::tell);
+    }
+
+    private void tell(Item item) {
+        try {
+            decided.accept(item);
+        } catch (Throwable e) {
+            logger.error("nobody was told what became of a write", e);
+        }
     }
 
     /** Writes what waits, then ends. Nothing may be added after. */
