@@ -50,12 +50,17 @@ final class Return {
         LiveSession session = new LiveSession(engine, principal, origin);
         Map<StreamId, List<Event>> events = new LinkedHashMap<>();
         return read(key, claim, events)
-                .thenApply(whole -> whole ? admit(session, id, claim, events) : new Missing())
+                .thenApply(whole -> whole && lives(claim) ? admit(session, id, claim, events) : new Missing())
                 .whenComplete((finding, failure) -> {
                     if (failure != null || finding instanceof Missing) {
                         session.ending().abandon();
                     }
                 });
+    }
+
+    /** Whether a session has not expired while it was read. */
+    private boolean lives(SessionStore.Claim claim) {
+        return engine.wallClock().millis() < claim.record().expiresAt();
     }
 
     /** A question to the store: what it throws and how it fails are one. */

@@ -311,8 +311,8 @@ final class Simulation {
             return false;
         }
         if (sent.stage.isCompletedExceptionally()) {
-            if (sent.session.closed.isEmpty()) {
-                // else it is there again if the process dies before the store lets the session go
+            if (sent.session.closed.isEmpty() && sent.session.session.isPresent()) {
+                // else it may be there again when the session comes back after all
                 failed.add(bytes);
             }
             check(!acked, () -> "the commit was told as a failure of " + Wire.text(bytes));
