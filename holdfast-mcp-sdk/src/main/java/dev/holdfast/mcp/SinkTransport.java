@@ -10,6 +10,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 
 /**
  * What the SDK takes for a connection: the way into the log, open for as long as the session lives. Whether a client is
@@ -45,7 +46,10 @@ final class SinkTransport implements McpStreamableServerTransport {
             if (EventKind.answers(outbound.kind())) {
                 answered = true;
             }
-            return Mono.fromCompletionStage(sink.apply(outbound));
+            CompletionStage<Void> commit = sink.apply(outbound);
+            Mono<Void> sent = Mono.fromCompletionStage(commit);
+            // a handler goes on where its message is committed, may block there, and the thread belongs to the store
+            return commit.toCompletableFuture().isDone() ? sent : sent.publishOn(Schedulers.boundedElastic());
         });
     }
 
