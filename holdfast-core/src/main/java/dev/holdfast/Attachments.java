@@ -11,16 +11,27 @@ final class Attachments {
     private final SessionEngine engine;
     private final Lifecycle lifecycle;
     private final Lifetime lifetime;
+    private final Upkeep upkeep;
     private final SessionLog log;
     private final StreamTable streams;
+    /** When the listening stream was left; as long as nobody has read it, when this life of the session began. */
+    private long leftAt;
 
-    Attachments(LiveSession session, SessionEngine engine, Lifecycle lifecycle, Lifetime lifetime, Outflow outflow) {
+    Attachments(
+            LiveSession session,
+            SessionEngine engine,
+            Lifecycle lifecycle,
+            Lifetime lifetime,
+            Upkeep upkeep,
+            Outflow outflow) {
         this.session = session;
         this.engine = engine;
         this.lifecycle = lifecycle;
         this.lifetime = lifetime;
+        this.upkeep = upkeep;
         this.log = outflow.log();
         this.streams = outflow.streams();
+        this.leftAt = engine.now();
     }
 
     Resume listen() {
@@ -116,6 +127,9 @@ final class Attachments {
         }
         streams.reopen(stream);
         stream.take(reader);
+        if (stream.listening()) {
+            upkeep.follow();
+        }
         older.ifPresent(superseded -> supersede(superseded, effects));
         if (move.reconnects()) {
             effects.add(() -> engine.news().reconnected(session));
@@ -152,6 +166,7 @@ final class Attachments {
                 return;
             }
             long now = engine.now();
+            leftAt = stream.listening() ? now : leftAt;
             if (how != StreamReader.Close.BROKEN) {
                 streams.confirm(stream, reader.cursor());
             }
@@ -203,5 +218,13 @@ final class Attachments {
     /** Whether a client reads the listening stream. */
     boolean listening() {
         return session.locked(() -> streams.listening().reader().isPresent());
+    }
+
+    /** Whether a client reads the listening stream, or has read it so lately that it may be on its way back. */
+    boolean followed() {
+        return session.locked(() -> {
+            boolean mayReturn = upkeep.followed() && engine.now() - leftAt < lifetime.graceNanos();
+            return mayReturn || streams.listening().reader().isPresent();
+        });
     }
 }

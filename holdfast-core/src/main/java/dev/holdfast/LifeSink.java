@@ -36,6 +36,11 @@ final class LifeSink implements ListeningSink {
     }
 
     @Override
+    public boolean followed() {
+        return session.attachments().followed();
+    }
+
+    @Override
     public String sessionId() {
         return session.id();
     }

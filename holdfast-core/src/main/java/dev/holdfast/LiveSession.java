@@ -62,7 +62,7 @@ final class LiveSession implements Session {
         this.outflow = new Outflow(this, engine, calls, journal, origin);
         this.log = outflow.log();
         this.streams = outflow.streams();
-        this.attachments = new Attachments(this, engine, lifecycle, lifetime, outflow);
+        this.attachments = new Attachments(this, engine, lifecycle, lifetime, upkeep, outflow);
         this.backend = new BackendSlot(this, engine.backend(), engine.limits());
         this.inflow = new Inflow(this, engine, calls, journal, backend, outflow, engine.outlives(lifetime));
         this.housekeeping = new Housekeeping(this, engine, lifetime, upkeep, outflow);

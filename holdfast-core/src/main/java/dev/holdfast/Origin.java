@@ -18,7 +18,8 @@ import java.util.stream.Stream;
 record Origin(boolean listensOnly, RecordExtension extension, List<Epoch> epochs, int certainFrom) {
     /** A session that is being opened. */
     static Origin opened(Lifetime lifetime, boolean listensOnly, RandomGenerator random) {
-        return new Origin(listensOnly, new RecordExtension(lifetime, 1, 0), List.of(new Epoch(1, random.nextInt())), 1);
+        return new Origin(
+                listensOnly, new RecordExtension(lifetime, 1, 0, false), List.of(new Epoch(1, random.nextInt())), 1);
     }
 
     /** A session that comes back from the store. */

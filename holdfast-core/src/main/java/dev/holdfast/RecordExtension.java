@@ -10,20 +10,24 @@ import java.time.Duration;
  * @param lifetime how long the session lives
  * @param born the counter of the epoch in which its present life began
  * @param confirmed up to which offset its client has surely read the listening stream
+ * @param followed whether its client has ever read the listening stream; not kept by versions before this one
  */
-record RecordExtension(Lifetime lifetime, int born, long confirmed) {
+record RecordExtension(Lifetime lifetime, int born, long confirmed, boolean followed) {
     private static final byte VERSION = 1;
     private static final int DURATION = Long.BYTES + Integer.BYTES;
     private static final int SIZE = 1 + 5 * DURATION + Integer.BYTES + Long.BYTES;
 
     byte[] pack() {
-        ByteBuffer packed = ByteBuffer.allocate(SIZE).put(VERSION);
+        ByteBuffer packed = ByteBuffer.allocate(SIZE + 1).put(VERSION);
         put(packed, lifetime.grace());
         put(packed, lifetime.idle());
         put(packed, lifetime.retention());
         put(packed, lifetime.initialization());
         put(packed, lifetime.call());
-        return packed.putInt(born).putLong(confirmed).array();
+        return packed.putInt(born)
+                .putLong(confirmed)
+                .put((byte) (followed ? 1 : 0))
+                .array();
     }
 
     static RecordExtension of(SessionRecord record) {
@@ -33,7 +37,8 @@ record RecordExtension(Lifetime lifetime, int born, long confirmed) {
         }
         Lifetime lifetime =
                 new Lifetime(duration(packed), duration(packed), duration(packed), duration(packed), duration(packed));
-        return new RecordExtension(lifetime, packed.getInt(), packed.getLong());
+        return new RecordExtension(
+                lifetime, packed.getInt(), packed.getLong(), packed.hasRemaining() && packed.get() != 0);
     }
 
     private static void put(ByteBuffer packed, Duration duration) {

@@ -7,7 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What of a session's record has to follow the time: when the store may forget it, and how far its client has surely read.
+ * What of a session's record has to follow the time: when the store may forget it, how far its client has surely read, and
+ * whether it has ever listened.
  *
  * <p>The store forgets it never before its deadline, for the renewal keeps at least the longer of grace and idle ahead of the
  * present. That matters only where no engine lives to end the session. Guarded by the session's lock.
@@ -19,19 +20,23 @@ final class Upkeep {
     private final InstantSource clock;
     private final Lifetime lifetime;
     private final int born;
-    private final boolean confirms;
+    private final boolean outlasts;
+    private boolean followed;
+    private boolean followedIsKept;
     private long expiresAt;
     private long confirmed;
     private long confirmedAt;
 
     /**
-     * @param confirms whether the store outlives this process, so that it is worth to tell it how far the client has read
+     * @param outlasts whether the store outlasts this process, so that it is worth to tell it what the client has read
      */
-    Upkeep(InstantSource clock, Origin origin, boolean confirms) {
+    Upkeep(InstantSource clock, Origin origin, boolean outlasts) {
         this.clock = clock;
         this.lifetime = origin.lifetime();
         this.born = origin.epoch().counter();
-        this.confirms = confirms;
+        this.outlasts = outlasts;
+        this.followed = origin.extension().followed();
+        this.followedIsKept = followed;
         this.confirmed = origin.extension().confirmed();
         this.confirmedAt = clock.millis();
         this.expiresAt = fresh();
@@ -50,9 +55,19 @@ final class Upkeep {
         return expiresAt;
     }
 
+    /** Its client reads the listening stream. */
+    void follow() {
+        followed = true;
+    }
+
+    /** Whether its client has ever read the listening stream. */
+    boolean followed() {
+        return followed;
+    }
+
     /** The record's extension as it has to be now. */
     byte[] extension() {
-        return new RecordExtension(lifetime, born, confirmed).pack();
+        return new RecordExtension(lifetime, born, confirmed, followed).pack();
     }
 
     /** What begins a life that is not the session's first. */
@@ -64,8 +79,9 @@ final class Upkeep {
     List<RecordChange> due(long read) {
         long now = clock.millis();
         boolean expiry = expiresAt - now < patience() + MARGIN_MILLIS / 2;
-        boolean progress = confirms && read > confirmed && now - confirmedAt >= CONFIRMATION_MILLIS;
-        if (!expiry && !progress) {
+        boolean progress = read > confirmed && now - confirmedAt >= CONFIRMATION_MILLIS;
+        boolean reading = outlasts && (progress || followed != followedIsKept);
+        if (!expiry && !reading) {
             return List.of();
         }
         List<RecordChange> changes = new ArrayList<>(2);
@@ -73,9 +89,10 @@ final class Upkeep {
             expiresAt = fresh();
             changes.add(new RecordChange.Expires(expiresAt));
         }
-        if (progress) {
+        if (reading) {
             confirmed = read;
             confirmedAt = now;
+            followedIsKept = followed;
             changes.add(new RecordChange.Extended(extension()));
         }
         return changes;

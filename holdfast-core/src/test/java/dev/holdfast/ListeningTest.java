@@ -66,6 +66,21 @@ class ListeningTest {
     }
 
     @Test
+    void aClientThatHasListenedIsExpectedForTheGracePeriod() {
+        assertThat(bed.backend.life().sink.followed()).isFalse();
+        Connection first = TestBed.listen(session);
+        bed.pass(TestBed.GRACE);
+        assertThat(bed.backend.life().sink.followed()).isTrue();
+        Connection post = bed.post(session, 1);
+        first.broken();
+        bed.pass(TestBed.GRACE.minusNanos(1));
+        assertThat(bed.backend.life().sink.followed()).isTrue();
+        bed.pass(Duration.ofNanos(1));
+        assertThat(bed.backend.life().sink.followed()).isFalse();
+        post.broken();
+    }
+
+    @Test
     void theNewerConnectionWinsAtOnce() {
         Connection older = TestBed.listen(session);
         notice("a");

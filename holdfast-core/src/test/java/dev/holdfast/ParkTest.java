@@ -79,6 +79,7 @@ class ParkTest {
 
     @Test
     void whoeverComesWhileItLeavesGetsItBack() {
+        bed.pass(Duration.ofSeconds(1));
         bed.store.hold();
         listening.broken();
         bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
@@ -92,6 +93,7 @@ class ParkTest {
 
     @Test
     void whoeverTerminatesItWhileItLeavesHasEndedIt() {
+        bed.pass(Duration.ofSeconds(1));
         bed.store.hold();
         listening.broken();
         bed.pass(TestBed.PARK_AFTER.plusSeconds(1));

@@ -133,6 +133,30 @@ class RestartTest {
         }
     }
 
+    @Test
+    void aClientThatHasListenedIsExpectedForTheGracePeriod() {
+        TestBed.listen(session);
+        bed.pass(Duration.ofSeconds(1));
+        restart();
+        restart();
+        assertThat(backend().sink.followed()).isTrue();
+        assertThat(backend().sink.attached()).isFalse();
+        Connection post = bed.post(session, 1);
+        bed.pass(TestBed.GRACE);
+        assertThat(backend().sink.followed()).isFalse();
+        TestBed.listen(session);
+        assertThat(backend().sink.followed()).isTrue();
+        post.broken();
+    }
+
+    @Test
+    void aClientThatHasNeverListenedIsNotExpectedTo() {
+        bed.post(session, 1);
+        bed.pass(Duration.ofSeconds(1));
+        restart();
+        assertThat(backend().sink.followed()).isFalse();
+    }
+
     private static final String INTERRUPTED =
             " -32603: the server ended while this call was running; whether it had any effect is not known";
 
@@ -167,35 +191,37 @@ class RestartTest {
         assertThat(post.read()).containsExactly("result 1");
     }
 
-    @Test
-    void aCallThatMayBeRunAgainIsAndItsProgressContinues() {
+    private Connection harmlessWithTwoSteps() {
         bed.backend.harmless = "tools/call";
         Connection post = bed.post(session, 1);
-        backend().call(1).sink().send(Wire.progress("progress 1"));
-        backend().call(1).sink().send(Wire.progress("progress 2"));
+        steps(2);
         assertThat(post.read()).hasSize(2);
-        restart();
-        assertThat(backend().heard).containsExactly("tools/call 1");
-        for (int i = 1; i <= 3; i++) {
+        return post;
+    }
+
+    private void steps(int last) {
+        for (int i = 1; i <= last; i++) {
             backend().call(1).sink().send(Wire.progress("progress " + i));
         }
+    }
+
+    @Test
+    void aCallThatMayBeRunAgainIsAndItsProgressContinues() {
+        Connection post = harmlessWithTwoSteps();
+        restart();
+        assertThat(backend().heard).containsExactly("tools/call 1");
+        steps(3);
         backend().call(1).respond();
         assertThat(TestBed.resume(session, post).read()).containsExactly("progress 3", "result 1");
     }
 
     @Test
     void progressThatTheClientHasConfirmedIsNotRepeatedByTheNextRun() {
-        bed.backend.harmless = "tools/call";
-        Connection post = bed.post(session, 1);
-        backend().call(1).sink().send(Wire.progress("progress 1"));
-        backend().call(1).sink().send(Wire.progress("progress 2"));
-        assertThat(post.read()).hasSize(2);
+        Connection post = harmlessWithTwoSteps();
         post.broken();
         Connection back = TestBed.resume(session, post);
         restart();
-        for (int i = 1; i <= 3; i++) {
-            backend().call(1).sink().send(Wire.progress("progress " + i));
-        }
+        steps(3);
         assertThat(TestBed.resume(session, back).read()).containsExactly("progress 3");
         backend().call(1).respond();
     }

@@ -37,6 +37,8 @@ final class SimConnection implements StreamReader.Waker {
     private boolean woken;
     private boolean aborted;
     private boolean over;
+    /** Its client has asked again for the errors that stand for forgotten responses: it hears nothing more from here. */
+    private boolean left;
     /** When a write began that is not completed yet. */
     private Optional<Long> writing = Optional.empty();
 
@@ -55,7 +57,11 @@ final class SimConnection implements StreamReader.Waker {
         this.attachedAt =
                 dead ? 0 : session.live().streams().find(stream).orElseThrow().last();
         this.gapSeen = session.log.dropped(stream);
-        if (!dead) {
+        if (dead) {
+            session.connections.stream()
+                    .filter(other -> other.stream.equals(stream))
+                    .forEach(other -> other.left = true);
+        } else {
             session.reading(stream).ifPresent(SimConnection::replace);
             session.delivered.remove(stream);
         }
@@ -283,6 +289,8 @@ final class SimConnection implements StreamReader.Waker {
     }
 
     private void arrive(Sent sent) {
-        world.client(session).received(this, sent.event, sent.id, afterlife);
+        if (!left) {
+            world.client(session).received(this, sent.event, sent.id, afterlife);
+        }
     }
 }

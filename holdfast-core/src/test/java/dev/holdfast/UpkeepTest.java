@@ -9,6 +9,7 @@ import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -68,6 +69,15 @@ class UpkeepTest {
     }
 
     @Test
+    void whatAnEarlierVersionHasKeptOpens() {
+        RecordExtension now = new RecordExtension(TestBed.LIFETIME, 3, 14, true);
+        byte[] packed = now.pack();
+        assertThat(RecordExtension.of(record(packed))).isEqualTo(now);
+        byte[] earlier = Arrays.copyOf(packed, packed.length - 1);
+        assertThat(RecordExtension.of(record(earlier))).isEqualTo(new RecordExtension(TestBed.LIFETIME, 3, 14, false));
+    }
+
+    @Test
     void theMemoryStoreGivesBackTheSpaceOfExpiredSessions() {
         MemoryStore store = new MemoryStore(bed.time);
         for (int i = 0; i < 3; i++) {
@@ -82,5 +92,9 @@ class UpkeepTest {
     private static SessionRecord record(long expiresAt) {
         return new SessionRecord(
                 1, SessionRecord.SESSION, "", expiresAt, SessionRecord.NO_EXTENSION, "", Map.of(), Map.of());
+    }
+
+    private static SessionRecord record(byte[] extension) {
+        return new SessionRecord(1, SessionRecord.SESSION, "", 0, extension, "", Map.of(), Map.of());
     }
 }

@@ -16,6 +16,12 @@ public interface ListeningSink {
     boolean attached();
 
     /**
+     * Whether a client reads the listening stream now, or has read it within the grace period, this process or one before it,
+     * so that it is likely to come back. What belongs to no call, or to one that cannot be told, is best sent here then.
+     */
+    boolean followed();
+
+    /**
      * Sets what to do when nobody waits any more for the connection that is being opened; runs at once if that is so already.
      * The stage of {@link Backend#open} completes all the same, soon: what is opened then is closed by whoever asked for it.
      */

@@ -16,7 +16,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Finds the one stream that each message of a child belongs on. Responses go to their call, progress to the call of its token,
  * news of lists and resources to the listening stream. For the rest the child gives no hint: it goes to the only running call,
- * else to the listening stream if somebody listens, else to the newest running call, else to the listening stream's log.
+ * else to the listening stream if its client listens or may be on its way back, else to the newest running call, else to the
+ * listening stream's log. While a client is on its way back, it may not know the stream of a call: a head that was cut off.
  */
 final class StdioRouter {
     private static final Logger log = LoggerFactory.getLogger(StdioRouter.class);
@@ -124,7 +125,7 @@ final class StdioRouter {
         if (only.isPresent()) {
             return only.get()::send;
         }
-        Optional<CallSink> newest = listening.attached() ? Optional.empty() : calls.newest();
+        Optional<CallSink> newest = listening.followed() ? Optional.empty() : calls.newest();
         return newest.isPresent() ? newest.get()::send : listening::send;
     }
 

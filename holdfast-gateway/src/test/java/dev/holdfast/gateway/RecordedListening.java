@@ -11,7 +11,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 final class RecordedListening implements ListeningSink {
     final BlockingQueue<String> losses = new LinkedBlockingQueue<>();
     private final BlockingQueue<OutboundMessage> messages = new LinkedBlockingQueue<>();
-    volatile boolean attached;
+    volatile boolean followed;
     private volatile Runnable abandon = () -> {};
     volatile CompletableFuture<Void> commit = CompletableFuture.completedFuture(null);
 
@@ -37,7 +37,12 @@ final class RecordedListening implements ListeningSink {
 
     @Override
     public boolean attached() {
-        return attached;
+        return followed;
+    }
+
+    @Override
+    public boolean followed() {
+        return followed;
     }
 
     @Override

@@ -90,7 +90,7 @@ class StdioQuestionsTest {
         RecordedCall call = child.call(1, "tools/call");
         child.says("{'jsonrpc':'2.0','id':3,'method':'sampling/createMessage'}");
         assertThat(call.next()).contains("s.1-1");
-        child.listening().attached = true;
+        child.listening().followed = true;
         child.call(2, "tools/call");
 
         child.says("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':3,'reason':'late'}}");

@@ -63,7 +63,7 @@ class StdioRoutingTest {
                 child.call("{'jsonrpc':'2.0','id':1,'method':'m','params':{'_meta':{'progressToken':'t'}}}");
         RecordedCall second =
                 child.call("{'jsonrpc':'2.0','id':2,'method':'m','params':{'_meta':{'progressToken':7}}}");
-        child.listening().attached = true;
+        child.listening().followed = true;
 
         child.says("{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':'t','progress':1}}");
         child.says("{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':7,'progress':2}}");
@@ -93,9 +93,9 @@ class StdioRoutingTest {
     }
 
     @Test
-    void theRestGoesToTheOnlyRunningCallEvenIfSomebodyListens() {
+    void theRestGoesToTheOnlyRunningCallEvenIfItsClientListens() {
         RecordedCall call = child.call(1, "tools/call");
-        child.listening().attached = true;
+        child.listening().followed = true;
 
         child.says(LOG);
 
@@ -103,10 +103,10 @@ class StdioRoutingTest {
     }
 
     @Test
-    void theRestGoesToTheListeningStreamIfSeveralCallsRunAndSomebodyListens() {
+    void theRestGoesToTheListeningStreamIfSeveralCallsRunAndItsClientListens() {
         RecordedCall first = child.call(1, "tools/call");
         RecordedCall second = child.call(2, "tools/call");
-        child.listening().attached = true;
+        child.listening().followed = true;
 
         child.says(LOG);
 

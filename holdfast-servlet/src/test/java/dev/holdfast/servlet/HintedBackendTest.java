@@ -108,6 +108,11 @@ class HintedBackendTest {
         }
 
         @Override
+        public boolean followed() {
+            return false;
+        }
+
+        @Override
         public void onAbandon(Runnable hook) {}
 
         @Override
