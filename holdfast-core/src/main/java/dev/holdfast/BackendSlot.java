@@ -78,9 +78,21 @@ final class BackendSlot {
         this.waiting = new WaitingRoom(limits.sessionBytes(), session::hold);
     }
 
-    /** There was a backend in an earlier life of the session; under the lock, before anybody else knows the session. */
-    void returned() {
+    /**
+     * There was a backend in an earlier life of the session; under the lock, before anybody else knows the session.
+     *
+     * @param users those who need a fresh one, which is not opened yet
+     * @return those for whom there is no room
+     */
+    List<User> returned(List<? extends User> users) {
         state = State.EMPTY;
+        List<User> turnedAway = new ArrayList<>(0);
+        for (User user : users) {
+            if (!waiting.add(user)) {
+                turnedAway.add(user);
+            }
+        }
+        return turnedAway;
     }
 
     /** Opens a fresh backend if there was one and nobody has asked for it yet; without the lock. */

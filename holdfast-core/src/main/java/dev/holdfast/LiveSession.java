@@ -28,6 +28,9 @@ import org.jspecify.annotations.Nullable;
  * LiveStream}.
  */
 final class LiveSession implements Session {
+    private static final long FIRST_RESTORE_MILLIS = 1_000;
+    private static final long MOST_RESTORE_MILLIS = 60_000;
+
     private final ReentrantLock lock = new ReentrantLock();
     private final SessionEngine engine;
     private final String principal;
@@ -124,20 +127,25 @@ final class LiveSession implements Session {
         name(name);
         revision = claim.record().revision();
         Revival revival = new Revival(this, engine, calls, outflow, RecordExtension.of(claim.record()));
-        locked(() -> {
+        List<BackendSlot.User> turnedAway = locked(() -> {
             log.start(key());
             lifecycle.returned(engine.now());
             log.insist(upkeep.begun());
-            revival.run(claim, events);
-            if (!revision.isEmpty()) {
-                backend.returned();
-            }
+            List<BackendSlot.User> again = revival.run(claim, events);
             // whoever finds it from here on waits for the lock
             engine.sessions().add(this);
+            return revision.isEmpty() ? again : backend.returned(again);
         });
         log.drain();
-        // if nobody does it now, the next request will
-        boolean unused = engine.elsewhere(backend::restore);
+        turnedAway.forEach(user -> user.refused("no backend is there"));
+        openBackend(FIRST_RESTORE_MILLIS);
+    }
+
+    /** Opens a fresh backend for the calls that are run again, and for a client that only listens; later if nobody can now. */
+    private void openBackend(long patience) {
+        if (!lifecycle.state().closed() && !engine.elsewhere(backend::restore)) {
+            engine.later(() -> openBackend(Math.min(2 * patience, MOST_RESTORE_MILLIS)), patience);
+        }
     }
 
     /** It keeps so much more, or less, beside the messages for its client; under the lock. */

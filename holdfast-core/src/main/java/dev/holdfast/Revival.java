@@ -1,5 +1,6 @@
 package dev.holdfast;
 
+import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
@@ -53,8 +54,8 @@ final class Revival {
         this.extension = extension;
     }
 
-    /** Does it. Calls that are to be run again are dispatched when the store has counted that. */
-    void run(Claim claim, Map<StreamId, List<Event>> events) {
+    /** Does it; returns what waits for a fresh backend: the calls that are to be run again. */
+    List<BackendSlot.User> run(Claim claim, Map<StreamId, List<Event>> events) {
         claim.record().journal().forEach(this::remember);
         Map<StreamId, RunningCall> running = claim.record().running();
         Set<StreamId> all = new TreeSet<>(BY_AGE);
@@ -77,8 +78,11 @@ final class Revival {
         streams.all().forEach(this::withdrawQuestions);
         Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
         interrupted.addAll(running.keySet());
-        interrupted.forEach(id -> interrupt(id, Objects.requireNonNull(running.get(id))));
+        List<BackendSlot.User> again = new ArrayList<>(0);
+        interrupted.forEach(
+                id -> interrupt(id, Objects.requireNonNull(running.get(id))).ifPresent(again::add));
         streams.makeRoom();
+        return again;
     }
 
     private void remember(String key, byte[] bytes) {
@@ -121,7 +125,7 @@ final class Revival {
         }
     }
 
-    private void interrupt(StreamId id, RunningCall running) {
+    private Optional<NextRun> interrupt(StreamId id, RunningCall running) {
         LiveStream stream =
                 session.listensOnly() ? streams.listening() : streams.find(id).orElseThrow();
         Optional<Rerun> rerun = Rerun.of(running);
@@ -131,35 +135,69 @@ final class Revival {
         LiveCall call = LiveCall.unread(id, stream, session, requests);
         session.lifecycle().callStarted(engine.now());
         engine.callStarted(requests.size());
-        if (rerun.isPresent()) {
-            calls.start(call);
-            call.mayBeRerun();
-            if (!stream.listening()) {
-                // on the listening stream nobody can tell whose progress it was
-                call.continues(progress(stream));
-            }
-            runAgain(
-                    call,
-                    new RecordChange.CallStarted(
-                            id, running.requests(), rerun.get().next().pack()));
-        } else {
-            calls.start(call);
+        calls.start(call);
+        if (rerun.isEmpty()) {
             call.sinks().forEach(sink -> outflow.fail(sink, INTERRUPTED));
+            return Optional.empty();
         }
+        call.mayBeRerun();
+        if (!stream.listening()) {
+            // on the listening stream nobody can tell whose progress it was
+            call.continues(progress(stream));
+        }
+        byte[] extension = rerun.get().next().pack();
+        return Optional.of(new NextRun(call, new RecordChange.CallStarted(id, running.requests(), extension)));
     }
 
-    private void runAgain(LiveCall call, RecordChange counted) {
-        Entry entry = new Entry(null, List.of(counted), null, () -> runAgain(call, counted));
-        log.enqueue(entry);
-        CompletionStage<Void> unused = log.stageOf(entry).whenComplete((done, failure) -> {
-            // handlers may run on the thread that dispatches: it must not be one of the store's
-            boolean runs = failure == null && engine.elsewhere(call::dispatch);
-            // what was refused comes again; what was in doubt for too long ends, though the store may have counted it
-            if (!runs && entry.failure == null) {
-                session.locked(() -> call.sinks().forEach(sink -> outflow.fail(sink, INTERRUPTED)));
-                log.drain();
+    /** A call that is run again: when a backend is there for it, and the store has counted that. */
+    private final class NextRun implements BackendSlot.User {
+        private final LiveCall call;
+        private final RecordChange counted;
+
+        private NextRun(LiveCall call, RecordChange counted) {
+            this.call = call;
+            this.counted = counted;
+        }
+
+        @Override
+        public long bytes() {
+            return call.sinks().get(0).request().bytes().length;
+        }
+
+        @Override
+        public void handedTo(int life) {
+            // it gets the life that is there when it is counted
+        }
+
+        @Override
+        public void use(BackendConnection connection) {
+            session.locked(this::count);
+            log.drain();
+        }
+
+        private void count() {
+            if (log.closed() || call.answered()) {
+                return;
             }
-        });
+            Entry entry = new Entry(null, List.of(counted), null, this::count);
+            log.enqueue(entry);
+            CompletionStage<Void> unused =
+                    log.stageOf(entry).whenComplete((done, failure) -> run(failure == null, entry.failure == null));
+        }
+
+        /** What was refused comes again; what was in doubt for too long ends, though the store may have counted it. */
+        private void run(boolean isCounted, boolean isDecided) {
+            // handlers may run on the thread that dispatches: it must not be one of the store's
+            boolean runs = isCounted && engine.elsewhere(call::dispatch);
+            if (!runs && isDecided) {
+                refused(INTERRUPTED);
+            }
+        }
+
+        @Override
+        public void refused(String cause) {
+            call.sinks().forEach(sink -> session.fail(sink, cause));
+        }
     }
 
     private static InboundMessage unknown(RequestId request) {

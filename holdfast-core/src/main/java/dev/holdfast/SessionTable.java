@@ -203,8 +203,10 @@ final class SessionTable {
 
     private CompletionStage<Optional<Finding>> terminateParked(LiveSession put) {
         return Return.fromStore(() -> engine.store().delete(put.key())).thenApply(done -> {
-            parked.remove(put.key());
-            engine.news().closedInStore(put.id(), EndReason.TERMINATED);
+            // it may have expired meanwhile
+            if (parked.remove(put.key()) != null) {
+                engine.news().closedInStore(put.id(), EndReason.TERMINATED);
+            }
             return Optional.of(new Missing());
         });
     }

@@ -390,17 +390,48 @@ class RestartTest {
     }
 
     @Test
-    void whereNobodyOpensTheBackendElsewhereTheNextRequestDoes() {
+    void whereNobodyCanOpenTheBackendItIsOpenedSoon() {
+        bed.backend.harmless = "tools/call";
+        Connection post = bed.post(session, 1);
+        bed.die();
+        bed.rejecting = true;
+        session = bed.find(id, "").orElseThrow();
+        bed.pass(Duration.ofSeconds(5));
+        assertThat(bed.backend.lives).hasSize(1);
+        bed.rejecting = false;
+        bed.pass(Duration.ofSeconds(4));
+        assertThat(backend().heard).containsExactly("tools/call 1");
+        backend().call(1).respond();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
+    }
+
+    @Test
+    void whereNobodyCanRunItAgainTheCallEnds() {
         bed.backend.harmless = "tools/call";
         Connection running = bed.post(session, 1);
         bed.die();
         bed.rejecting = true;
         session = bed.find(id, "").orElseThrow();
-        assertThat(TestBed.resume(session, running).read()).containsExactly("error 1" + INTERRUPTED);
         Connection post = bed.post(session, 2);
+        assertThat(TestBed.resume(session, running).read()).containsExactly("error 1" + INTERRUPTED);
         backend().call(2).respond();
         assertThat(post.read()).containsExactly("result 2");
         assertThat(bed.engine.running()).isZero();
+    }
+
+    @Test
+    void aProcessThatDiesBeforeItsBackendIsThereDoesNotCount() {
+        bed.backend.harmless = "tools/call";
+        Connection post = bed.post(session, 1);
+        bed.executing = false;
+        for (int i = 0; i < 5; i++) {
+            restart();
+        }
+        bed.executing = true;
+        restart();
+        assertThat(backend().heard).containsExactly("tools/call 1");
+        backend().call(1).respond();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
     }
 
     @Test
