@@ -21,7 +21,7 @@ public interface Call {
     sealed interface Outcome {}
 
     /**
-     * The call is in the log.
+     * The call is taken: it stands in the log, or will before its reader is {@link StreamReader#recorded}.
      *
      * @param call the call
      */

@@ -5,9 +5,12 @@ import dev.holdfast.spi.Event;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionRecord.RunningCall;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +20,8 @@ final class Entry {
     final List<RecordChange> changes;
     /** Whose answer the event is. */
     final LiveCall.@Nullable Sink answered;
+    /** Whose start this records. */
+    final @Nullable LiveCall started;
     /** What to do when the log goes on, if the store does not have this; under the lock. */
     final Runnable again;
 
@@ -28,10 +33,25 @@ final class Entry {
     @Nullable Throwable failure;
 
     Entry(@Nullable Node node, List<RecordChange> changes, LiveCall.@Nullable Sink answered, Runnable again) {
+        this(node, changes, answered, null, again);
+    }
+
+    private Entry(
+            @Nullable Node node,
+            List<RecordChange> changes,
+            LiveCall.@Nullable Sink answered,
+            @Nullable LiveCall started,
+            Runnable again) {
         this.node = node;
         this.changes = changes;
         this.answered = answered;
+        this.started = started;
         this.again = again;
+    }
+
+    /** The start of a call. */
+    static Entry start(LiveCall call, RecordChange change, Runnable again) {
+        return new Entry(null, List.of(change), null, call, again);
     }
 
     /** Changes of the record that are lost if they fail. */
@@ -47,13 +67,31 @@ final class Entry {
         }
         List<Event> events = new ArrayList<>(batch.size());
         List<RecordChange> changes = new ArrayList<>();
+        Set<StreamId> begun = new HashSet<>(2);
         for (Entry entry : batch) {
             if (entry.node != null) {
                 events.add(entry.node.event);
             }
-            changes.addAll(entry.changes);
+            if (entry.started != null) {
+                begun.add(entry.started.id());
+            }
+            for (RecordChange change : entry.changes) {
+                if (entry.node != null
+                        && change instanceof RecordChange.CallEnded ended
+                        && begun.remove(ended.stream())) {
+                    changes.removeIf(earlier -> starts(earlier, ended.stream()));
+                } else {
+                    changes.add(change);
+                }
+            }
         }
         return new Append(events, changes, trims);
+    }
+
+    /** A call that begins and is answered within a batch leaves nothing in the record. */
+    private static boolean starts(RecordChange change, StreamId call) {
+        return change instanceof RecordChange.CallStarted started
+                && started.stream().equals(call);
     }
 
     /**

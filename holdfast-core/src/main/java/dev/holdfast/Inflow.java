@@ -56,6 +56,7 @@ final class Inflow {
         Effects effects = new Effects();
         LiveCall call;
         Entry entry;
+        boolean prompt;
         session.lock();
         try {
             Optional<Call.Outcome> refusal = refusal(requests);
@@ -78,15 +79,15 @@ final class Inflow {
                 call.mayBeRerun();
             }
             calls.start(call);
-            entry = new Entry(
-                    null,
-                    List.of(new RecordChange.CallStarted(call.id(), ids, extension)),
-                    null,
-                    () -> notStarted(call));
+            prompt = call.liveReader().isPresent() && engine.storeWorks() && log.answered();
+            entry = prompt ? start(call, ids, extension) : start(call, ids, extension, () -> notStarted(call));
             log.enqueue(entry);
         } finally {
             session.unlock();
             effects.run();
+        }
+        if (prompt) {
+            return CompletableFuture.completedFuture(started(call));
         }
         log.drain();
         CompletionStage<Void> stage = log.stageOf(entry);
@@ -102,9 +103,25 @@ final class Inflow {
         });
     }
 
+    /** The start of a call that runs already: the store has it sooner or later, unless the call has ended by then. */
+    private Entry start(LiveCall call, List<RequestId> ids, byte[] extension) {
+        return start(call, ids, extension, () -> {
+            if (!call.done()) {
+                log.enqueue(start(call, ids, extension));
+            }
+        });
+    }
+
+    private static Entry start(LiveCall call, List<RequestId> ids, byte[] extension, Runnable again) {
+        return Entry.start(call, new RecordChange.CallStarted(call.id(), ids, extension), again);
+    }
+
     /** Whether a call may be run again after a death of this process. */
     private boolean harmless(List<InboundMessage> requests) {
-        return outlives && requests.size() == 1 && engine.backend().mayBeRerun(requests.get(0), session.principal());
+        return outlives
+                && requests.size() == 1
+                && !LiveCall.initializes(requests.get(0))
+                && engine.backend().mayBeRerun(requests.get(0), session.principal());
     }
 
     private LiveCall create(List<InboundMessage> requests, List<RequestId> ids) {

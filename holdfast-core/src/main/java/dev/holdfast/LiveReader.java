@@ -126,6 +126,19 @@ final class LiveReader implements StreamReader, Runnable {
     }
 
     @Override
+    public boolean recorded() {
+        if (!known()) {
+            session.drain();
+        }
+        return known();
+    }
+
+    /** Of a stream that has ended without an event there is nothing to come back for. */
+    private boolean known() {
+        return session.locked(() -> stream.recorded() || stream.ended().isPresent());
+    }
+
+    @Override
     public Next read(int maxBytes) {
         boolean missed;
         Next next;
@@ -229,7 +242,7 @@ final class LiveReader implements StreamReader, Runnable {
         session.attachments().close(this, how);
     }
 
-    /** Ends the reading for a newer reader, at once; under the lock. The connection learns of it when it is woken. */
+    /** Ends the reading, as for a newer reader, at once; under the lock. The connection learns of it when it is woken. */
     void supersede() {
         endAfter = cursor;
         end = new End(EndReason.SUPERSEDED, Optional.empty());

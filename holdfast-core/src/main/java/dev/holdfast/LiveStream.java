@@ -55,12 +55,20 @@ final class LiveStream {
     private @Nullable EndReason end;
     private boolean finished;
     private boolean keepsProgress;
+    private boolean recorded = true;
 
     /**
      * @param requests the requests whose responses this stream carries; none for the listening stream
      */
     LiveStream(StreamId id, List<RequestId> requests) {
         this(id, requests, 0);
+    }
+
+    /** A new stream: the store learns of it with its first event, or before its name is told. */
+    static LiveStream begun(StreamId id, List<RequestId> requests) {
+        LiveStream stream = new LiveStream(id, requests);
+        stream.recorded = false;
+        return stream;
     }
 
     /** A stream that begins after {@code last}. */
@@ -185,6 +193,16 @@ final class LiveStream {
     /** Leaves out the offsets before this one. */
     void skipTo(long offset) {
         last = offset - 1;
+    }
+
+    /** The store knows it. */
+    void record() {
+        recorded = true;
+    }
+
+    /** Whether a client that is told its name can come back to it. */
+    boolean recorded() {
+        return recorded;
     }
 
     /** The committed responses, in order. */

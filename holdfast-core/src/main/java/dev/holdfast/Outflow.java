@@ -221,6 +221,10 @@ final class Outflow implements SessionLog.Owner {
         session.locked(() -> {
             log.close(effects);
             for (LiveStream stream : streams.all()) {
+                if (reason == EndReason.PARKED && !stream.recorded()) {
+                    // nobody is sent back to a stream that the store does not know
+                    stream.reader().ifPresent(LiveReader::supersede);
+                }
                 stream.seal(reason);
                 stream.reader().ifPresent(effects::add);
             }
@@ -232,6 +236,11 @@ final class Outflow implements SessionLog.Owner {
     @Override
     public void committed(Entry entry, Effects effects) {
         recovery.committed();
+        LiveCall started = entry.started;
+        if (started != null && !started.stream().recorded()) {
+            started.stream().record();
+            started.stream().reader().ifPresent(effects::add);
+        }
         Node node = entry.node;
         if (node == null) {
             return;

@@ -26,11 +26,13 @@ final class Recovery {
     /** The store works; under the lock. */
     void committed() {
         failures = 0;
+        engine.storeWorks(true);
     }
 
     /** The store has failed, or has failed to help; without the lock. */
     void begin(SessionLog log, Throwable failure) {
         int attempt = session.locked(() -> ++failures);
+        engine.storeWorks(false);
         if (attempt == 1) {
             claim(log);
             return;

@@ -46,6 +46,7 @@ public final class SessionEngine implements AutoCloseable {
     private final Capacity capacity;
     private final NodeHistory history;
     private final Opener opener;
+    private volatile boolean storeWorks = true;
     private volatile Future<?> sweeping = CompletableFuture.completedFuture(null);
 
     SessionEngine(SessionEngineBuilder builder) {
@@ -124,6 +125,17 @@ public final class SessionEngine implements AutoCloseable {
      */
     public CompletionStage<Finding> find(String id, String principal) {
         return sessions.find(id, principal);
+    }
+
+    /** Whether the store took what it was given last. */
+    boolean storeWorks() {
+        return storeWorks;
+    }
+
+    void storeWorks(boolean works) {
+        if (storeWorks != works) {
+            storeWorks = works;
+        }
     }
 
     /** How many sessions are in memory. */

@@ -118,6 +118,11 @@ final class SessionLog {
         return state == State.RESTING && outbox.isEmpty();
     }
 
+    /** Whether the store has answered whatever it was given; under the lock. */
+    boolean answered() {
+        return state == State.RESTING;
+    }
+
     /** Whether nothing will ever be taken again; under the lock. */
     boolean closed() {
         return state == State.CLOSED;
@@ -150,7 +155,8 @@ final class SessionLog {
         List<Entry> onItsWay = List.of();
         lock.lock();
         try {
-            if (state == State.APPENDING) {
+            // what rests here is about to be appended by whoever has just ended the append before
+            if (state == State.APPENDING || state == State.RESTING) {
                 onItsWay = outbox.isEmpty() ? current : outbox;
             }
         } finally {

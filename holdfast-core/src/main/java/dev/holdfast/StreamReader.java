@@ -29,6 +29,12 @@ public interface StreamReader {
     void positionTold();
 
     /**
+     * Whether the store knows the stream. Before it does, nothing may be written but events that were read: neither a position,
+     * nor the end. If it does not know it yet, it is told now, and the waker is called when it does.
+     */
+    boolean recorded();
+
+    /**
      * Reads on from the cursor.
      *
      * @param maxBytes stop before the message that would exceed this, but never before the first; at least 1

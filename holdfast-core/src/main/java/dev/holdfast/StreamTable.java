@@ -64,7 +64,7 @@ final class StreamTable {
 
     /** A new request stream; nobody sees it before it is {@link #open opened}. */
     LiveStream create(List<RequestId> requests) {
-        return new LiveStream(nextId(), requests);
+        return LiveStream.begun(nextId(), requests);
     }
 
     /** A name that no stream has or had. */

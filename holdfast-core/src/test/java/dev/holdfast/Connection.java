@@ -23,6 +23,8 @@ final class Connection implements StreamReader.Waker {
         this.lastEventId = reader.position();
         reader.positionTold();
         reader.wakeWith(this);
+        reader.recorded();
+        woken = 0;
     }
 
     static Connection resumed(Resume resume) {

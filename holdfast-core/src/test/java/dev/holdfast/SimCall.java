@@ -67,6 +67,11 @@ final class SimCall {
         return session.life - postedIn >= MOST_RUNS;
     }
 
+    /** Whether its client knows where to come back to. */
+    boolean told() {
+        return session.listensOnly || cursor.isPresent();
+    }
+
     boolean over() {
         return requests.stream()
                 .map(InboundMessage::requiredId)

@@ -184,8 +184,7 @@ final class SimClient {
             if (call.outcome.join() instanceof Call.Accepted accepted) {
                 call.call = Optional.of(accepted.call());
                 accepted.call().reader().ifPresent(reader -> {
-                    call.cursor = EventId.parse(reader.position());
-                    call.stream = call.cursor.map(EventId::stream);
+                    call.stream = EventId.parse(reader.position()).map(EventId::stream);
                     new SimConnection(session, reader, Optional.of(call), 0, 0, false);
                 });
                 world.check(call.stream.isPresent() != session.listensOnly, () -> "a call on the wrong stream");
@@ -257,6 +256,7 @@ final class SimClient {
         }
         Optional<SimCall> running = session.calls.stream()
                 .filter(call -> call.call.isPresent() && !call.over() && call.perhapsCancelled.isEmpty())
+                .filter(call -> call.postedIn == session.life || call.told())
                 .findFirst();
         if (running.isPresent()) {
             InboundMessage again = running.get().requests.stream()

@@ -95,6 +95,9 @@ final class SimConnection implements StreamReader.Waker {
     /** The pump runs: it completes a write, reads on, or writes a heartbeat. */
     void pump() {
         arrive();
+        if (world.random.nextBoolean()) {
+            tell();
+        }
         long now = world.time.getAsLong();
         if (writing.isPresent()) {
             reader.wrote(writing.get(), now);
@@ -113,10 +116,21 @@ final class SimConnection implements StreamReader.Waker {
     /** The pump runs until there is nothing more, and the network is quick. */
     void pumpHonestly() {
         writing = Optional.empty();
+        tell();
         do {
             network.forEach(this::arrive);
             network.clear();
         } while (!over && read(Integer.MAX_VALUE));
+    }
+
+    /** Tells the client of a call where it is, so that it can come back, as soon as that may be told. */
+    private void tell() {
+        if (!over && cursor == 0 && call.isPresent() && call.get().cursor.isEmpty() && reader.recorded()) {
+            boolean over = call.get().cancelled() || session.live().state() == SessionState.CLOSED;
+            world.check(
+                    session.log.recorded(stream) || over, () -> this + " is told to its client, and not to the store");
+            call.get().cursor = EventId.parse(reader.position());
+        }
     }
 
     /** A connection that rests without having been woken has nothing to read. */

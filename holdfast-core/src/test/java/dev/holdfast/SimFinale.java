@@ -92,7 +92,10 @@ final class SimFinale {
 
     /** Every request of a call that was opened has its answer, here and in the hands of a client that came back for it. */
     private void complete(SimCall call) {
-        if (call.call.isEmpty()) {
+        boolean told = call.told();
+        boolean recorded =
+                told || call.stream.filter(call.session.log::recorded).isPresent();
+        if (call.call.isEmpty() || (!recorded && call.postedIn < call.session.life)) {
             return;
         }
         for (InboundMessage request : call.requests) {
@@ -101,7 +104,7 @@ final class SimFinale {
             boolean answered = call.session.log.answered(request.requiredId());
             world.check(answered || cancelled, () -> "request " + request.id() + " never got an answer");
             boolean received = call.answers.contains(request.requiredId());
-            boolean due = answered && world.client(call.session).back().namesCursor;
+            boolean due = answered && told && world.client(call.session).back().namesCursor;
             world.check(
                     received || !due || call.unknown,
                     () -> "the answer to " + request.id() + " never reached its client");

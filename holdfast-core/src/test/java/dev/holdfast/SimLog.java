@@ -3,6 +3,7 @@ package dev.holdfast;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
@@ -11,6 +12,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -56,6 +58,7 @@ final class SimLog {
     }
 
     private final Map<StreamId, NavigableMap<Long, Fact>> streams = new HashMap<>();
+    private final Set<StreamId> recorded = new HashSet<>();
     private final List<Fact> unacked = new ArrayList<>();
     /** Up to where the store had trimmed each stream when the session last came back. */
     private final Map<StreamId, Long> trimmedBefore = new HashMap<>();
@@ -70,6 +73,11 @@ final class SimLog {
         this.onAcked = onAcked;
     }
 
+    /** Whether the store has ever heard of a stream. */
+    boolean recorded(StreamId stream) {
+        return recorded.contains(stream);
+    }
+
     void applied(Append append) {
         for (Event event : append.events()) {
             Fact fact = new Fact(event);
@@ -79,6 +87,12 @@ final class SimLog {
                 throw new AssertionError("the offset of " + name(before) + " was given again to " + name(fact));
             }
             unacked.add(fact);
+            recorded.add(event.stream());
+        }
+        for (RecordChange change : append.changes()) {
+            if (change instanceof RecordChange.CallStarted started) {
+                recorded.add(started.stream());
+            }
         }
         for (Append.Trim trim : append.trims()) {
             Fact fact = stream(trim.stream()).get(trim.offset());

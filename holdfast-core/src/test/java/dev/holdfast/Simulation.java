@@ -311,11 +311,11 @@ final class Simulation {
             return false;
         }
         if (sent.stage.isCompletedExceptionally()) {
-            if (sent.session.closed.isEmpty() && sent.session.session.isPresent()) {
-                // else it may be there again when the session comes back after all
+            // what is in doubt when its session leaves fails, and may be there again when it comes back
+            if (sent.session.usable()) {
                 failed.add(bytes);
+                check(!acked, () -> "the commit was told as a failure of " + Wire.text(bytes));
             }
-            check(!acked, () -> "the commit was told as a failure of " + Wire.text(bytes));
         }
         return true;
     }

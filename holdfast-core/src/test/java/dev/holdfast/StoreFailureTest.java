@@ -140,6 +140,8 @@ class StoreFailureTest {
 
     @Test
     void aCallThatNobodyWaitsForAnyMoreEndsThoughTheStoreHasIt() {
+        Session session = ((SessionEngine.Awaiting) TestBed.now(bed.engine.open("", TestBed.LIFETIME))).session();
+        TestBed.accepted(session.call(List.of(Wire.initialize()))).dispatch();
         bed.store.hold();
         CompletionStage<Call.Outcome> call = session.call(TestBed.requests(2));
         bed.store.next().become(Fate.KEPT);
@@ -195,6 +197,23 @@ class StoreFailureTest {
         assertThat(post.read()).containsExactly(UNSTORED);
         assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
         assertThat(bed.engine.running()).isZero();
+    }
+
+    @Test
+    void aClientIsNotSentBackToAStreamThatTheStoreDoesNotKnow() {
+        try (TestBed durable = TestBed.durable()) {
+            Session before = durable.open();
+            durable.store.refuseAppends = true;
+            Connection post = durable.post(before, 1);
+            assertThat(post.reader.recorded()).isFalse();
+            CompletableFuture<Void> drained =
+                    durable.engine.drain(Duration.ZERO).toCompletableFuture();
+            durable.pass(Duration.ofSeconds(12));
+            assertThat(drained).isCompleted();
+            assertThat(durable.news.heard).endsWith("parked");
+            assertThat(post.aborted).isTrue();
+            durable.store.refuseAppends = false;
+        }
     }
 
     @Test

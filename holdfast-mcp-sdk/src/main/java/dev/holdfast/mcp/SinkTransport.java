@@ -43,10 +43,12 @@ final class SinkTransport implements McpStreamableServerTransport {
     public Mono<Void> sendMessage(McpSchema.JSONRPCMessage message) {
         return Mono.defer(() -> {
             OutboundMessage outbound = messages.outbound(message, sessionId);
-            if (EventKind.answers(outbound.kind())) {
-                answered = true;
-            }
             CompletionStage<Void> commit = sink.apply(outbound);
+            if (EventKind.answers(outbound.kind())) {
+                // nobody sends anything after it, and if it cannot be stored, the engine tells the client
+                answered = true;
+                return Mono.empty();
+            }
             Mono<Void> sent = Mono.fromCompletionStage(commit);
             // a handler goes on where its message is committed, may block there, and the thread belongs to the store
             return commit.toCompletableFuture().isDone() ? sent : sent.publishOn(Schedulers.boundedElastic());

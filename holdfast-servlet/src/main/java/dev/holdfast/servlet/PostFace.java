@@ -22,6 +22,6 @@ interface PostFace {
      */
     void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then);
 
-    /** Answers the POST of a call that is in the log, and hands the call to the backend. */
+    /** Answers the POST of a call that was taken, and hands the call to the backend. */
     void run(Exchange exchange, Session session, Call call);
 }

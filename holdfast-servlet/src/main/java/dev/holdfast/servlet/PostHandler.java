@@ -189,7 +189,7 @@ final class PostHandler {
                 PostHandler::orphaned);
     }
 
-    /** A call that is in the log runs, whatever becomes of the messages that came with it. */
+    /** A call that was taken runs, whatever becomes of the messages that came with it. */
     private void run(
             Exchange exchange, Session session, Call.Accepted accepted, Optional<RequestId> id, List<Envelope> others) {
         CompletionStage<Optional<Refusal>> handed;

@@ -66,7 +66,8 @@ final class SseComposer {
         String position = opened ? "" : reader.position();
         StreamReader.Next next = reader.read(BATCH_BYTES);
         if (!opened) {
-            if (next == StreamReader.Rest.REST && !headDue) {
+            boolean early = next == StreamReader.Rest.REST && !headDue;
+            if (early || !(next instanceof StreamReader.Events || reader.recorded())) {
                 return null;
             }
             open(position);

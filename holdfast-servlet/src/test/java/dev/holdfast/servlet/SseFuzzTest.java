@@ -129,6 +129,11 @@ class SseFuzzTest {
         }
 
         @Override
+        public boolean recorded() {
+            return true;
+        }
+
+        @Override
         public String position(Event event) {
             return position(event.offset());
         }

@@ -145,16 +145,13 @@ class EdgeFaultTest {
                 refused ? new RejectedExecutionException("by the test") : new IllegalStateException("by the test");
         try (SlowStore store = new SlowStore(Duration.ofMillis(50));
                 TestServer server = server().filter(new LeavingFilter(FAIL, fault))
-                        .options(options ->
-                                options.sessionLifecycleListener(recorder).store(store.asStore()))
-                        .start()) {
-            RawSession session = RawSession.open(server.port());
-            try (RawConnection connection =
-                    session.send(session.post(Json.call("1", "note")).with(FAIL, "yes"))) {
-                assertThat(called.get(5, TimeUnit.SECONDS)).isEqualTo("called");
-                await().until(() -> recorder.detached().contains(session.id()));
-                connection.close();
-            }
+                        .options(options -> options.sseEndpoint("/sse").store(store.asStore()))
+                        .start();
+                RawSseSession session = RawSseSession.open(server.port());
+                RawConnection connection = RawConnection.open(server.port())) {
+            connection.send(session.post(Json.call("1", "note")).with(FAIL, "yes"));
+            assertThat(called.get(5, TimeUnit.SECONDS)).isEqualTo("called");
+            assertThat(session.receive().path("id").asString()).isEqualTo("1");
             session.assertAlive();
         }
     }
