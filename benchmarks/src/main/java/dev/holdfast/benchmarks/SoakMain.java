@@ -20,6 +20,8 @@ final class SoakMain {
     private SoakMain() {}
 
     public static void main(String[] args) throws Exception {
+        // so that no idle connection counts when the heap is measured
+        System.setProperty("jdk.httpclient.keepalive.timeout", "5");
         Args options = Args.parse(args);
         Target target = options.targets().get(0);
         int minutes = options.number("minutes", 10);
