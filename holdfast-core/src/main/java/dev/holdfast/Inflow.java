@@ -201,7 +201,7 @@ final class Inflow {
         if (call.initializes()) {
             initialize(call.sinks().get(0));
         } else {
-            use(new Dispatch(call));
+            use(new Dispatch(session, call));
         }
     }
 
@@ -236,52 +236,6 @@ final class Inflow {
             logger.error("session {}: could not be initialized", session.shortId(), failure);
             backend.notOpened();
             session.fail(sink, "internal error");
-        }
-    }
-
-    /** Hands the requests of a call to the backend; those that were cancelled or answered meanwhile stay here. */
-    private final class Dispatch implements BackendSlot.User {
-        private final LiveCall call;
-        private List<LiveCall.Sink> handed = List.of();
-
-        private Dispatch(LiveCall call) {
-            this.call = call;
-        }
-
-        @Override
-        public long bytes() {
-            return call.sinks().stream()
-                    .mapToLong(sink -> sink.request().bytes().length)
-                    .sum();
-        }
-
-        @Override
-        public void handedTo(int life) {
-            handed = call.hand(life);
-        }
-
-        @Override
-        public void use(BackendConnection connection) {
-            handed.forEach(sink -> start(connection, sink));
-        }
-
-        @Override
-        public void refused(String cause) {
-            call.sinks().forEach(sink -> session.fail(sink, cause));
-        }
-
-        private void start(BackendConnection connection, LiveCall.Sink sink) {
-            if (!session.locked(sink::open)) {
-                return;
-            }
-            InboundMessage request = sink.request();
-            session.locked(sink::handedOver);
-            try {
-                connection.call(request, sink);
-            } catch (RuntimeException e) {
-                logger.error("session {}: the backend failed on {}", session.shortId(), request.method(), e);
-                session.fail(sink, "internal error");
-            }
         }
     }
 

@@ -389,13 +389,19 @@ class RestartTest {
         assertThat(post.read()).containsExactly("result 1");
     }
 
-    @Test
-    void whereNobodyCanOpenTheBackendItIsOpenedSoon() {
+    /** A harmless call runs, its process dies, and in the next one the executor takes nothing. */
+    private Connection backWithHarmlessWhereNobodyWorks() {
         bed.backend.harmless = "tools/call";
-        Connection post = bed.post(session, 1);
+        Connection running = bed.post(session, 1);
         bed.die();
         bed.rejecting = true;
         session = bed.find(id, "").orElseThrow();
+        return running;
+    }
+
+    @Test
+    void whereNobodyCanOpenTheBackendItIsOpenedSoon() {
+        Connection post = backWithHarmlessWhereNobodyWorks();
         bed.pass(Duration.ofSeconds(5));
         assertThat(bed.backend.lives).hasSize(1);
         bed.rejecting = false;
@@ -407,11 +413,7 @@ class RestartTest {
 
     @Test
     void whereNobodyCanRunItAgainTheCallEnds() {
-        bed.backend.harmless = "tools/call";
-        Connection running = bed.post(session, 1);
-        bed.die();
-        bed.rejecting = true;
-        session = bed.find(id, "").orElseThrow();
+        Connection running = backWithHarmlessWhereNobodyWorks();
         Connection post = bed.post(session, 2);
         assertThat(TestBed.resume(session, running).read()).containsExactly("error 1" + INTERRUPTED);
         backend().call(2).respond();
