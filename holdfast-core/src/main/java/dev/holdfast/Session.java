@@ -33,8 +33,8 @@ public interface Session {
      * Opens a call, with a reader attached to its stream, where it has one of its own.
      *
      * @param requests one request, or those of a batch
-     * @return completes when the call is taken, or refused: at once where its stream is its own and the store works, else when the call
-     *     is in the log; fails if the store failed
+     * @return completes when the call is taken, or refused: at once where its stream is its own and the store works, else when
+     *     the call is in the log; fails if the store failed
      */
     CompletionStage<Call.Outcome> call(List<InboundMessage> requests);
 
