@@ -21,7 +21,8 @@ import java.util.Queue;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 
 /**
- * Any messages, with heartbeats and ends between them: another reader of SSE finds the same messages in what was composed.
+ * Any messages, with heartbeats and ends between them, on a stream that the store knows sooner or later: another reader of SSE
+ * finds the same messages in what was composed.
  *
  * <p>Like its sisters it is a test of a few known inputs in a build. {@code JAZZER_FUZZ=1 mvn -pl holdfast-servlet -am test
  * -Dtest=SseFuzzTest -Dsurefire.failIfNoSpecifiedTests=false} looks for new ones for three minutes, guided by what they reach; an
@@ -42,7 +43,7 @@ class SseFuzzTest {
                 new Era("2025-03-26"),
                 new EndpointFraming(ENDPOINT, ""),
                 new EndpointFraming(ENDPOINT, "k3tKx0V8")));
-        Script script = new Script();
+        Script script = new Script(data.consumeBoolean());
         Heartbeat heartbeat = new Heartbeat(HEARTBEAT_NANOS);
         SseComposer composer = new SseComposer(SseSource.get(script, framing), heartbeat, CLOCK);
         List<SseText.Read> expected = new ArrayList<>();
@@ -52,10 +53,11 @@ class SseFuzzTest {
         ByteArrayOutputStream wire = new ByteArrayOutputStream();
         long now = 0;
         while (data.remainingBytes() > 0 && composer.closing() == null) {
-            switch (data.consumeInt(0, 5)) {
+            switch (data.consumeInt(0, 6)) {
                 case 0 -> heartbeat.due(now += 2 * HEARTBEAT_NANOS, 0, data.consumeBoolean());
                 case 1 -> write(composer.next(data.consumeBoolean(), data.consumeBoolean()), wire);
                 case 2 -> script.end(data.pickValue(EndReason.values()));
+                case 3 -> script.record();
                 default -> {
                     byte[] message = data.consumeBytes(data.consumeInt(1, 300));
                     if (message.length > 0) {
@@ -67,7 +69,11 @@ class SseFuzzTest {
                     }
                 }
             }
+            assertThat(wire.size() == 0 || script.returnable())
+                    .as("only to what can be found again a client is told the way")
+                    .isTrue();
         }
+        script.record();
         while (composer.closing() == null && write(composer.next(true, false), wire)) {
             // until there is nothing left to write
         }
@@ -89,6 +95,20 @@ class SseFuzzTest {
         private long appended;
         private long delivered;
         private boolean ended;
+        private boolean recorded;
+
+        private Script(boolean recorded) {
+            this.recorded = recorded;
+        }
+
+        void record() {
+            recorded = true;
+        }
+
+        /** Whether the store knows the stream, be it by an event. */
+        boolean returnable() {
+            return recorded || delivered > 0;
+        }
 
         /** Adds a message, unless the end was told already; returns its position. */
         String add(byte[] message) {
@@ -130,7 +150,7 @@ class SseFuzzTest {
 
         @Override
         public boolean recorded() {
-            return true;
+            return recorded;
         }
 
         @Override
@@ -140,11 +160,11 @@ class SseFuzzTest {
 
         @Override
         public Next read(int maxBytes) {
-            Next next = nexts.poll();
-            if (next instanceof Events events) {
+            if (nexts.peek() instanceof Events events) {
                 delivered += events.events().size();
+                return nexts.remove();
             }
-            return next == null ? Rest.REST : next;
+            return nexts.isEmpty() ? Rest.REST : nexts.element();
         }
 
         @Override
