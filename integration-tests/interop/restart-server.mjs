@@ -1,9 +1,11 @@
-// A stdio server that notes each execution of its slow tools in a file, its argument, before it begins.
-import { appendFileSync } from 'node:fs';
+// A stdio server that notes each execution of its slow tools in a file, its first argument, before it begins. Its second, where
+// there is one, is a file that holds its version.
+import { appendFileSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const notes = process.argv[2];
+const [notes, release] = process.argv.slice(2);
+const version = release ? readFileSync(release, 'utf8') : '1.0.0';
 
 const whole = { type: 'integer' };
 const text = { type: 'string' };
@@ -15,6 +17,7 @@ const TOOLS = [
   tool('slow', { ms: whole, steps: whole }, ACTS),
   tool('slow_read', { ms: whole, steps: whole }, READS),
   tool('notify', { count: whole, tag: text }, ACTS),
+  tool('announce', {}, ACTS),
   tool('echo', { text }, READS),
 ];
 
@@ -25,14 +28,18 @@ const CALLS = {
     for (let i = 1; i <= count; i++) send({ method: 'notifications/message', params: { level: 'info', data: `${tag}#${i}` } });
     return `sent=${count} of ${count}`;
   },
+  announce: () => {
+    send({ method: 'notifications/resources/list_changed' });
+    return 'announced';
+  },
   echo: args => args.text,
 };
 
 const METHODS = {
   initialize: ({ protocolVersion }) => ({
     protocolVersion,
-    capabilities: { tools: {}, logging: {} },
-    serverInfo: { name: 'restart-server', version: '1.0.0' },
+    capabilities: { tools: { listChanged: true }, logging: {} },
+    serverInfo: { name: 'restart-server', version },
   }),
   ping: () => ({}),
   'tools/list': () => ({ tools: TOOLS }),

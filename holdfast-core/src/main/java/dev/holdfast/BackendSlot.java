@@ -251,14 +251,14 @@ final class BackendSlot {
         } else if (!opened.revision().equals(session.revision())) {
             giveUp(life, "the backend now speaks revision " + opened.revision());
         } else {
-            replay(life, opened.connection());
+            replay(life, opened);
         }
     }
 
-    private void replay(int life, BackendConnection fresh) {
+    private void replay(int life, Backend.Opened fresh) {
         List<InboundMessage> messages = session.locked(() -> session.journal().replay());
         session.later(() -> mute(life), REPLAY_MILLIS);
-        new Replay(session).send(messages, fresh).whenComplete((done, failure) -> {
+        new Replay(session).send(messages, fresh.connection()).whenComplete((done, failure) -> {
             if (failure != null) {
                 giveUp(life, "the backend refused what it had accepted before");
             } else {
@@ -273,7 +273,7 @@ final class BackendSlot {
         }
     }
 
-    private void restored(int life, BackendConnection fresh) {
+    private void restored(int life, Backend.Opened fresh) {
         boolean wanted = session.locked(() -> {
             boolean current = state == State.RESTORING && lives(life);
             if (current) {
@@ -282,8 +282,8 @@ final class BackendSlot {
             return current;
         });
         if (wanted) {
-            session.restored();
-            serve(life, fresh);
+            session.identity().again(life, fresh.response());
+            serve(life, fresh.connection());
         }
     }
 

@@ -223,7 +223,8 @@ final class Inflow {
 
     private void opened(LiveCall.Sink sink, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
         if (outcome instanceof Backend.Opened opened) {
-            session.negotiated(sink.request(), opened.revision());
+            session.accepted(sink.request(), opened.revision());
+            session.identity().first(sink.request(), opened);
             engine.history().makeRoom();
             session.send(sink, opened.response());
             if (!backend.connected(opened.connection())) {

@@ -7,7 +7,6 @@ import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
-import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
@@ -48,6 +47,7 @@ final class LiveSession implements Session {
     private final BackendSlot backend;
     private final Inflow inflow;
     private final Ending ending;
+    private final Identity identity;
     private final Housekeeping housekeeping;
     private volatile @Nullable SessionKey key;
     private volatile String id = "";
@@ -70,6 +70,7 @@ final class LiveSession implements Session {
         this.inflow = new Inflow(this, engine, calls, journal, backend, outflow, engine.outlives(lifetime));
         this.housekeeping = new Housekeeping(this, engine, lifetime, upkeep, outflow);
         this.ending = new Ending(this, engine, lifetime, lifecycle, outflow, backend);
+        this.identity = new Identity(this, engine, upkeep, outflow);
     }
 
     CompletionStage<Backend.Outcome> openBackend(InboundMessage initialize) {
@@ -80,6 +81,7 @@ final class LiveSession implements Session {
     CompletionStage<Void> create(String name, InboundMessage initialize, Backend.Opened opened) {
         name(name);
         accepted(initialize, opened.revision());
+        identity.first(opened.response());
         if (!backend.connected(opened.connection())) {
             closing(opened.connection());
             return CompletableFuture.failedFuture(new IllegalStateException("closed while it was opened"));
@@ -104,15 +106,15 @@ final class LiveSession implements Session {
         return Return.fromStore(() -> engine.store().create(key(), born, record));
     }
 
-    private void accepted(InboundMessage initialize, String negotiated) {
+    /** The backend has accepted the session in this revision. */
+    void accepted(InboundMessage initialize, String negotiated) {
         revision = negotiated;
         locked(() -> journal.accepted(initialize));
     }
 
-    /** The backend has accepted a session that has a name already. */
-    void negotiated(InboundMessage initialize, String negotiated) {
-        accepted(initialize, negotiated);
-        locked(() -> log.insist(List.of(new RecordChange.Negotiated(negotiated, initialize.bytes()))));
+    /** Whether its backends are the same server. */
+    Identity identity() {
+        return identity;
     }
 
     /** The session is known to those who will hear of its end: it may live. */
@@ -280,10 +282,6 @@ final class LiveSession implements Session {
 
     void later(Runnable task, long millis) {
         engine.later(task, millis);
-    }
-
-    void restored() {
-        engine.news().restored(this);
     }
 
     void lostBackend(String cause) {

@@ -25,6 +25,7 @@ final class News {
     private final LogThrottle gapLines;
     private final LogThrottle timedOutLines;
     private final LogThrottle backendLines;
+    private final LogThrottle changedLines;
     private final LogThrottle storeLines;
     private final Map<EndReason, Told> ended = new EnumMap<>(EndReason.class);
     private final Map<Refusal, Told> refused = new EnumMap<>(Refusal.class);
@@ -42,6 +43,7 @@ final class News {
         this.gapLines = new LogThrottle(MOST_LINES, clock);
         this.timedOutLines = new LogThrottle(MOST_LINES, clock);
         this.backendLines = new LogThrottle(MOST_LINES, clock);
+        this.changedLines = new LogThrottle(MOST_LINES, clock);
         this.storeLines = new LogThrottle(MOST_LINES, clock);
         for (EndReason reason : EndReason.values()) {
             ended.put(reason, new Told(MOST_LINES, clock));
@@ -81,6 +83,15 @@ final class News {
 
     void restored(LiveSession session) {
         tell(l -> l.onSessionRestored(session.id()));
+    }
+
+    /** The fresh backend of a session is not what the one before was. */
+    void backendChanged(LiveSession session) {
+        changedLines.write(more -> logger.info(
+                "session {}: its backend has other capabilities, or another name or version, than before{}",
+                session.shortId(),
+                more));
+        tell(l -> l.onBackendChanged(session.id()));
     }
 
     void parked(LiveSession session) {

@@ -1,6 +1,7 @@
 package dev.holdfast;
 
 import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import java.util.List;
@@ -19,7 +20,10 @@ record Origin(boolean listensOnly, RecordExtension extension, List<Epoch> epochs
     /** A session that is being opened. */
     static Origin opened(Lifetime lifetime, boolean listensOnly, RandomGenerator random) {
         return new Origin(
-                listensOnly, new RecordExtension(lifetime, 1, 0, false), List.of(new Epoch(1, random.nextInt())), 1);
+                listensOnly,
+                new RecordExtension(lifetime, 1, 0, false, Introduction.NONE),
+                List.of(new Epoch(1, random.nextInt())),
+                1);
     }
 
     /** A session that comes back from the store. */

@@ -173,8 +173,30 @@ final class Outflow implements SessionLog.Owner {
             unsaid.addLast(() -> withdraw(question, cause));
             return;
         }
-        Node node = streams.assign(stream, engine.messages().cancelled(asked, cause));
-        log.enqueue(new Entry(node, List.of(), null, () -> withdraw(question, cause)));
+        say(stream, engine.messages().cancelled(asked, cause), () -> withdraw(question, cause));
+    }
+
+    /** Says something to whoever listens, now or when the log goes on; under the lock. Then drain. */
+    void announce(OutboundMessage message) {
+        LiveStream stream = streams.listening();
+        whenOpen(() -> {
+            if (stream.ended().isEmpty()) {
+                say(stream, message, () -> announce(message));
+            }
+        });
+    }
+
+    /** Does something with the log, now or when it goes on; under the lock. */
+    void whenOpen(Runnable action) {
+        if (log.open()) {
+            action.run();
+        } else if (!log.closed()) {
+            unsaid.addLast(action);
+        }
+    }
+
+    private void say(LiveStream stream, OutboundMessage message, Runnable again) {
+        log.enqueue(new Entry(streams.assign(stream, message), List.of(), null, again));
     }
 
     /**

@@ -1,5 +1,6 @@
 package dev.holdfast;
 
+import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.SessionRecord;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -10,15 +11,18 @@ import java.time.Duration;
  * @param lifetime how long the session lives
  * @param born the counter of the epoch in which its present life began
  * @param confirmed up to which offset its client has surely read the listening stream
- * @param followed whether its client has ever read the listening stream; not kept by versions before this one
+ * @param followed whether its client has ever read the listening stream; not kept by early versions
+ * @param introduction which server its last backend was, and whose lists its client was promised to hear of; not kept by early
+ *     versions
  */
-record RecordExtension(Lifetime lifetime, int born, long confirmed, boolean followed) {
+record RecordExtension(Lifetime lifetime, int born, long confirmed, boolean followed, Introduction introduction) {
     private static final byte VERSION = 1;
     private static final int DURATION = Long.BYTES + Integer.BYTES;
+    private static final int INTRODUCTION = Long.BYTES + 1;
     private static final int SIZE = 1 + 5 * DURATION + Integer.BYTES + Long.BYTES;
 
     byte[] pack() {
-        ByteBuffer packed = ByteBuffer.allocate(SIZE + 1).put(VERSION);
+        ByteBuffer packed = ByteBuffer.allocate(SIZE + 1 + INTRODUCTION).put(VERSION);
         put(packed, lifetime.grace());
         put(packed, lifetime.idle());
         put(packed, lifetime.retention());
@@ -27,6 +31,8 @@ record RecordExtension(Lifetime lifetime, int born, long confirmed, boolean foll
         return packed.putInt(born)
                 .putLong(confirmed)
                 .put((byte) (followed ? 1 : 0))
+                .putLong(introduction.server())
+                .put(introduction.lists())
                 .array();
     }
 
@@ -38,7 +44,11 @@ record RecordExtension(Lifetime lifetime, int born, long confirmed, boolean foll
         Lifetime lifetime =
                 new Lifetime(duration(packed), duration(packed), duration(packed), duration(packed), duration(packed));
         return new RecordExtension(
-                lifetime, packed.getInt(), packed.getLong(), packed.hasRemaining() && packed.get() != 0);
+                lifetime,
+                packed.getInt(),
+                packed.getLong(),
+                packed.hasRemaining() && packed.get() != 0,
+                packed.hasRemaining() ? new Introduction(packed.getLong(), packed.get()) : Introduction.NONE);
     }
 
     private static void put(ByteBuffer packed, Duration duration) {

@@ -29,6 +29,12 @@ public interface SessionLifecycleListener {
      */
     default void onSessionRestored(String sessionId) {}
 
+    /**
+     * The fresh backend of a session says something else of itself than the one before: its capabilities, its name or its version
+     * are not the same. Its client is sent {@code list_changed} for each list whose changes it was promised to hear of.
+     */
+    default void onBackendChanged(String sessionId) {}
+
     /** A session has left memory and waits in the store; the next request with its id brings it back. */
     default void onSessionParked(String sessionId) {}
 

@@ -1,5 +1,6 @@
 package dev.holdfast;
 
+import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.RecordChange;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -7,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What of a session's record has to follow the time: when the store may forget it, how far its client has surely read, and
- * whether it has ever listened.
+ * What of a session's record has to follow the time: when the store may forget it, how far its client has surely read, whether
+ * it has ever listened, and which server its backend was.
  *
  * <p>The store forgets it never before its deadline, for the renewal keeps at least the longer of grace and idle ahead of the
  * present. That matters only where no engine lives to end the session. Guarded by the session's lock.
@@ -23,6 +24,7 @@ final class Upkeep {
     private final boolean outlasts;
     private boolean followed;
     private boolean followedIsKept;
+    private Introduction introduction;
     private long expiresAt;
     private long confirmed;
     private long confirmedAt;
@@ -37,6 +39,7 @@ final class Upkeep {
         this.outlasts = outlasts;
         this.followed = origin.extension().followed();
         this.followedIsKept = followed;
+        this.introduction = origin.extension().introduction();
         this.confirmed = origin.extension().confirmed();
         this.confirmedAt = clock.millis();
         this.expiresAt = fresh();
@@ -65,14 +68,30 @@ final class Upkeep {
         return followed;
     }
 
+    /** From here on this is known of its backends. */
+    void introduced(Introduction said) {
+        introduction = said;
+    }
+
+    /** What is known of its backends. */
+    Introduction introduction() {
+        return introduction;
+    }
+
     /** The record's extension as it has to be now. */
     byte[] extension() {
-        return new RecordExtension(lifetime, born, confirmed, followed).pack();
+        return new RecordExtension(lifetime, born, confirmed, followed, introduction).pack();
+    }
+
+    /** Brings the record's extension to what it has to be. */
+    RecordChange extended() {
+        followedIsKept = followed;
+        return new RecordChange.Extended(extension());
     }
 
     /** What begins a life that is not the session's first. */
     List<RecordChange> begun() {
-        return List.of(new RecordChange.Expires(expiresAt), new RecordChange.Extended(extension()));
+        return List.of(new RecordChange.Expires(expiresAt), extended());
     }
 
     /** What has changed so much that the store has to know. */
@@ -92,8 +111,7 @@ final class Upkeep {
         if (reading) {
             confirmed = read;
             confirmedAt = now;
-            followedIsKept = followed;
-            changes.add(new RecordChange.Extended(extension()));
+            changes.add(extended());
         }
         return changes;
     }

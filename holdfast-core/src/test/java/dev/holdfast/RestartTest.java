@@ -71,6 +71,48 @@ class RestartTest {
     }
 
     @Test
+    void aBackendThatIsAnotherAfterTheRestartIsTold() {
+        Connection listening = TestBed.listen(session);
+        restart();
+        assertThat(TestBed.resume(session, listening).read()).isEmpty();
+        bed.backend.introduction = "another";
+        restart();
+        assertThat(TestBed.resume(session, listening).read()).containsExactly("list 1 changed");
+        restart();
+        assertThat(TestBed.resume(session, listening).read()).containsExactly("list 1 changed");
+        assertThat(bed.news.heard).containsOnlyOnce("backend changed");
+    }
+
+    /** What the record shall have, and nobody else changes it in between: then it is told once. */
+    private void anotherBackendIsToldOnce(Connection listening) {
+        assertThat(TestBed.resume(session, listening).read()).containsExactly("list 1 changed");
+        restart();
+        assertThat(TestBed.resume(session, listening).read()).containsExactly("list 1 changed");
+        assertThat(bed.news.heard).containsOnlyOnce("backend changed");
+    }
+
+    @Test
+    void thatItIsAnotherIsToldOnceThoughTheStoreDoesNotTakeIt() {
+        Connection listening = TestBed.listen(session);
+        bed.backend.introduction = "another";
+        bed.die();
+        bed.store.decree(Fate.DONE, Fate.DONE, Fate.LOST);
+        session = bed.find(id, "").orElseThrow();
+        anotherBackendIsToldOnce(listening);
+    }
+
+    @Test
+    void thatItIsAnotherIsToldOnceThoughTheStoreFailedBefore() {
+        Connection listening = TestBed.listen(session);
+        bed.backend.introduction = "another";
+        bed.die();
+        bed.store.decree(Fate.DONE, Fate.LOST, Fate.LOST);
+        session = bed.find(id, "").orElseThrow();
+        bed.pass(Duration.ofSeconds(1));
+        anotherBackendIsToldOnce(listening);
+    }
+
+    @Test
     void onlyItsPrincipalFindsIt() {
         bed.die();
         assertThat(TestBed.now(bed.engine.find(id, "mallory"))).isInstanceOf(Missing.class);

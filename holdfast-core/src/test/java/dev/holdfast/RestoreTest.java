@@ -71,6 +71,17 @@ class RestoreTest {
         assertThat(bed.news.heard).containsExactly("created", "restored");
     }
 
+    @Test
+    void aFreshBackendThatIsAnotherIsTold() {
+        Connection listening = TestBed.listen(session);
+        bed.backend.introduction = "another";
+        die();
+        bed.post(session, 10);
+        assertThat(listening.read()).containsExactly("list 1 changed");
+        assertThat(bed.news.heard).containsExactly("created", "restored", "backend changed");
+        bed.backend.life().call(10).respond();
+    }
+
     private static String[] with(String... last) {
         String[] all = Arrays.copyOf(REPLAYED, REPLAYED.length + last.length);
         System.arraycopy(last, 0, all, REPLAYED.length, last.length);

@@ -3,6 +3,7 @@ package dev.holdfast;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.RequestId;
@@ -23,6 +24,7 @@ final class TestBackend implements Backend {
 
     boolean answersReplayed = true;
     String revision = REVISION;
+    String introduction = "result 0";
     private String proposed = "";
 
     /** The session id that the next connection proposes. */
@@ -87,7 +89,7 @@ final class TestBackend implements Backend {
 
         void accept() {
             Optional<String> id = proposed.isEmpty() || lives.size() > 1 ? Optional.empty() : Optional.of(proposed);
-            outcome.complete(new Opened(this, Wire.response(0), revision, id));
+            outcome.complete(new Opened(this, Wire.out(EventKind.RESPONSE, Wire.id(0), introduction), revision, id));
         }
 
         void refuse() {

@@ -124,6 +124,11 @@ final class TestBed implements AutoCloseable {
         }
 
         @Override
+        public void onBackendChanged(String sessionId) {
+            heard.add("backend changed");
+        }
+
+        @Override
         public void onSessionClosed(String sessionId, EndReason reason) {
             heard.add("closed: " + reason);
         }

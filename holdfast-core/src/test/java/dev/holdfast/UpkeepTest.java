@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.TestStore.Fate;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
@@ -70,11 +71,15 @@ class UpkeepTest {
 
     @Test
     void whatAnEarlierVersionHasKeptOpens() {
-        RecordExtension now = new RecordExtension(TestBed.LIFETIME, 3, 14, true);
+        RecordExtension now = new RecordExtension(TestBed.LIFETIME, 3, 14, true, new Introduction(15, (byte) 5));
         byte[] packed = now.pack();
         assertThat(RecordExtension.of(record(packed))).isEqualTo(now);
-        byte[] earlier = Arrays.copyOf(packed, packed.length - 1);
-        assertThat(RecordExtension.of(record(earlier))).isEqualTo(new RecordExtension(TestBed.LIFETIME, 3, 14, false));
+        byte[] earlier = Arrays.copyOf(packed, packed.length - Long.BYTES - 1);
+        assertThat(RecordExtension.of(record(earlier)))
+                .isEqualTo(new RecordExtension(TestBed.LIFETIME, 3, 14, true, Introduction.NONE));
+        byte[] first = Arrays.copyOf(earlier, earlier.length - 1);
+        assertThat(RecordExtension.of(record(first)))
+                .isEqualTo(new RecordExtension(TestBed.LIFETIME, 3, 14, false, Introduction.NONE));
     }
 
     @Test

@@ -8,7 +8,9 @@ import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.OptionalDouble;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Messages in both directions. The engine knows no JSON, so that their text can be what a test wants to read. */
@@ -134,6 +136,21 @@ final class Wire implements MessageFactory {
         String text = text(notification);
         String number = text.substring(text.lastIndexOf(' ') + 1);
         return number.matches("[0-9]+") ? OptionalDouble.of(Double.parseDouble(number)) : OptionalDouble.empty();
+    }
+
+    /** The whole text; a list for each {@code s} in it. */
+    @Override
+    public Introduction introduction(byte[] response) {
+        String text = text(response);
+        return new Introduction(
+                text.hashCode(), (byte) text.chars().filter(c -> c == 's').count());
+    }
+
+    @Override
+    public List<OutboundMessage> listsChanged(byte lists) {
+        return IntStream.rangeClosed(1, lists)
+                .mapToObj(list -> notice("list " + list + " changed"))
+                .toList();
     }
 
     static byte[] bytes(String text) {

@@ -1,5 +1,6 @@
 package dev.holdfast.spi;
 
+import java.util.List;
 import java.util.OptionalDouble;
 
 /** Writes and reads the few JSON-RPC messages that the engine itself is concerned with; the engine knows no JSON. */
@@ -25,4 +26,27 @@ public interface MessageFactory {
 
     /** How far a {@code notifications/progress} says that its call is; empty if it does not say. */
     OptionalDouble progress(byte[] notification);
+
+    /** What a server says of itself in its response to {@code initialize}; {@link Introduction#NONE} if that cannot be read. */
+    Introduction introduction(byte[] response);
+
+    /** Returns the notifications that these lists have changed, as {@link Introduction#lists} names them. */
+    List<OutboundMessage> listsChanged(byte lists);
+
+    /**
+     * What is kept of a server's words of itself.
+     *
+     * @param server a number for its capabilities, its name and its version: where another one is said, it is not the same
+     *     server any more, or not in the same version; 0 where nothing is known
+     * @param lists the lists whose changes the server tells, in a form of the factory's own
+     */
+    record Introduction(long server, byte lists) {
+        /** Nothing is known. */
+        public static final Introduction NONE = new Introduction(0, (byte) 0);
+
+        /** Whether anything is. */
+        public boolean known() {
+            return server != 0;
+        }
+    }
 }

@@ -1,7 +1,11 @@
 package dev.holdfast.servlet;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.TreeMap;
 import java.util.function.Function;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -10,7 +14,7 @@ import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.TokenStreamFactory;
 import tools.jackson.core.json.JsonFactory;
 
-/** Looks for one value in the {@code params} of a message that an {@link EnvelopeReader} has let pass, and reads no further. */
+/** Looks for one value in a message that an {@link EnvelopeReader} has let pass, and reads no further. */
 final class JsonPeek {
     private static final JsonFactory JSON = JsonFactory.builder()
             .disable(TokenStreamFactory.Feature.CANONICALIZE_PROPERTY_NAMES)
@@ -20,29 +24,70 @@ final class JsonPeek {
 
     /** A string among the params. */
     static Optional<String> text(byte[] message, String name) {
-        return param(
+        return value(
                 message,
-                name,
                 json -> json.currentToken() == JsonToken.VALUE_STRING
                         ? Optional.of(json.getString())
-                        : Optional.empty());
+                        : Optional.empty(),
+                "params",
+                name);
     }
 
     /** A number among the params. */
     static OptionalDouble number(byte[] message, String name) {
-        return param(
+        return value(
                         message,
-                        name,
                         json -> json.currentToken().isNumeric()
                                 ? Optional.of(json.getDoubleValue())
-                                : Optional.<Double>empty())
+                                : Optional.<Double>empty(),
+                        "params",
+                        name)
                 .map(OptionalDouble::of)
                 .orElseGet(OptionalDouble::empty);
     }
 
-    private static <T> Optional<T> param(byte[] message, String name, Function<JsonParser, Optional<T>> value) {
+    /** Whether there is the value {@code true}. */
+    static boolean isTrue(byte[] message, String... path) {
+        return value(message, json -> Optional.of(json.currentToken() == JsonToken.VALUE_TRUE), path)
+                .orElse(false);
+    }
+
+    /** A value in a form that does not depend on the order of members and on white space. */
+    static Optional<String> canonical(byte[] message, String... path) {
+        return value(message, json -> Optional.of(canonical(json)), path);
+    }
+
+    private static String canonical(JsonParser json) {
+        return switch (json.currentToken()) {
+            case START_OBJECT -> {
+                Map<String, String> members = new TreeMap<>();
+                while (json.nextToken() != JsonToken.END_OBJECT) {
+                    String name = JsonRpc.quoted(json.currentName());
+                    json.nextToken();
+                    members.put(name, canonical(json));
+                }
+                yield members.toString();
+            }
+            case START_ARRAY -> {
+                List<String> elements = new ArrayList<>();
+                while (json.nextToken() != JsonToken.END_ARRAY) {
+                    elements.add(canonical(json));
+                }
+                yield elements.toString();
+            }
+            case VALUE_STRING -> JsonRpc.quoted(json.getString());
+            default -> json.getString();
+        };
+    }
+
+    private static <T> Optional<T> value(byte[] message, Function<JsonParser, Optional<T>> value, String... path) {
         try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), message)) {
-            return enter(json, "params") && enter(json, name) ? value.apply(json) : Optional.empty();
+            for (String member : path) {
+                if (!enter(json, member)) {
+                    return Optional.empty();
+                }
+            }
+            return value.apply(json);
         } catch (JacksonException e) {
             return Optional.empty();
         }

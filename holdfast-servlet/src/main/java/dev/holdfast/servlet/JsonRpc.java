@@ -7,6 +7,11 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.nio.ByteBuffer;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
@@ -36,6 +41,9 @@ public final class JsonRpc implements MessageFactory {
     public static final JsonRpc MESSAGES = new JsonRpc();
 
     private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
+    /** In the order of their bits, which are kept for long: append only. */
+    private static final List<String> LISTS = List.of("tools", "prompts", "resources");
+
     private static final String HEX = "0123456789abcdef";
 
     private JsonRpc() {}
@@ -65,6 +73,44 @@ public final class JsonRpc implements MessageFactory {
     @Override
     public OptionalDouble progress(byte[] notification) {
         return JsonPeek.number(notification, "progress");
+    }
+
+    @Override
+    public Introduction introduction(byte[] response) {
+        StringBuilder said = new StringBuilder();
+        JsonPeek.canonical(response, "result", "capabilities").ifPresent(said::append);
+        JsonPeek.canonical(response, "result", "serverInfo", "name").ifPresent(said::append);
+        JsonPeek.canonical(response, "result", "serverInfo", "version").ifPresent(said::append);
+        if (said.isEmpty()) {
+            return Introduction.NONE;
+        }
+        byte lists = 0;
+        for (int i = 0; i < LISTS.size(); i++) {
+            if (JsonPeek.isTrue(response, "result", "capabilities", LISTS.get(i), "listChanged")) {
+                lists |= (byte) (1 << i);
+            }
+        }
+        return new Introduction(ByteBuffer.wrap(sha256(said.toString())).getLong(), lists);
+    }
+
+    private static byte[] sha256(String text) {
+        try {
+            return MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8));
+        } catch (NoSuchAlgorithmException e) {
+            throw new AssertionError("every JDK has SHA-256", e);
+        }
+    }
+
+    @Override
+    public List<OutboundMessage> listsChanged(byte lists) {
+        List<OutboundMessage> notifications = new ArrayList<>(LISTS.size());
+        for (int i = 0; i < LISTS.size(); i++) {
+            if ((lists & 1 << i) != 0) {
+                String body = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/" + LISTS.get(i) + "/list_changed\"}";
+                notifications.add(new OutboundMessage(EventKind.NOTIFICATION, null, body.getBytes(UTF_8)));
+            }
+        }
+        return notifications;
     }
 
     /**

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.servlet.EnvelopeReader.Single;
 import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
@@ -46,6 +47,59 @@ class JsonRpcTest {
         assertThat(text(body))
                 .isEqualTo("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"error\":{\"code\":-32022,\"message\":\"no\","
                         + "\"data\":{\"supported\":[\"2025-11-25\"]}}}");
+    }
+
+    private static Introduction introduction(String result) {
+        return JsonRpc.MESSAGES.introduction(("{'jsonrpc':'2.0','id':1,'result':" + result + "}")
+                .replace('\'', '"')
+                .getBytes(UTF_8));
+    }
+
+    @Test
+    void anIntroductionIsWhatAServerSaysInWhateverOrder() {
+        Introduction said = introduction("{'capabilities':{'tools':{'listChanged':true},'x':[1,{'a':'1','b':2}]},"
+                + "'serverInfo':{'name':'s','version':'1'}}");
+
+        assertThat(introduction("{'instructions':'some', 'serverInfo':{'title':'S','version':'1','name':'s'},"
+                        + " 'capabilities':{'x':[1, {'b':2,'a':'1'}],'tools':{'listChanged':true}}}"))
+                .isEqualTo(said);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'capabilities':{'tools':{}},'serverInfo':{'name':'s','version':'1'}}",
+                "{'capabilities':{'tools':{}},'serverInfo':{'name':'t','version':'2'}}",
+                "{'capabilities':{'tools':[]},'serverInfo':{'name':'s','version':'2'}}",
+                "{'capabilities':{'tools':{}},'serverInfo':{'name':'s','version':2}}",
+                "{'capabilities':{'tools':{},'prompts':{}},'serverInfo':{'name':'s','version':'2'}}",
+                "{'capabilities':{},'serverInfo':{'name':'s','version':'2'}}",
+                "{'serverInfo':{'name':'s','version':'2'}}",
+                "{'capabilities':{'tools':{}}}",
+            })
+    void anotherServerHasAnotherIntroduction(String result) {
+        assertThat(introduction(result).known()).isTrue();
+        assertThat(introduction(result))
+                .isNotEqualTo(introduction("{'capabilities':{'tools':{}},'serverInfo':{'name':'s','version':'2'}}"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{}", "{'capabilities':{'tools':[1,{'a':", "{'capabilities':", "7"})
+    void aServerThatSaysNothingHasNone(String result) {
+        assertThat(introduction(result)).isEqualTo(Introduction.NONE);
+    }
+
+    @Test
+    void theListsThatMayHaveChangedAreThoseWhoseChangesTheServerTells() {
+        Introduction said = introduction("{'capabilities':{'tools':{'listChanged':true},"
+                + "'prompts':{'listChanged':false},'resources':{'subscribe':true,'listChanged':true}}}");
+
+        assertThat(JsonRpc.MESSAGES.listsChanged(said.lists()))
+                .allMatch(message -> message.kind() == EventKind.NOTIFICATION && message.id() == null)
+                .extracting(message -> text(message.bytes()))
+                .containsExactly(
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}",
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}");
     }
 
     @Test
