@@ -4,6 +4,7 @@ import dev.holdfast.Lifecycle.Move;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import java.util.List;
@@ -231,13 +232,19 @@ final class Inflow {
                 session.closing(opened.connection());
             }
         } else if (outcome instanceof Backend.Refused refused) {
-            backend.notOpened();
-            session.send(sink, refused.response());
+            notOpened(sink, refused.response());
+        } else if (outcome instanceof Backend.Unreachable unreachable) {
+            notOpened(sink, unreachable.response());
         } else {
             logger.error("session {}: could not be initialized", session.shortId(), failure);
             backend.notOpened();
             session.fail(sink, "internal error");
         }
+    }
+
+    private void notOpened(LiveCall.Sink sink, OutboundMessage response) {
+        backend.notOpened();
+        session.send(sink, response);
     }
 
     /** What to tell whoever has something for a session that is closed. */

@@ -138,6 +138,19 @@ class HttpSseSessionTest {
     }
 
     @Test
+    void aClientWhoseBackendIsAwayHearsWhyAndMayTryAgain() {
+        bed.backend.slow = true;
+        Session session = initialized(TestBed.LIFETIME);
+        Connection connection = TestBed.listen(session);
+        bed.backend.life().stayAway();
+
+        send(session, Wire.initialize());
+        bed.backend.life().accept();
+
+        assertThat(connection.read()).containsExactly("refused 0", "result 0");
+    }
+
+    @Test
     void aBackendThatHasRefusedIsNotHeardAnyMore() {
         bed.backend.slow = true;
         Session session = initialized(TestBed.LIFETIME);
