@@ -36,10 +36,13 @@ final class WebServer {
     private final Server server;
     private final ServerConnector connector;
     private final GracefulHandler requests = new GracefulHandler();
+    private final NeutralErrors errors = new NeutralErrors(() -> this.stopping);
+    private volatile boolean stopping;
 
     private WebServer(Server server, ServerConnector connector) {
         this.server = server;
         this.connector = connector;
+        server.setErrorHandler(errors);
     }
 
     /**
@@ -62,7 +65,6 @@ final class WebServer {
         connector.setIdleTimeout(IDLE_MILLIS);
         HeadDeadline.set(connector, headTime);
         server.addConnector(connector);
-        server.setErrorHandler(new NeutralErrors());
         try {
             connector.open();
         } catch (IOException e) {
@@ -93,7 +95,7 @@ final class WebServer {
      */
     void start(McpService service, Supplier<StoreHealth> store, List<String> paths) {
         ServletContextHandler context = new ServletContextHandler("/", false, false);
-        context.setErrorHandler(new NeutralErrors());
+        context.setErrorHandler(errors);
         ServletHolder endpoint = new ServletHolder("mcp", service.servlet());
         endpoint.setAsyncSupported(true);
         endpoint.setInitOrder(0);
@@ -129,6 +131,7 @@ final class WebServer {
 
     /** Stops to serve; responses that have ended a moment ago still reach their clients. */
     void stop() {
+        stopping = true;
         try {
             requests.shutdown()
                     .completeOnTimeout(null, LAST_BYTES_MILLIS, TimeUnit.MILLISECONDS)

@@ -11,10 +11,12 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -51,6 +53,40 @@ class WebServerTest {
             socket.setSoTimeout((int) Wait.PATIENCE.toMillis());
             socket.getOutputStream().write(request.getBytes(ISO_8859_1));
             return new String(socket.getInputStream().readAllBytes(), ISO_8859_1);
+        }
+    }
+
+    /** A head that has not arrived whole when the server stops was never looked at. */
+    @Test
+    void whatHasBegunToArriveWhenTheServerStopsMayComeAgain() throws IOException {
+        List<Socket> begun = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            Socket socket = new Socket(InetAddress.getLoopbackAddress(), web.port());
+            socket.setSoTimeout((int) Wait.PATIENCE.toMillis());
+            socket.getOutputStream().write("POST /mcp HTTP/1.1\r\nHost: a\r\nX: ".getBytes(ISO_8859_1));
+            begun.add(socket);
+        }
+        answer("GET /other HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+
+        web.stop();
+
+        List<String> answers = new ArrayList<>();
+        for (Socket socket : begun) {
+            answers.add(rest(socket));
+        }
+        assertThat(answers)
+                .filteredOn(answer -> !answer.isEmpty())
+                .isNotEmpty()
+                .allSatisfy(
+                        answer -> assertThat(answer).startsWith("HTTP/1.1 503 ").contains("Retry-After: 1\r\n"));
+    }
+
+    /** What the server has said before it closed. */
+    private static String rest(Socket socket) {
+        try (socket) {
+            return new String(socket.getInputStream().readAllBytes(), ISO_8859_1);
+        } catch (IOException e) {
+            return ""; // it was closed with something unread
         }
     }
 
