@@ -45,11 +45,14 @@ record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) implements
 
     private static StoreHealth look(RocksDbStore store) {
         RocksDbStore.Usage usage = store.usage();
-        return new StoreHealth(
-                "rocksdb",
-                store.promise().durability(),
-                OptionalLong.of(usage.bytes()),
-                usage.trouble().isPresent() ? StoreHealth.State.CANNOT_WRITE : StoreHealth.State.WELL);
+        return new StoreHealth("rocksdb", store.promise().durability(), OptionalLong.of(usage.bytes()), state(usage));
+    }
+
+    private static StoreHealth.State state(RocksDbStore.Usage usage) {
+        if (usage.trouble().isPresent()) {
+            return StoreHealth.State.CANNOT_WRITE;
+        }
+        return usage.unread().isPresent() ? StoreHealth.State.CANNOT_READ : StoreHealth.State.WELL;
     }
 
     @Override

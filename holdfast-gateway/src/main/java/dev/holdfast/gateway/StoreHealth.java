@@ -11,14 +11,22 @@ import java.util.OptionalLong;
  * @param kind as on the command line
  * @param survives what a message survives that was sent
  * @param bytes what it takes on disk, where it is there
- * @param state whether it can write
+ * @param state whether it can write and read
  */
 record StoreHealth(String kind, Durability survives, OptionalLong bytes, State state) {
-    /** Whether a store can write. */
+    /** Whether a store can write and read. */
     enum State {
-        WELL,
+        WELL(""),
         /** What it keeps can be read; nothing new is kept until there is room again. */
-        CANNOT_WRITE
+        CANNOT_WRITE("cannot write"),
+        /** Something that it keeps could not be read a short while ago. */
+        CANNOT_READ("cannot read");
+
+        private final String trouble;
+
+        State(String trouble) {
+            this.trouble = trouble;
+        }
     }
 
     /** A JSON object. */
@@ -28,8 +36,8 @@ record StoreHealth(String kind, Durability survives, OptionalLong bytes, State s
                 .append(survives.name().toLowerCase(Locale.ROOT).replace('_', ' '))
                 .append('"');
         bytes.ifPresent(count -> json.append(",\"bytes\":").append(count));
-        if (state == State.CANNOT_WRITE) {
-            json.append(",\"trouble\":\"cannot write; the log says why\"");
+        if (state != State.WELL) {
+            json.append(",\"trouble\":\"").append(state.trouble).append("; the log says why\"");
         }
         return json.append('}').toString();
     }

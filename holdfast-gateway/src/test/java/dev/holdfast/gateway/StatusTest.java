@@ -13,6 +13,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What who watches the gateway is told about its store. */
 @Timeout(60)
@@ -40,14 +42,15 @@ class StatusTest {
                                 + "{\"kind\":\"rocksdb\",\"survives\":\"process death\",\"bytes\":4096}}"));
     }
 
-    @Test
-    void aStoreThatCannotWriteDegradesANodeThatServesOn() {
-        Status status = health(StoreHealth.State.CANNOT_WRITE);
+    @ParameterizedTest
+    @CsvSource({"CANNOT_WRITE, cannot write", "CANNOT_READ, cannot read"})
+    void aStoreInTroubleDegradesANodeThatServesOn(StoreHealth.State state, String trouble) {
+        Status status = health(state);
 
         assertThat(status.code()).isEqualTo(200);
         assertThat(status.json())
                 .startsWith("{\"status\":\"degraded\"")
-                .endsWith("\"trouble\":\"cannot write; the log says why\"}}");
+                .endsWith("\"trouble\":\"" + trouble + "; the log says why\"}}");
     }
 
     @Test

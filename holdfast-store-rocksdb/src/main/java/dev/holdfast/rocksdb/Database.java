@@ -41,11 +41,11 @@ final class Database implements AutoCloseable {
     private final WriteOptions patient;
     private final RocksDB db;
 
-    Database(Path folder, StoreLimits limits, boolean sync) throws RocksDBException {
+    Database(Path folder, long memoryBytes, boolean sync) throws RocksDBException {
         atOnce = own(new WriteOptions()).setNoSlowdown(true);
         patient = own(new WriteOptions()).setSync(sync);
         try {
-            db = own(RocksDB.open(options(limits), folder.toString()));
+            db = own(RocksDB.open(options(memoryBytes), folder.toString()));
         } catch (RocksDBException e) {
             close();
             throw e;
@@ -57,19 +57,18 @@ final class Database implements AutoCloseable {
         return what;
     }
 
-    private Options options(StoreLimits limits) {
+    private Options options(long memoryBytes) {
         BlockBasedTableConfig tables = new BlockBasedTableConfig()
-                .setBlockCache(own(new LRUCache(limits.memoryBytes() / 2)))
+                .setBlockCache(own(new LRUCache(memoryBytes / 2)))
                 .setFilterPolicy(own(new BloomFilter(FILTER_BITS)));
         return own(new Options())
                 .setCreateIfMissing(true)
                 .setTableFormatConfig(tables)
                 // three buffers at most: about half of the memory, so that one is filled while another is flushed
-                .setWriteBufferSize(limits.memoryBytes() / (2 * WRITE_BUFFERS))
+                .setWriteBufferSize(memoryBytes / (2 * WRITE_BUFFERS))
                 .setMaxWriteBufferNumber(WRITE_BUFFERS)
                 // one thread at a time writes, and wakes no others to help it
                 .setAllowConcurrentMemtableWrite(false)
-                .setMaxTotalWalSize(limits.logBytes())
                 // what is kept is small and changes much: levels hold little that is dead, where universal compaction
                 // may need twice the space for a while
                 .setCompactionStyle(CompactionStyle.LEVEL)

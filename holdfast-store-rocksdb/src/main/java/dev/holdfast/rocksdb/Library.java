@@ -57,7 +57,7 @@ final class Library {
         clock = builder.clock;
         folder = Folder.open(builder.folder, sync, builder.machine);
         try {
-            vault = new Vault(folder, builder.limits(), sync);
+            vault = new Vault(folder, builder.memoryBytes, sync);
         } catch (RuntimeException e) {
             folder.close();
             throw e;
@@ -350,7 +350,9 @@ final class Library {
 
     RocksDbStore.Usage usage() {
         return new RocksDbStore.Usage(
-                folder.bytes(), vault.trouble().map(cause -> vault.cannotWrite().getMessage()));
+                folder.bytes(),
+                vault.trouble().map(cause -> vault.cannotWrite().getMessage()),
+                vault.unread().map(Throwable::getMessage));
     }
 
     void close() {

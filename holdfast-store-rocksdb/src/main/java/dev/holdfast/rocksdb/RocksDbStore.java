@@ -107,6 +107,7 @@ public final class RocksDbStore implements SessionStore {
      *
      * @param bytes what its folder takes on disk
      * @param trouble why it cannot write now; empty while all is well
+     * @param unread why something could not be read in the last minute; empty if all could be
      */
-    public record Usage(long bytes, Optional<String> trouble) {}
+    public record Usage(long bytes, Optional<String> trouble, Optional<String> unread) {}
 }

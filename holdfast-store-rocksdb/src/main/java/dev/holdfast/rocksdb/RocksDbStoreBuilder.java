@@ -18,8 +18,7 @@ public final class RocksDbStoreBuilder {
     Durability durability = Durability.PROCESS_DEATH;
     InstantSource clock = InstantSource.system();
     Duration sweepInterval = Duration.ofMinutes(1);
-    private long memoryBytes = 64 * MEBIBYTE;
-    private long logBytes = 64 * MEBIBYTE;
+    long memoryBytes = 64 * MEBIBYTE;
 
     RocksDbStoreBuilder(Path folder) {
         this.folder = folder.toAbsolutePath().normalize();
@@ -43,26 +42,16 @@ public final class RocksDbStoreBuilder {
         return this;
     }
 
-    /** About how much memory RocksDB may take outside of the heap, 1 MiB to 64 GiB. Default 64 MiB. */
-    public RocksDbStoreBuilder memory(long bytes) {
-        memoryBytes = within("memory", bytes);
-        return this;
-    }
-
     /**
-     * How long the log may grow before what it holds is written into tables, 1 MiB to 64 GiB; a restart reads so much again.
-     * Default 64 MiB.
+     * About how much memory RocksDB may take outside of the heap, 1 MiB to 64 GiB. Its log on disk, which a restart reads again,
+     * grows to half as much. Default 64 MiB.
      */
-    public RocksDbStoreBuilder log(long bytes) {
-        logBytes = within("log", bytes);
-        return this;
-    }
-
-    private static long within(String name, long bytes) {
+    public RocksDbStoreBuilder memory(long bytes) {
         if (bytes < MEBIBYTE || bytes > MOST) {
-            throw new IllegalArgumentException(name + " must be 1 MiB to 64 GiB, got " + bytes + " bytes");
+            throw new IllegalArgumentException("memory must be 1 MiB to 64 GiB, got " + bytes + " bytes");
         }
-        return bytes;
+        memoryBytes = bytes;
+        return this;
     }
 
     /**
@@ -75,10 +64,6 @@ public final class RocksDbStoreBuilder {
         }
         sweepInterval = value;
         return this;
-    }
-
-    StoreLimits limits() {
-        return new StoreLimits(memoryBytes, logBytes);
     }
 
     /**

@@ -3,6 +3,7 @@ package dev.holdfast.rocksdb;
 import dev.holdfast.spi.SessionKey;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -20,23 +21,28 @@ import org.slf4j.LoggerFactory;
 final class Vault {
     private static final Logger logger = LoggerFactory.getLogger(Vault.class);
     private static final int STRIPES = 256;
+    /** So long a read that failed is told. */
+    private static final long UNREAD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final Folder folder;
-    private final StoreLimits limits;
+    private final long memoryBytes;
     private final boolean sync;
     private final ReentrantLock[] stripes =
             Stream.generate(ReentrantLock::new).limit(STRIPES).toArray(ReentrantLock[]::new);
 
     private volatile Optional<Database> database;
     private volatile Optional<Throwable> trouble = Optional.empty();
+    private volatile Optional<Unread> unread = Optional.empty();
 
-    Vault(Folder folder, StoreLimits limits, boolean sync) {
+    private record Unread(RocksDbStoreException failure, long at) {}
+
+    Vault(Folder folder, long memoryBytes, boolean sync) {
         this.folder = folder;
-        this.limits = limits;
+        this.memoryBytes = memoryBytes;
         this.sync = sync;
         try {
             NativeLibrary.load();
-            database = Optional.of(new Database(folder.database(), limits, sync));
+            database = Optional.of(new Database(folder.database(), memoryBytes, sync));
         } catch (RocksDBException e) {
             throw new RocksDbStoreException(folder.path(), "cannot be opened", e);
         } catch (IOException | UnsatisfiedLinkError e) {
@@ -76,7 +82,17 @@ final class Vault {
     }
 
     RocksDbStoreException cannotRead(RocksDBException cause) {
-        return new RocksDbStoreException(folder.path(), "cannot read", cause);
+        if (unread().isEmpty()) {
+            logger.error("the session store in {} cannot read", folder.path(), cause);
+        }
+        RocksDbStoreException failure = new RocksDbStoreException(folder.path(), "cannot read", cause);
+        unread = Optional.of(new Unread(failure, System.nanoTime()));
+        return failure;
+    }
+
+    /** Why something could not be read, if that was a short while ago. */
+    Optional<RocksDbStoreException> unread() {
+        return unread.filter(last -> System.nanoTime() - last.at < UNREAD_NANOS).map(Unread::failure);
     }
 
     /** Opens the database anew if there is hope; on the writer's thread. */
@@ -88,7 +104,7 @@ final class Vault {
             database.ifPresent(Database::close);
             database = Optional.empty();
             try {
-                database = Optional.of(new Database(folder.database(), limits, sync));
+                database = Optional.of(new Database(folder.database(), memoryBytes, sync));
                 trouble = Optional.empty();
                 logger.info("the session store in {} writes again", folder.path());
             } catch (RocksDBException e) {
