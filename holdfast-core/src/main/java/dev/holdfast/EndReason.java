@@ -14,7 +14,7 @@ public enum EndReason {
     EVICTED(1004, Advice.START_OVER, "evicted to make room for another session"),
     /** What must not be dropped exceeds the history limit of the session, or of the engine. */
     OVERFLOW(1005, Advice.START_OVER, "undelivered messages exceed the history limit"),
-    /** A fresh backend could not be brought to the state of the old one. */
+    /** A fresh backend could not be brought to the state of the old one, or what was kept of the session cannot be read. */
     RESTORE_FAILED(1006, Advice.START_OVER, "the backend could not be restored"),
     /** The store works, and does not have the session any more. */
     STORE_FAILED(1007, Advice.START_OVER, "the session store failed"),

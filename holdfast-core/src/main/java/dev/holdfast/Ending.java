@@ -23,7 +23,7 @@ final class Ending {
 
     private final LiveSession session;
     private final SessionEngine engine;
-    private final Duration grace;
+    private final Lifetime lifetime;
     private final Lifecycle lifecycle;
     private final Outflow outflow;
     private final BackendSlot backend;
@@ -41,7 +41,7 @@ final class Ending {
             BackendSlot backend) {
         this.session = session;
         this.engine = engine;
-        this.grace = lifetime.grace();
+        this.lifetime = lifetime;
         this.lifecycle = lifecycle;
         this.outflow = outflow;
         this.backend = backend;
@@ -111,23 +111,24 @@ final class Ending {
         engine.news().closed(session, why, move.before().used());
     }
 
-    /** Puts the session away if it is still in this state; false if it is not. */
+    /** Parks the session if it is still in this state; false if it is not. */
     boolean park(State seen) {
         Duration left = lifecycle.left(seen, engine.now());
         Move move = lifecycle.closeIf(seen, EndReason.PARKED);
         if (move.closes()) {
-            putAway(left);
+            depart(left);
         }
         return move.closes();
     }
 
-    private void putAway(Duration left) {
+    private void depart(Duration left) {
         long deadline = engine.now() + left.toNanos();
+        long bytes = session.historyBytes();
         leave();
         session.housekeeping().part(left).whenComplete((done, failure) -> {
             outflow.close(EndReason.PARKED);
             backend.close();
-            engine.sessions().park(session, deadline);
+            engine.sessions().park(session, bytes, deadline);
             engine.news().parked(session);
             left();
         });
@@ -146,10 +147,14 @@ final class Ending {
 
     /** The server ends: the session waits in the store for the next one, if both last so long. */
     void drain() {
-        if (!engine.durable() || grace.isZero()) {
+        if (!engine.durable() || lifetime.grace().isZero()) {
             close(EndReason.DRAINED);
-        } else if (lifecycle.close(EndReason.PARKED).closes()) {
-            putAway(grace);
+            return;
+        }
+        Move move = lifecycle.close(EndReason.PARKED);
+        if (move.closes()) {
+            boolean detached = move.before().phase() == SessionState.DETACHED;
+            depart(detached ? lifetime.grace() : Duration.ofNanos(lifetime.longestNanos()));
         }
     }
 

@@ -48,12 +48,12 @@ final class Housekeeping {
         }
     }
 
-    /** Puts the session away if it is still in this state, and if it can come back; false if not. */
+    /** Parks the session if it is still in this state, and if it can come back; false if not. */
     boolean parks(State seen) {
         return engine.outlives(lifetime)
                 && seen.used()
                 && !session.revision().isEmpty()
-                && engine.sessions().canPark()
+                && engine.sessions().canPark(session)
                 && session.locked(log::resting)
                 && session.ending().park(seen);
     }

@@ -189,7 +189,7 @@ final class Lifecycle {
         if (!s.used) {
             return Math.min(lifetime.initializationNanos(), lifetime.idleNanos());
         }
-        return s.handover ? Math.max(lifetime.graceNanos(), lifetime.idleNanos()) : lifetime.idleNanos();
+        return s.handover ? lifetime.longestNanos() : lifetime.idleNanos();
     }
 
     private static State expired(State s) {

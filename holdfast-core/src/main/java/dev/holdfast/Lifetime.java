@@ -70,6 +70,11 @@ public record Lifetime(Duration grace, Duration idle, Duration retention, Durati
         return nanos(idle);
     }
 
+    /** How long a session may wait at most. */
+    long longestNanos() {
+        return Math.max(graceNanos(), idleNanos());
+    }
+
     long retentionNanos() {
         return nanos(retention);
     }

@@ -106,6 +106,12 @@ final class News {
         tell(l -> l.onSessionClosed(sessionId, reason));
     }
 
+    /** What the store has kept of a session cannot be read. */
+    void unreadable(String sessionId, Throwable why) {
+        storeLines.write(more ->
+                logger.error("session {}: what is kept of it cannot be read{}", shortened(sessionId), more, why));
+    }
+
     /** The store did not delete a session. */
     void notDeleted(String sessionId, Throwable failure) {
         storeLines.write(more -> logger.warn(

@@ -12,8 +12,8 @@ package dev.holdfast;
  * order in which a session drops its own; so a noisy session shortens its own history only. If what must not be dropped exceeds
  * them alone, the sessions with most of it end with {@link EndReason#OVERFLOW}.
  *
- * <p>Where the store outlives this process, a session that was used is not ended for another but parked, as long as no more than
- * ten times {@code sessions} are.
+ * <p>Where the store outlives this process, a session that was used is not ended for another but parked, as long as those that
+ * are parked are no more than ten times what may be in memory: {@code sessions}, {@code principalSessions}, {@code historyBytes}.
  *
  * @param sessions 1 to 10,000,000. Default 10,000
  * @param principalSessions sessions of one named principal, 1 to 10,000,000. Default 1,000

@@ -36,10 +36,15 @@ record RecordExtension(Lifetime lifetime, int born, long confirmed, boolean foll
                 .array();
     }
 
+    /** What a record has; of a version that this one cannot read the session is left to whoever can. */
     static RecordExtension of(SessionRecord record) {
         ByteBuffer packed = ByteBuffer.wrap(record.extension());
-        if (packed.remaining() < SIZE || packed.get() != VERSION) {
-            throw new IllegalArgumentException("the session was kept by another version of this library");
+        if (packed.remaining() < SIZE) {
+            throw new IllegalArgumentException("an extension of " + packed.remaining() + " bytes");
+        }
+        if (packed.get() != VERSION) {
+            throw new StoreUnavailableException(
+                    new IllegalStateException("the session was kept by another version of this library"));
         }
         Lifetime lifetime =
                 new Lifetime(duration(packed), duration(packed), duration(packed), duration(packed), duration(packed));

@@ -38,7 +38,7 @@ final class Return {
     }
 
     private CompletionStage<Finding> bring(SessionKey key, String id, String principal, SessionStore.Claim claim) {
-        Origin origin = Origin.kept(claim);
+        Origin origin = UnreadableException.read(() -> Origin.kept(claim));
         if (origin.lifetime().grace().isZero()) {
             // its connection broke when its process ended
             return fromStore(() -> engine.store().delete(key)).thenCompose(done -> MISSING);

@@ -85,8 +85,12 @@ final class Revival {
         return again;
     }
 
+    private InboundMessage read(byte[] message) {
+        return UnreadableException.read(() -> engine.messages().read(message));
+    }
+
     private void remember(String key, byte[] bytes) {
-        InboundMessage message = engine.messages().read(bytes);
+        InboundMessage message = read(bytes);
         if (key.equals(SessionRecord.INITIALIZE)) {
             session.journal().accepted(message);
         } else {
@@ -128,9 +132,9 @@ final class Revival {
     private Optional<NextRun> interrupt(StreamId id, RunningCall running) {
         LiveStream stream =
                 session.listensOnly() ? streams.listening() : streams.find(id).orElseThrow();
-        Optional<Rerun> rerun = Rerun.of(running);
+        Optional<Rerun> rerun = UnreadableException.read(() -> Rerun.of(running));
         List<InboundMessage> requests = rerun.isPresent()
-                ? List.of(engine.messages().read(rerun.get().request()))
+                ? List.of(read(rerun.get().request()))
                 : running.requests().stream().map(Revival::unknown).toList();
         LiveCall call = LiveCall.unread(id, stream, session, requests);
         session.lifecycle().callStarted(engine.now());

@@ -1,5 +1,6 @@
 package dev.holdfast;
 
+import dev.holdfast.ParkedSessions.Parked;
 import dev.holdfast.SessionEngine.Finding;
 import dev.holdfast.SessionEngine.Found;
 import dev.holdfast.SessionEngine.Missing;
@@ -9,9 +10,11 @@ import java.util.Collection;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -23,6 +26,7 @@ import java.util.function.Supplier;
  *              LIVE --ended--> closed --the store has let it go--> gone
  *                               PARKED --deadline, terminated--> on its way --> gone
  *   of another process, in the store --found--> on its way --> LIVE
+ *                               any on its way --unreadable--> gone
  * </pre>
  */
 final class SessionTable {
@@ -31,29 +35,18 @@ final class SessionTable {
     /** Something has changed meanwhile: look again. */
     private static final CompletionStage<Optional<Finding>> AGAIN = CompletableFuture.completedFuture(Optional.empty());
 
-    /** So many may be parked for each that may be in memory: beyond, sessions stay there, or are evicted. */
-    private static final long PARKED_FOR_EACH = 10;
-
     private final SessionEngine engine;
-    private final long mostParked;
     private final Return back;
     /** Those that have ended stay here until the store has let them go, so that nobody brings them back. */
     private final Map<SessionKey, LiveSession> live = new ConcurrentHashMap<>();
 
     private final AtomicInteger open = new AtomicInteger();
-    private final Map<SessionKey, Parked> parked = new ConcurrentHashMap<>();
+    private final ParkedSessions parked;
     private final Map<SessionKey, CompletableFuture<Optional<Finding>>> onTheWay = new ConcurrentHashMap<>();
-
-    /**
-     * A session that this engine has put away.
-     *
-     * @param deadline when it ends, in nanoseconds of the engine's clock
-     */
-    private record Parked(String id, long deadline) {}
 
     SessionTable(SessionEngine engine, NodeLimits limits) {
         this.engine = engine;
-        this.mostParked = PARKED_FOR_EACH * limits.sessions();
+        this.parked = new ParkedSessions(limits);
         this.back = new Return(engine);
     }
 
@@ -70,9 +63,9 @@ final class SessionTable {
         return parked.size();
     }
 
-    /** Whether one more may be parked. */
-    boolean canPark() {
-        return parked.size() < mostParked;
+    /** Whether this one may be parked. */
+    boolean canPark(LiveSession session) {
+        return parked.hasRoom(session.principal(), session.historyBytes());
     }
 
     /** Lets a session in, unless its name is taken. */
@@ -98,9 +91,9 @@ final class SessionTable {
         live.remove(session.key(), session);
     }
 
-    /** A session has left memory, and waits in the store for this long. */
-    void park(LiveSession session, long deadline) {
-        parked.put(session.key(), new Parked(session.id(), deadline));
+    /** A session has left memory, and waits in the store until the deadline. */
+    void park(LiveSession session, long bytes, long deadline) {
+        parked.add(session.key(), new Parked(session.id(), session.principal(), bytes, deadline));
         remove(session);
     }
 
@@ -127,16 +120,37 @@ final class SessionTable {
     }
 
     private CompletionStage<Optional<Finding>> claim(SessionKey key, String id, String principal) {
-        Optional<Parked> was = Optional.ofNullable(parked.remove(key));
+        Optional<Parked> was = parked.remove(key);
         return back.claim(key, id, principal)
-                .whenComplete((finding, failure) -> {
-                    if (finding instanceof Missing) {
-                        was.ifPresent(session -> engine.news().closedInStore(session.id, EndReason.EXPIRED));
-                    } else if (!(finding instanceof Found)) {
-                        was.ifPresent(session -> parked.put(key, session));
+                .handle((finding, failure) -> {
+                    if (failure != null && causeOf(failure) instanceof UnreadableException unreadable) {
+                        return discard(key, id, unreadable);
                     }
+                    if (finding instanceof Missing) {
+                        was.ifPresent(session -> engine.news().closedInStore(id, EndReason.EXPIRED));
+                    } else if (!(finding instanceof Found)) {
+                        was.ifPresent(session -> parked.giveBack(key, session));
+                    }
+                    return failure == null
+                            ? CompletableFuture.completedFuture(Optional.of(finding))
+                            : CompletableFuture.<Optional<Finding>>failedFuture(failure);
                 })
-                .thenApply(Optional::of);
+                .thenCompose(Function.identity());
+    }
+
+    private static Throwable causeOf(Throwable failure) {
+        return failure instanceof CompletionException wrapped && wrapped.getCause() != null
+                ? wrapped.getCause()
+                : failure;
+    }
+
+    /** Ends a session that can never come back. */
+    private CompletionStage<Optional<Finding>> discard(SessionKey key, String id, Throwable why) {
+        engine.news().unreadable(id, why);
+        return Return.fromStore(() -> engine.store().delete(key)).thenApply(done -> {
+            engine.news().closedInStore(id, EndReason.RESTORE_FAILED);
+            return Optional.of(new Missing());
+        });
     }
 
     /**
@@ -170,7 +184,7 @@ final class SessionTable {
     /** Ends the parked sessions whose deadline has passed. */
     void sweep(long now) {
         parked.forEach((key, session) -> {
-            if (now - session.deadline >= 0) {
+            if (now - session.deadline() >= 0) {
                 alone(key, () -> expire(key, session));
             }
         });
@@ -181,13 +195,13 @@ final class SessionTable {
             return AGAIN;
         }
         return Return.fromStore(() -> engine.store().delete(key)).handle((done, failure) -> {
-            Optional.ofNullable(failure).ifPresent(f -> engine.news().notDeleted(session.id, f));
-            engine.news().closedInStore(session.id, EndReason.EXPIRED);
+            Optional.ofNullable(failure).ifPresent(f -> engine.news().notDeleted(session.id(), f));
+            engine.news().closedInStore(session.id(), EndReason.EXPIRED);
             return Optional.of(new Missing());
         });
     }
 
-    /** Ends a session that was put away just now, or has come back already. Completes when the store has let it go. */
+    /** Ends a session that was parked just now, or has come back already. Completes when the store has let it go. */
     CompletionStage<Void> terminate(LiveSession put) {
         SessionKey key = put.key();
         return alone(key, () -> live.containsKey(key) ? AGAIN : terminateParked(put))
@@ -204,7 +218,7 @@ final class SessionTable {
     private CompletionStage<Optional<Finding>> terminateParked(LiveSession put) {
         return Return.fromStore(() -> engine.store().delete(put.key())).thenApply(done -> {
             // it may have expired meanwhile
-            if (parked.remove(put.key()) != null) {
+            if (parked.remove(put.key()).isPresent()) {
                 engine.news().closedInStore(put.id(), EndReason.TERMINATED);
             }
             return Optional.of(new Missing());

@@ -46,7 +46,7 @@ final class Upkeep {
     }
 
     private long patience() {
-        return Math.max(lifetime.graceNanos(), lifetime.idleNanos()) / 1_000_000;
+        return lifetime.longestNanos() / 1_000_000;
     }
 
     private long fresh() {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.SessionEngine.Finding;
 import dev.holdfast.SessionEngine.Found;
 import dev.holdfast.SessionEngine.Unavailable;
+import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
@@ -42,6 +43,47 @@ class ParkTest {
         assertThat(bed.engine.stats().parked()).isZero();
         assertThat(bed.engine.size()).isOne();
         assertThat(bed.news.heard).endsWith("parked", "restored", "reconnected");
+    }
+
+    private static Session used(TestBed bed, String principal) {
+        Session session = ((SessionEngine.Opened)
+                        TestBed.now(bed.engine.open(Wire.initialize(), principal, TestBed.LIFETIME)))
+                .session();
+        assertThat(bed.find(session.id(), principal)).isPresent();
+        return session;
+    }
+
+    @Test
+    void aPrincipalDoesNotTakeThePlacesOfOthers() {
+        NodeLimits limits = NodeLimits.DEFAULT.withPrincipalSessions(1);
+        try (TestBed small = TestBed.durable(limits)) {
+            for (int i = 0; i < 11; i++) {
+                used(small, "mallory");
+            }
+            assertThat(small.engine.stats().parked()).isEqualTo(10);
+            used(small, "mallory");
+            assertThat(small.engine.stats().parked()).isEqualTo(10);
+            assertThat(small.news.heard).containsOnlyOnce("closed: EVICTED");
+            used(small, "alice");
+            used(small, "alice");
+            assertThat(small.engine.stats().parked()).isEqualTo(11);
+        }
+    }
+
+    @Test
+    void allTogetherTakeTenTimesWhatTheyMayTakeInMemory() {
+        SessionKey one = SessionKey.of("one", "");
+        ParkedSessions parked = new ParkedSessions(new NodeLimits(10, 10, 10, 1_024, 16));
+        parked.add(one, new ParkedSessions.Parked("one", "", 6_000, 0));
+        parked.add(SessionKey.of("two", ""), new ParkedSessions.Parked("two", "", 4_000, 0));
+        assertThat(parked.hasRoom("", 239)).isTrue();
+        assertThat(parked.hasRoom("", 240)).isFalse();
+        ParkedSessions.Parked was = parked.remove(one).orElseThrow();
+        assertThat(parked.hasRoom("", 6_239)).isTrue();
+        parked.add(one, new ParkedSessions.Parked("one", "", 5_000, 0));
+        parked.giveBack(one, was);
+        assertThat(parked.hasRoom("", 1_239)).isTrue();
+        assertThat(parked.hasRoom("", 1_240)).isFalse();
     }
 
     @Test

@@ -541,14 +541,13 @@ class RestartTest {
     }
 
     @Test
-    void aSessionThatCannotBeReadLeavesNothingInMemory() {
+    void aSessionThatCannotBeReadEnds() {
         Session other = bed.open();
         other.notify(Wire.notification("nonsense", new JournalChange.Put("nonsense")));
         bed.die();
-        assertThat(bed.engine.find(other.id(), ""))
-                .failsWithin(Duration.ZERO)
-                .withThrowableThat()
-                .withCauseInstanceOf(IllegalArgumentException.class);
+        assertThat(TestBed.now(bed.engine.find(other.id(), ""))).isInstanceOf(Missing.class);
+        assertThat(bed.news.heard).endsWith("closed: RESTORE_FAILED");
+        assertThat(bed.store.deleted).contains(((LiveSession) other).key());
         assertThat(bed.engine.size()).isZero();
         assertThat(bed.engine.stats().historyBytes()).isZero();
     }
@@ -580,6 +579,16 @@ class RestartTest {
         Connection next = bed.post(session, 2);
         backend().call(2).respond();
         assertThat(next.read()).containsExactly("result 2");
+    }
+
+    @Test
+    void aDrainDoesNotShortenTheLifeOfASessionThatIsIdle() {
+        CompletionStage<Void> drained = bed.engine.drain(Duration.ZERO);
+        bed.pass(Duration.ofSeconds(12));
+        TestBed.now(drained);
+        bed.die();
+        bed.pass(TestBed.IDLE.minusSeconds(20));
+        assertThat(bed.find(id, "")).isPresent();
     }
 
     @Test

@@ -1,6 +1,7 @@
 package dev.holdfast;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.TestStore.Fate;
 import dev.holdfast.spi.Append;
@@ -80,6 +81,17 @@ class UpkeepTest {
         byte[] first = Arrays.copyOf(earlier, earlier.length - 1);
         assertThat(RecordExtension.of(record(first)))
                 .isEqualTo(new RecordExtension(TestBed.LIFETIME, 3, 14, false, Introduction.NONE));
+    }
+
+    @Test
+    void whatAnotherVersionHasKeptIsLeftToIt() {
+        byte[] other = new RecordExtension(TestBed.LIFETIME, 3, 14, true, Introduction.NONE).pack();
+        other[0]++;
+        assertThatThrownBy(() -> RecordExtension.of(record(other)))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasRootCauseMessage("the session was kept by another version of this library");
+        assertThatThrownBy(() -> RecordExtension.of(record(new byte[] {1, 2, 3})))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test
