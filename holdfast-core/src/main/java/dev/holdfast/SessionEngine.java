@@ -17,7 +17,6 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * The front door: opens sessions, finds them, and ends them all. One engine serves one backend. Built by {@link #builder},
@@ -85,8 +84,7 @@ public final class SessionEngine implements AutoCloseable {
     /** Starts to watch the time. Call it once. */
     public SessionEngine start() {
         SessionStore.Promise promise = store.promise();
-        logger.atLevel(durable ? Level.INFO : Level.DEBUG)
-                .log("sessions survive: {}; shared between nodes: {}", promise.durability(), promise.shared());
+        logger.info("sessions survive: {}; shared between nodes: {}", promise.durability(), promise.shared());
         long nanos = sweepInterval.toNanos();
         sweeping = scheduler.scheduleWithFixedDelay(this::sweep, nanos, nanos, TimeUnit.NANOSECONDS);
         return this;
@@ -162,7 +160,8 @@ public final class SessionEngine implements AutoCloseable {
      * session; where the store outlives this process, sessions stay in it for the next one.
      *
      * @param timeout how long running calls may take, zero or more
-     * @return completes when nothing is left; never fails
+     * @return completes when nothing is left, or some 12 s after {@code timeout} though a connection or a backend did not end; never
+     *     fails
      */
     public CompletionStage<Void> drain(Duration timeout) {
         return drain.begin(timeout);

@@ -46,6 +46,20 @@ class NewsLogTest {
                 .toList();
     }
 
+    @Test
+    void whatTheStorePromisesIsToldAtTheStart() {
+        try (TestBed other = TestBed.durable()) {
+            assertThat(other.engine.size()).isZero();
+        }
+        try (TestBed other = new TestBed()) {
+            assertThat(other.engine.size()).isZero();
+        }
+        assertThat(lines("sessions survive"))
+                .containsExactly(
+                        "sessions survive: PROCESS_DEATH; shared between nodes: false",
+                        "sessions survive: NOTHING; shared between nodes: false");
+    }
+
     /** A handful is told in full, a flood is not; then the next line says how much was left out. */
     private void assertBounded(String about, Runnable fact) {
         repeat(5, fact);
