@@ -14,15 +14,10 @@ import dev.holdfast.spi.SessionRecord.RunningCall;
 import dev.holdfast.spi.SessionStore.Claim;
 import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.StreamId;
-import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipInputStream;
-import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -38,7 +33,7 @@ class FixtureTest {
 
     @Test
     void whatFormatOneHasWrittenIsThere() throws Exception {
-        unzip("/format-1.zip", temporary);
+        Archive.unzip("/format-1.zip", temporary);
         try (RocksDbStore store = RocksDbStore.builder(temporary).open()) {
             Claim claim = Sample.await(store.claim(Sample.KEY, 6)).orElseThrow();
             assertThat(claim.epoch()).isEqualTo(new Epoch(3, 6));
@@ -71,17 +66,6 @@ class FixtureTest {
         return new Event(CALL, Sample.FIRST, 1, EventKind.RESPONSE, new RequestId("7"), "{\"id\":7}".getBytes(UTF_8));
     }
 
-    private static void unzip(String resource, Path folder) throws IOException {
-        try (InputStream file = FixtureTest.class.getResourceAsStream(resource);
-                ZipInputStream zip = new ZipInputStream(file)) {
-            for (ZipEntry entry = zip.getNextEntry(); entry != null; entry = zip.getNextEntry()) {
-                Path to = folder.resolve(entry.getName());
-                Files.createDirectories(to.getParent());
-                Files.copy(zip, to);
-            }
-        }
-    }
-
     /** Writes the fixture of the present format. */
     public static void main(String[] args) throws Exception {
         Path folder = Files.createTempDirectory("fixture");
@@ -104,15 +88,7 @@ class FixtureTest {
         try (RocksDbStore store = RocksDbStore.builder(folder).open()) {
             Sample.await(store.claim(Sample.KEY, 5));
         }
-        try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(Path.of(args[0])));
-                var files = Files.walk(folder)) {
-            for (Path file : files.filter(Files::isRegularFile).sorted().toList()) {
-                zip.putNextEntry(new ZipEntry(folder.relativize(file).toString()));
-                if (!file.endsWith("db/LOG") && !file.toString().contains("LOG.old")) {
-                    Files.copy(file, zip);
-                }
-            }
-        }
+        Archive.zip(folder, Path.of(args[0]));
         FolderBed.remove(folder);
     }
 }
