@@ -11,6 +11,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 /** Hears of what happens to the sessions of a server, and remembers it. */
 final class LifecycleRecorder implements SessionLifecycleListener {
     private final List<String> detached = new CopyOnWriteArrayList<>();
+    private final List<String> restored = new CopyOnWriteArrayList<>();
+    private final List<String> parked = new CopyOnWriteArrayList<>();
     private final List<String> closed = new CopyOnWriteArrayList<>();
     private final Map<String, EndReason> ends = new ConcurrentHashMap<>();
     private final List<String> gaps = new CopyOnWriteArrayList<>();
@@ -18,6 +20,16 @@ final class LifecycleRecorder implements SessionLifecycleListener {
     /** The sessions whose last connection broke, in order, as often as it did. */
     List<String> detached() {
         return List.copyOf(detached);
+    }
+
+    /** The sessions that got a fresh backend, in order, as often as they did. */
+    List<String> restored() {
+        return List.copyOf(restored);
+    }
+
+    /** The sessions that were parked, in order, as often as they were. */
+    List<String> parked() {
+        return List.copyOf(parked);
     }
 
     /** The sessions that have ended. */
@@ -38,6 +50,16 @@ final class LifecycleRecorder implements SessionLifecycleListener {
     @Override
     public void onSessionDetached(String sessionId, Duration grace) {
         detached.add(sessionId);
+    }
+
+    @Override
+    public void onSessionRestored(String sessionId) {
+        restored.add(sessionId);
+    }
+
+    @Override
+    public void onSessionParked(String sessionId) {
+        parked.add(sessionId);
     }
 
     @Override

@@ -50,6 +50,11 @@ final class RawSession {
         }
     }
 
+    /** The same session, for a client whose server is on another port now. */
+    RawSession movedTo(int other) {
+        return new RawSession(other, id, revision);
+    }
+
     private static RawRequest with(Map<String, String> headers, RawRequest request) {
         RawRequest more = request;
         for (Map.Entry<String, String> header : headers.entrySet()) {

@@ -54,8 +54,13 @@ final class TestServer implements AutoCloseable {
 
     /** Sends a log message to one client. */
     void log(RawSession session, String text) {
+        log(session.id(), text);
+    }
+
+    /** Sends a log message to the client of a session, by its id or by the SDK's own. */
+    void log(String sessionId, String text) {
         transport
-                .notifyClient(session.id(), "notifications/message", message(text))
+                .notifyClient(sessionId, "notifications/message", message(text))
                 .block(PATIENCE);
     }
 
