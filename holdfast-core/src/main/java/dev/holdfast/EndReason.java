@@ -10,20 +10,20 @@ public enum EndReason {
     EXPIRED(1002, Advice.START_OVER, "expired"),
     /** The last connection broke and the grace period is zero. */
     DISCONNECTED(1003, Advice.START_OVER, "connection lost, and no grace period is configured"),
-    /** The engine holds as many sessions as it may, and this one had neither a connection nor a running call. */
+    /** The engine, or a principal, has as many sessions as it may, and this one had neither a connection nor a running call. */
     EVICTED(1004, Advice.START_OVER, "evicted to make room for another session"),
     /** What must not be dropped exceeds the history limit of the session, or of the engine. */
     OVERFLOW(1005, Advice.START_OVER, "undelivered messages exceed the history limit"),
     /** A fresh backend could not be brought to the state of the old one, or what was kept of the session cannot be read. */
     RESTORE_FAILED(1006, Advice.START_OVER, "the backend could not be restored"),
     /** The store works, and does not have the session any more. */
-    STORE_FAILED(1007, Advice.START_OVER, "the session store failed"),
+    STORE_FAILED(1007, Advice.START_OVER, "the store does not have the session any more"),
     /** The server is shutting down; a connection comes back to its successor. */
     DRAINED(1008, Advice.RECONNECT, "the server is shutting down"),
     /** The client cancelled the call. */
     CANCELLED(1009, Advice.NOTHING, "cancelled"),
     /** The session has left memory and stays in the store; the next request with its id brings it back. */
-    PARKED(1010, Advice.RECONNECT, "the session was put away and can be brought back"),
+    PARKED(1010, Advice.RECONNECT, "the session was parked and can be brought back"),
     /** A newer connection took the stream over. */
     SUPERSEDED(2001, Advice.NOTHING, "taken over by a newer connection"),
     /** The backend asked the client to come back later. */

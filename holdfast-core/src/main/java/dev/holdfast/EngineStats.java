@@ -14,7 +14,8 @@ import java.util.Map;
  * @param created sessions that were opened
  * @param ended sessions that ended, by reason
  * @param refused what was refused, by reason
- * @param gaps how often a client missed messages that were dropped before it could read them
+ * @param gaps how often a client missed messages that were dropped before it could read them, or may have missed some that the
+ *     store lost
  * @param dropped messages that were dropped because a limit asked for it
  * @param timedOut calls that ran longer than they may
  */

@@ -95,7 +95,7 @@ final class News {
     }
 
     void parked(LiveSession session) {
-        logger.debug("session {}: put away", session.shortId());
+        logger.debug("session {}: parked", session.shortId());
         tell(l -> l.onSessionParked(session.id()));
     }
 

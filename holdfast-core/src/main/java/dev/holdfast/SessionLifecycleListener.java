@@ -24,8 +24,9 @@ public interface SessionLifecycleListener {
     default void onSessionReconnected(String sessionId) {}
 
     /**
-     * A session got a fresh backend, brought to the state of the one before. A session that an earlier process has opened, or
-     * that was parked, is first heard of by this.
+     * A session got a fresh backend, brought to the state of the one before. Where an earlier process has opened the session,
+     * there was no {@link #onSessionCreated} here; other events of its new life may come before this one, and its end in the place
+     * of it.
      */
     default void onSessionRestored(String sessionId) {}
 
@@ -45,7 +46,7 @@ public interface SessionLifecycleListener {
     default void onSessionClosed(String sessionId, EndReason reason) {}
 
     /**
-     * A client missed messages that were dropped before it could read them.
+     * A client missed messages that were dropped before it could read them, or may have missed some that the store lost.
      *
      * @param stream the stream, as in its event ids
      */

@@ -11,7 +11,7 @@ package dev.holdfast;
  * @param sessionBytes bytes of kept messages per session, 1 KiB to 4 GiB. Default 16 MiB
  * @param sessionEvents kept messages per session, 16 to 1,000,000. Default 8,192
  * @param finishedStreams streams kept whole after they ended in order, 0 to 1,024. Default 256
- * @param runningCalls calls in flight, 1 to 100,000. Default 64
+ * @param runningCalls requests in flight, 1 to 100,000; those of a batch count one by one. Default 64
  */
 public record SessionLimits(
         long streamBytes,

@@ -9,7 +9,8 @@ import java.util.concurrent.CompletionStage;
  */
 public interface Backend {
     /**
-     * Opens a connection and carries the {@code initialize} request to it.
+     * Opens a connection and carries the {@code initialize} request to it. Called on any thread,
+     * without a lock.
      *
      * <p>The stage never stays open: a backend that cannot start, or stays mute, answers with {@link Unreachable} in a time
      * of its own. A stage that fails is a fault of the backend and is reported to the client as an internal error.

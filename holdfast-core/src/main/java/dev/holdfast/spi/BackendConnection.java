@@ -8,7 +8,8 @@ import java.util.concurrent.CompletionStage;
  */
 public interface BackendConnection {
     /**
-     * Starts a call. May run it to its end on the calling thread; what it sends goes to the sink.
+     * Starts a call. May run it to its end on the calling thread; what it sends goes to the sink. What it throws is reported to the
+     * client as an internal error.
      *
      * @param request a request; its id is not in flight in this session
      * @param sink takes the call's messages, its response last
@@ -18,7 +19,7 @@ public interface BackendConnection {
     /** Hands over a notification of the client, in order. {@code notifications/cancelled} never comes this way. */
     void notify(InboundMessage notification);
 
-    /** Hands over the client's answer to a request this connection sent; asked for exactly once. */
+    /** Hands over the client's answer to a request this connection sent; once at most for each. */
     void answer(InboundMessage response);
 
     /**

@@ -33,12 +33,12 @@ final class StoreFlags {
             defaultValue = "10m",
             converter = ServeFlags.Time.class,
             description =
-                    "when a session whose connection broke leaves memory, and its process of COMMAND ends; both come"
-                            + " back with its client (default: ${DEFAULT-VALUE})")
+                    "when a session whose connection broke leaves memory, and its process of COMMAND ends; another"
+                            + " is started when its client comes back (default: ${DEFAULT-VALUE})")
     private Duration parkAfter = Duration.ZERO;
 
     /**
-     * When a session is put away.
+     * When a session is parked.
      *
      * @throws IllegalArgumentException if that is out of its range
      */

@@ -43,9 +43,11 @@ public final class HoldfastRequest {
 
     /**
      * Ends the connection that carries this call in order, so that the client comes back for the result (SEP-1699). The call
-     * goes on. Without a connection, or for a notification, nothing happens.
+     * goes on. Nothing happens without a connection, for a notification, and where the client could not come back: over HTTP+SSE
+     * without a grace period, and before the first message to a client older than 2025-11-25.
      *
      * @param retry when the client shall be back, 0 to 1 hour
+     * @throws IllegalArgumentException if that is out of its range
      */
     public void disconnect(Duration retry) {
         if (retry.isNegative() || retry.compareTo(Duration.ofHours(1)) > 0) {

@@ -44,7 +44,8 @@ import reactor.core.publisher.Mono;
  * <p>A broken connection ends neither session nor running calls; a client that comes back with {@code Last-Event-ID} gets what
  * it missed, once and in order. What the server sends while no client listens is kept.
  *
- * <p>Register it as a servlet with asynchronous support on the path of {@link Builder#mcpEndpoint}.
+ * <p>Register it as a servlet with asynchronous support on the path of {@link Builder#mcpEndpoint}, and on those of HTTP+SSE where
+ * it is served.
  */
 public final class HoldfastTransportProvider extends HttpServlet implements McpStreamableServerTransportProvider {
     private static final List<String> STREAMABLE =
@@ -116,14 +117,18 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         }
     }
 
-    /** Sends a notification to every client; it is kept for those that do not listen now. */
+    /**
+     * Sends a notification to every session whose backend is there; it is kept for clients that do not listen now. A session that is
+     * parked, or not yet back after a restart, does not get it.
+     */
     @Override
     public Mono<Void> notifyClients(String method, Object params) {
         return backend.notifyAll(method, params);
     }
 
     /**
-     * Sends a notification to one client; it is kept if the client does not listen now.
+     * Sends a notification to one client; it is kept if the client does not listen now. Nothing happens if there is no such
+     * session, or its backend is not there.
      *
      * @param sessionId the id that the client holds, or the SDK's own
      */
@@ -133,8 +138,9 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     }
 
     /**
-     * Ends every connection in order, then every session, which stays in the store if that outlives this process; completes when
-     * nothing is left in memory.
+     * Ends every connection in order, then every session, which stays in the store if that outlives this process. Running calls
+     * get an error at once; to let them finish, call {@link SessionEngine#drain} before. Completes when nothing is left in memory, or
+     * when a backend has not closed for 10 s.
      */
     @Override
     public Mono<Void> closeGracefully() {
@@ -319,12 +325,12 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return options(o -> o.withMaxConnectionAge(value));
         }
 
-        /** The host names a client may use beside the loopback names. Default none. */
+        /** The host names by which a client may call, see {@link EdgeOptions#allowedHosts}. Default none. */
         public Builder allowedHosts(List<String> value) {
             return options(o -> o.withAllowedHosts(value));
         }
 
-        /** The origins browsers may come from beside the server's own. Default none. */
+        /** The origins browsers may come from, see {@link EdgeOptions#allowedOrigins}. Default none. */
         public Builder allowedOrigins(List<String> value) {
             return options(o -> o.withAllowedOrigins(value));
         }
@@ -366,7 +372,10 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return this;
         }
 
-        /** Every knob of the edge at once, in the place of those set before, but for {@link EdgeOptions#context}. */
+        /**
+         * Every knob of the edge at once, in the place of those set before (the authenticator, the lifetime and HTTP+SSE among
+         * them), but for {@link EdgeOptions#context}.
+         */
         public Builder edgeOptions(EdgeOptions value) {
             options = Objects.requireNonNull(value, "edgeOptions");
             return this;

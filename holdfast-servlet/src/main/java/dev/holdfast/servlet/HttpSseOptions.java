@@ -10,7 +10,8 @@ import java.util.regex.Pattern;
  * @param path the end of the path of the GET. Default {@code /sse}
  * @param messagePath the end of the path that clients POST to. Default {@code /message}
  * @param reconnectGrace how long a session waits for its client when its connection broke, zero and up; zero ends it with its
- *     connection. Else events carry ids, and a client that returns with one finds its session and all it missed. Default zero
+ *     connection. Else it is the idle timeout as well, events carry ids, and a client that returns with one finds its session and all it
+ *     missed. Such an id names the session: it is a credential like the session's id. Default zero
  * @param base what the {@code endpoint} event puts before the context path and {@code messagePath}: nothing, a path, or an
  *     absolute URL, without a slash at its end. Empty: the {@code X-Forwarded-Prefix} of a reverse proxy, where there is one.
  *     Default empty
