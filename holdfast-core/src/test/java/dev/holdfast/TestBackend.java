@@ -9,6 +9,7 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -100,13 +101,15 @@ final class TestBackend implements Backend {
             outcome.complete(new Unreachable(Wire.refusal(Wire.id(0)), "it is away"));
         }
 
-        /** The call of this request. */
+        /** The latest call of this request. */
         Asked call(int id) {
             RequestId wanted = Wire.id(id);
-            return calls.stream()
-                    .filter(asked -> asked.request.requiredId().equals(wanted))
-                    .reduce((first, second) -> second)
-                    .orElseThrow();
+            for (int i = calls.size() - 1; i >= 0; i--) {
+                if (calls.get(i).request.requiredId().equals(wanted)) {
+                    return calls.get(i);
+                }
+            }
+            throw new NoSuchElementException("no call " + id);
         }
 
         @Override
