@@ -8,11 +8,11 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /**
- * Ten thousand simulated lives of an engine. A life that goes wrong names its seed; {@code -Dholdfast.seed=...} replays it and
- * prints its steps.
+ * Five thousand simulated lives of an engine, or as many as {@code -Dholdfast.lives=...} says. A life that goes wrong names its
+ * seed; {@code -Dholdfast.seed=...} replays it and prints its steps.
  */
 class SimulationTest {
-    private static final int LIVES = 10_000;
+    private static final int LIVES = 5_000;
 
     @Test
     void nothingIsLostDoubledReorderedOrLeftBehindInAnyLife() {
