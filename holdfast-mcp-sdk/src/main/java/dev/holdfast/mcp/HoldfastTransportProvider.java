@@ -21,7 +21,6 @@ import io.modelcontextprotocol.server.transport.ServerTransportSecurityValidator
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
 import io.modelcontextprotocol.spec.ProtocolVersions;
-import io.modelcontextprotocol.util.KeepAliveScheduler;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -30,7 +29,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -58,10 +56,9 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     private final transient SessionEngine engine;
     private final transient McpEndpoint endpoint;
     private final transient HeaderCheck headers;
-    private final transient Optional<KeepAliveScheduler> keepAlive;
+    private final transient TransportLifecycle lifecycle;
     private final String mcpEndpoint;
     private final List<String> protocolVersions;
-    private final AtomicBoolean started = new AtomicBoolean();
 
     private HoldfastTransportProvider(Builder builder) {
         McpJsonMapper mapper = builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper;
@@ -76,7 +73,8 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
                 .build();
         this.endpoint = new McpEndpoint(engine, builder.options.withContext(extractor::extract));
         this.headers = new HeaderCheck(builder.headerValidator);
-        this.keepAlive = Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive);
+        this.lifecycle = new TransportLifecycle(
+                engine, endpoint, Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive));
         this.mcpEndpoint = builder.mcpEndpoint;
         this.protocolVersions = builder.options.httpSse().isPresent() ? WITH_HTTP_SSE : STREAMABLE;
     }
@@ -110,11 +108,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     @Override
     public void setSessionFactory(McpStreamableServerSession.Factory factory) {
         backend.factory(Objects.requireNonNull(factory, "factory"));
-        if (started.compareAndSet(false, true)) {
-            engine.start();
-            endpoint.start();
-            keepAlive.ifPresent(KeepAliveScheduler::start);
-        }
+        lifecycle.start();
     }
 
     /**
@@ -144,13 +138,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
      */
     @Override
     public Mono<Void> closeGracefully() {
-        return Mono.fromCompletionStage(() -> engine.drain(Duration.ZERO)).then(Mono.fromRunnable(this::stop));
-    }
-
-    private void stop() {
-        endpoint.stop();
-        keepAlive.ifPresent(KeepAliveScheduler::shutdown);
-        engine.close();
+        return lifecycle.close();
     }
 
     @Override
