@@ -14,8 +14,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** A session whose process has ended, in the next process over the same store. */
 class RestartTest {
@@ -83,33 +86,24 @@ class RestartTest {
         assertThat(bed.news.heard).containsOnlyOnce("backend changed");
     }
 
-    /** What the record shall have, and nobody else changes it in between: then it is told once. */
-    private void anotherBackendIsToldOnce(Connection listening) {
+    /** The store fails when it is to be kept that the backend is another, or right before. */
+    static Stream<List<Fate>> failures() {
+        return Stream.of(List.of(Fate.DONE, Fate.DONE, Fate.LOST), List.of(Fate.DONE, Fate.LOST, Fate.LOST));
+    }
+
+    @ParameterizedTest
+    @MethodSource("failures")
+    void thatItIsAnotherIsToldOnceThoughTheStoreFails(List<Fate> fates) {
+        Connection listening = TestBed.listen(session);
+        bed.backend.introduction = "another";
+        bed.die();
+        bed.store.decree(fates.toArray(Fate[]::new));
+        session = bed.find(id, "").orElseThrow();
+        bed.pass(Duration.ofSeconds(1));
         assertThat(TestBed.resume(session, listening).read()).containsExactly("list 1 changed");
         restart();
         assertThat(TestBed.resume(session, listening).read()).containsExactly("list 1 changed");
         assertThat(bed.news.heard).containsOnlyOnce("backend changed");
-    }
-
-    @Test
-    void thatItIsAnotherIsToldOnceThoughTheStoreDoesNotTakeIt() {
-        Connection listening = TestBed.listen(session);
-        bed.backend.introduction = "another";
-        bed.die();
-        bed.store.decree(Fate.DONE, Fate.DONE, Fate.LOST);
-        session = bed.find(id, "").orElseThrow();
-        anotherBackendIsToldOnce(listening);
-    }
-
-    @Test
-    void thatItIsAnotherIsToldOnceThoughTheStoreFailedBefore() {
-        Connection listening = TestBed.listen(session);
-        bed.backend.introduction = "another";
-        bed.die();
-        bed.store.decree(Fate.DONE, Fate.LOST, Fate.LOST);
-        session = bed.find(id, "").orElseThrow();
-        bed.pass(Duration.ofSeconds(1));
-        anotherBackendIsToldOnce(listening);
     }
 
     @Test
