@@ -141,7 +141,7 @@ final class Ending {
     void handOver() {
         outflow.failUnrepeatable(engine.durable() ? SHUTDOWN : "the session has ended: " + EndReason.DRAINED.text())
                 .whenComplete((done, failure) -> session.locked(
-                                () -> session.streams().all())
+                                () -> outflow.streams().all())
                         .forEach(stream -> session.attachments().end(stream, EndReason.DRAINED, Optional.empty())));
     }
 

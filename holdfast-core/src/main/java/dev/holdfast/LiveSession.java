@@ -298,8 +298,8 @@ final class LiveSession implements Session {
         return attachments.resume(after);
     }
 
-    StreamTable streams() {
-        return streams;
+    Outflow outflow() {
+        return outflow;
     }
 
     Attachments attachments() {

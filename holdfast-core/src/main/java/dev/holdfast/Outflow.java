@@ -10,12 +10,14 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** What a session's backend sends: from its hands into the log, and what a commit, or the lack of one, then changes. */
 final class Outflow implements SessionLog.Owner {
     private static final int INTERNAL_ERROR = -32603;
+    private static final int NO_LIFE = 0;
 
     private final LiveSession session;
     private final SessionEngine engine;
@@ -51,22 +53,27 @@ final class Outflow implements SessionLog.Owner {
 
     /** Appends to the listening stream what a life of the backend sends outside of calls. */
     CompletionStage<Void> send(int life, OutboundMessage message) {
-        return send(streams.listening(), message, null, life);
+        return send(streams.listening(), message, null, life, () -> session.lives(life));
     }
 
     /** Appends to the stream of a call. */
     CompletionStage<Void> send(LiveCall.Sink sink, OutboundMessage message) {
-        return send(sink.call().stream(), message, sink, sink.life());
+        BooleanSupplier taken = () -> sink.takes(message) && !repeats(sink, message);
+        return send(sink.call().stream(), message, sink, sink.life(), taken);
+    }
+
+    /** Appends to the listening stream a notification that no life of the backend has sent. */
+    CompletionStage<Void> tell(OutboundMessage notification) {
+        return send(streams.listening(), notification, null, NO_LIFE, () -> true);
     }
 
     private CompletionStage<Void> send(
-            LiveStream stream, OutboundMessage message, LiveCall.@Nullable Sink sink, int life) {
+            LiveStream stream, OutboundMessage message, LiveCall.@Nullable Sink sink, int life, BooleanSupplier taken) {
         Entry entry = null;
         boolean overflows = false;
         session.lock();
         try {
-            boolean taken = sink == null ? session.lives(life) : sink.takes(message) && !repeats(sink, message);
-            if (log.closed() || !taken || unheard(stream, message)) {
+            if (log.closed() || !taken.getAsBoolean() || unheard(stream, message)) {
                 return SessionLog.DONE;
             }
             if (streams.overdue()) {

@@ -14,6 +14,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -123,6 +124,25 @@ public final class SessionEngine implements AutoCloseable {
      */
     public CompletionStage<Finding> find(String id, String principal) {
         return sessions.find(id, principal);
+    }
+
+    /**
+     * Sends a notification that is the server's own, and of no session's backend: to sessions in memory that are initialized,
+     * whether their backend is there or not. Each keeps it for its client like what its backend sends.
+     *
+     * @param notification a message without an id
+     * @param to whether it is for a session
+     * @return completes when every one of them has it or has ended; fails if the store failed for one, though others may have it
+     * @throws IllegalArgumentException if the message has an id
+     */
+    public CompletionStage<Void> announce(OutboundMessage notification, Predicate<? super Session> to) {
+        if (notification.id() != null) {
+            throw new IllegalArgumentException("only a notification can be announced, and this message has an id");
+        }
+        return CompletableFuture.allOf(sessions.live().stream()
+                .filter(session -> !session.revision().isEmpty() && to.test(session))
+                .map(session -> session.outflow().tell(notification).toCompletableFuture())
+                .toArray(CompletableFuture[]::new));
     }
 
     /** Whether the store took what it was given last. */

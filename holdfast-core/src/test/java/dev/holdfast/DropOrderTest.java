@@ -54,7 +54,7 @@ class DropOrderTest {
 
     private List<String> kept() {
         List<String> kept = new ArrayList<>();
-        for (LiveStream stream : ((LiveSession) session).streams().all()) {
+        for (LiveStream stream : ((LiveSession) session).outflow().streams().all()) {
             for (Node node = stream.oldest().orElse(null); node != null; node = node.next) {
                 kept.add(Wire.text(node.event));
             }
@@ -154,8 +154,8 @@ class DropOrderTest {
         fill("notice", EVENTS + 5);
         send("last");
         LiveSession live = (LiveSession) session;
-        int stored = TestBed.now(
-                        bed.store.read(live.key(), live.streams().listening().id(), 0, 1 << 20))
+        int stored = TestBed.now(bed.store.read(
+                        live.key(), live.outflow().streams().listening().id(), 0, 1 << 20))
                 .size();
         assertThat(stored).isLessThanOrEqualTo(EVENTS + 1);
     }

@@ -280,7 +280,7 @@ class HttpSseSessionTest {
         }
 
         assertThat(session.state()).isEqualTo(SessionState.ATTACHED);
-        assertThat(session.streams().events()).isLessThanOrEqualTo(SessionLimits.DEFAULT.streamEvents());
+        assertThat(session.outflow().streams().events()).isLessThanOrEqualTo(SessionLimits.DEFAULT.streamEvents());
     }
 
     @Test
@@ -290,11 +290,11 @@ class HttpSseSessionTest {
         bed.backend.life().sink.send(Wire.notice("a"));
         bed.backend.life().sink.send(Wire.question("q"));
         connection.read();
-        assertThat(session.streams().events()).isEqualTo(3);
+        assertThat(session.outflow().streams().events()).isEqualTo(3);
 
         confirm(connection);
 
-        assertThat(session.streams().events()).as("the question").isOne();
+        assertThat(session.outflow().streams().events()).as("the question").isOne();
     }
 
     @Test
@@ -312,7 +312,9 @@ class HttpSseSessionTest {
 
             connection.handover();
 
-            assertThat(session.streams().events()).as("all but the answer").isEqualTo(limit);
+            assertThat(session.outflow().streams().events())
+                    .as("all but the answer")
+                    .isEqualTo(limit);
         }
     }
 

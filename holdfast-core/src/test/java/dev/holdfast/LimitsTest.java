@@ -16,7 +16,7 @@ class LimitsTest {
     private static final long MUCH = 1 << 20;
 
     private static StreamTable streams(Session session) {
-        return ((LiveSession) session).streams();
+        return ((LiveSession) session).outflow().streams();
     }
 
     private static void notices(TestBed bed, int count, String text) {

@@ -33,7 +33,7 @@ class NodeHistoryTest {
     }
 
     private static int kept(Session session) {
-        return ((LiveSession) session).streams().events();
+        return ((LiveSession) session).outflow().streams().events();
     }
 
     @Test

@@ -36,7 +36,7 @@ class RetentionTest {
     }
 
     private int events() {
-        return ((LiveSession) session).streams().events();
+        return ((LiveSession) session).outflow().streams().events();
     }
 
     @Test

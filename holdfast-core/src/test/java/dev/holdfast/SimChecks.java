@@ -88,7 +88,7 @@ final class SimChecks {
         world.check(
                 state.readers() == reading,
                 () -> "session " + session.number + " counts " + state.readers() + " readers, there are " + reading);
-        for (LiveStream stream : session.live().streams().all()) {
+        for (LiveStream stream : session.live().outflow().streams().all()) {
             boolean read = session.reading(stream.id()).isPresent();
             world.check(
                     read == stream.reader().isPresent(),
@@ -105,11 +105,11 @@ final class SimChecks {
     private void history(SimSession session, Lifecycle.State state) {
         Set<Fact> kept = new HashSet<>();
         long bytes = 0;
-        for (LiveStream stream : session.live().streams().all()) {
+        for (LiveStream stream : session.live().outflow().streams().all()) {
             bytes += history(session, stream, kept);
         }
         long sum = bytes;
-        StreamTable streams = session.live().streams();
+        StreamTable streams = session.live().outflow().streams();
         world.check(
                 streams.bytes() == sum && streams.events() == kept.size(),
                 () -> "session " + session.number + " counts " + streams.bytes() + " bytes, " + sum + " are kept");
@@ -165,7 +165,8 @@ final class SimChecks {
     }
 
     private static boolean confirmed(SimSession session, Fact fact) {
-        return fact.event.offset() <= session.live().streams().listening().confirmed();
+        return fact.event.offset()
+                <= session.live().outflow().streams().listening().confirmed();
     }
 
     /** What is gone since the last look was allowed to go, and nothing that should have gone before it is left. */

@@ -54,8 +54,9 @@ final class SimConnection implements StreamReader.Waker {
         this.cursor = cursor;
         this.repeatThrough = repeat;
         this.afterlife = dead;
-        this.attachedAt =
-                dead ? 0 : session.live().streams().find(stream).orElseThrow().last();
+        this.attachedAt = dead
+                ? 0
+                : session.live().outflow().streams().find(stream).orElseThrow().last();
         this.gapSeen = session.log.dropped(stream);
         if (dead) {
             session.connections.stream()

@@ -55,6 +55,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     private final transient SdkBackend backend;
     private final transient SessionEngine engine;
     private final transient McpEndpoint endpoint;
+    private final transient Announcer announcer;
     private final transient HeaderCheck headers;
     private final transient TransportLifecycle lifecycle;
     private final String mcpEndpoint;
@@ -63,7 +64,8 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     private HoldfastTransportProvider(Builder builder) {
         McpJsonMapper mapper = builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper;
         McpTransportContextExtractor<HttpServletRequest> extractor = builder.contextExtractor;
-        this.backend = new SdkBackend(new SdkMessages(mapper));
+        SdkMessages messages = new SdkMessages(mapper);
+        this.backend = new SdkBackend(messages);
         this.engine = SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES)
                 .store(builder.store)
                 .parkAfter(builder.parkAfter)
@@ -72,6 +74,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
                 .listener(builder.listener)
                 .build();
         this.endpoint = new McpEndpoint(engine, builder.options.withContext(extractor::extract));
+        this.announcer = new Announcer(engine, backend, messages);
         this.headers = new HeaderCheck(builder.headerValidator);
         this.lifecycle = new TransportLifecycle(
                 engine, endpoint, Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive));
@@ -112,23 +115,23 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     }
 
     /**
-     * Sends a notification to every session whose backend is there; it is kept for clients that do not listen now. A session that is
-     * parked, or not yet back after a restart, does not get it.
+     * Sends a notification to every session in memory; it is kept for clients that do not listen now. A session that is parked,
+     * or whose client has not come back after a restart, does not get it.
      */
     @Override
     public Mono<Void> notifyClients(String method, Object params) {
-        return backend.notifyAll(method, params);
+        return announcer.toAll(method, params);
     }
 
     /**
-     * Sends a notification to one client; it is kept if the client does not listen now. Nothing happens if there is no such
-     * session, or its backend is not there.
+     * Sends a notification to one client; it is kept if the client does not listen now. Nothing happens if no such
+     * session is in memory.
      *
      * @param sessionId the id that the client holds, or the SDK's own
      */
     @Override
     public Mono<Void> notifyClient(String sessionId, String method, Object params) {
-        return backend.notifyOne(sessionId, method, params);
+        return announcer.toOne(sessionId, method, params);
     }
 
     /**

@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
-import reactor.core.publisher.Mono;
 
 /** The SDK's server, which makes a session of its own for each connection. */
 final class SdkBackend implements Backend {
@@ -105,34 +104,8 @@ final class SdkBackend implements Backend {
                 .build();
     }
 
-    /** Sends a notification to every session. */
-    Mono<Void> notifyAll(String method, Object params) {
-        return Flux.fromIterable(connections.values())
-                .flatMap(connection -> notify(connection, method, params))
-                .then();
-    }
-
-    private static Mono<Void> notify(SdkConnection connection, String method, Object params) {
-        return connection.session().sendNotification(method, params).onErrorResume(failure -> {
-            log.warn("a notification was not kept for one session: {}", failure.toString());
-            return Mono.empty();
-        });
-    }
-
-    /** Sends a notification to a session, by the id the client holds or by the SDK's own. */
-    Mono<Void> notifyOne(String sessionId, String method, Object params) {
-        return Mono.defer(() -> find(sessionId)
-                .map(connection -> connection.session().sendNotification(method, params))
-                .orElseGet(Mono::empty));
-    }
-
-    /** The connection of a session, by the id the client holds or by the SDK's own. */
-    private Optional<SdkConnection> find(String sessionId) {
-        SdkConnection inner = connections.get(sessionId);
-        return inner != null
-                ? Optional.of(inner)
-                : connections.values().stream()
-                        .filter(connection -> connection.clientSessionId().equals(sessionId))
-                        .findFirst();
+    /** The session id that a client holds, by the SDK's own. */
+    Optional<String> clientSessionId(String inner) {
+        return Optional.ofNullable(connections.get(inner)).map(SdkConnection::clientSessionId);
     }
 }

@@ -38,6 +38,10 @@ final class SdkMessages {
         return outbound(message);
     }
 
+    OutboundMessage notification(String method, Object params) {
+        return outbound(new McpSchema.JSONRPCNotification(method, params));
+    }
+
     private OutboundMessage outbound(McpSchema.JSONRPCMessage message) {
         byte[] bytes;
         try {

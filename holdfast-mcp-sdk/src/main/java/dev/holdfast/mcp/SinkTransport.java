@@ -49,10 +49,14 @@ final class SinkTransport implements McpStreamableServerTransport {
                 answered = true;
                 return Mono.empty();
             }
-            Mono<Void> sent = Mono.fromCompletionStage(commit);
-            // a handler goes on where its message is committed, may block there, and the thread belongs to the store
-            return commit.toCompletableFuture().isDone() ? sent : sent.publishOn(Schedulers.boundedElastic());
+            return committed(commit);
         });
+    }
+
+    /** Who sends goes on where the message is committed, may block there, and the thread belongs to the store. */
+    static Mono<Void> committed(CompletionStage<Void> commit) {
+        Mono<Void> sent = Mono.fromCompletionStage(commit);
+        return commit.toCompletableFuture().isDone() ? sent : sent.publishOn(Schedulers.boundedElastic());
     }
 
     @Override
