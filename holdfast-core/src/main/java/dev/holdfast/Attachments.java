@@ -83,8 +83,8 @@ final class Attachments {
         if (beyond && after.epoch().equals(log.epoch())) {
             return new Resume.Unknown();
         }
-        long cursor = !ours ? 0 : Math.min(after.offset(), stream.committed());
-        boolean missed = !ours || beyond || cursor < stream.dropped() || log.doubts(after.epoch());
+        long cursor = ours ? stream.reach(after) : 0;
+        boolean missed = !ours || cursor < after.offset() || cursor < stream.dropped() || log.doubts(after.epoch());
         streams.release(stream, cursor);
         if (stream.endsAt(cursor)) {
             stream.reader().ifPresent(older -> retire(older, effects));
@@ -95,14 +95,15 @@ final class Attachments {
     }
 
     private Resume resumeForgotten(EventId after, Effects effects) {
-        Optional<LiveStream> errors = streams.afterlife(after.stream(), after.offset());
+        Optional<LiveStream> errors = streams.afterlife(after);
         if (errors.isEmpty()) {
             return new Resume.Unknown();
         }
-        if (errors.get().endsAt(after.offset())) {
+        long cursor = errors.get().dropped();
+        if (errors.get().endsAt(cursor)) {
             return new Resume.Ended();
         }
-        LiveReader reader = LiveReader.from(session, errors.get(), after.offset(), log.epoch());
+        LiveReader reader = LiveReader.from(session, errors.get(), cursor, log.epoch());
         return attach(reader, effects) ? reading(reader, true, effects) : new Resume.Closed(session.ended());
     }
 

@@ -9,7 +9,7 @@ import java.util.Optional;
  * only inside its own session. The text is {@code <stream epoch>.<stream number>.<epoch>.<nonce>.<offset>}, numbers in base 36.
  *
  * @param stream the stream
- * @param epoch the epoch in which the event was appended
+ * @param epoch the epoch in which the event was appended; no event up to its offset has a later one
  * @param offset the event's offset, 0 for the position before the first
  */
 public record EventId(StreamId stream, Epoch epoch, long offset) {
@@ -35,6 +35,14 @@ public record EventId(StreamId stream, Epoch epoch, long offset) {
         } catch (NumberFormatException e) {
             return Optional.empty();
         }
+    }
+
+    /**
+     * Whether a client that has come as far as this has what stands at a place of the same stream. Of two events at one place the
+     * older one was lost by the store, and it is the older one that the client has.
+     */
+    boolean covers(long place, Epoch at) {
+        return place <= offset && at.counter() <= epoch.counter();
     }
 
     /** Everything of the ids of one stream and epoch but the offset. */

@@ -24,8 +24,13 @@ final class LiveReader implements StreamReader, Runnable {
     private final long repeatThrough;
     /** Pings up to here were meant for an earlier connection. */
     private final long attachedAt;
+    /** No event before {@link #attachedAt} has a later epoch. */
+    private final Epoch attachedIn;
 
     private long cursor;
+    /** The latest epoch up to the cursor. */
+    private Epoch epoch;
+
     private @Nullable Node hint;
     private long reportedGap;
     private volatile @Nullable End end;
@@ -62,6 +67,8 @@ final class LiveReader implements StreamReader, Runnable {
         this.repeatThrough = repeatThrough;
         this.attachedAt = stream.last();
         this.reportedGap = stream.dropped();
+        this.attachedIn = epoch;
+        this.epoch = epoch;
         this.prefixEpoch = epoch;
         this.prefix = EventId.prefix(stream.id(), epoch);
         this.returnable = returnable;
@@ -88,16 +95,22 @@ final class LiveReader implements StreamReader, Runnable {
 
     @Override
     public String position() {
-        return EventId.text(prefix, Math.max(cursor, repeatThrough));
+        return position(epoch, Math.max(cursor, repeatThrough));
     }
 
     @Override
     public String position(Event event) {
-        if (!event.epoch().equals(prefixEpoch)) {
-            prefixEpoch = event.epoch();
-            prefix = EventId.prefix(stream.id(), prefixEpoch);
+        return event.offset() > repeatThrough
+                ? position(event.epoch(), event.offset())
+                : position(attachedIn, repeatThrough);
+    }
+
+    private String position(Epoch at, long offset) {
+        if (!at.equals(prefixEpoch)) {
+            prefixEpoch = at;
+            prefix = EventId.prefix(stream.id(), at);
         }
-        return EventId.text(prefix, Math.max(event.offset(), repeatThrough));
+        return EventId.text(prefix, offset);
     }
 
     @Override
@@ -178,6 +191,7 @@ final class LiveReader implements StreamReader, Runnable {
             }
             hint = node;
             cursor = node.event.offset();
+            epoch = node.event.epoch().counter() > epoch.counter() ? node.event.epoch() : epoch;
             if (wanted(node)) {
                 room -= length;
                 found = plus(found, node.event);

@@ -211,7 +211,7 @@ final class LiveStream {
         for (Node node = head; node != null && node.event.offset() <= committed; node = node.next) {
             RequestId answered = node.event.id();
             if (answered != null && EventKind.answers(node.event.kind())) {
-                answers.add(new Tombstones.Answer(answered, node.event.offset()));
+                answers.add(new Tombstones.Answer(answered, node.event.offset(), node.event.epoch()));
             }
         }
         return answers;
@@ -247,6 +247,16 @@ final class LiveStream {
             node = node.next;
         }
         return node != null && node.event.offset() <= committed ? Optional.of(node) : Optional.empty();
+    }
+
+    /** How far a cursor goes into what is committed: up to the first kept event that its client does not have. */
+    long reach(EventId cursor) {
+        Node node = head;
+        while (node != null && cursor.covers(node.event.offset(), node.event.epoch())) {
+            node = node.next;
+        }
+        long first = node == null ? Long.MAX_VALUE : node.event.offset();
+        return Math.min(Math.min(cursor.offset(), committed), first - 1);
     }
 
     /** The event this stream can spare best: of the lowest rank the oldest, but no response, and not its newest event. */

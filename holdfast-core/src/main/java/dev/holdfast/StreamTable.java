@@ -386,8 +386,8 @@ final class StreamTable {
     }
 
     /** What answers a client that asks for a forgotten stream; empty if there never was such a stream, or too long ago. */
-    Optional<LiveStream> afterlife(StreamId id, long cursor) {
-        return tombstones.afterlife(id, cursor, log.epoch());
+    Optional<LiveStream> afterlife(EventId cursor) {
+        return tombstones.afterlife(cursor, log.epoch());
     }
 
     long bytes() {

@@ -31,8 +31,9 @@ final class Tombstones {
      *
      * @param request what it answered
      * @param offset its place in its stream
+     * @param epoch the epoch in which it was appended
      */
-    record Answer(RequestId request, long offset) {}
+    record Answer(RequestId request, long offset, Epoch epoch) {}
 
     Tombstones(MessageFactory messages) {
         this.messages = messages;
@@ -62,17 +63,19 @@ final class Tombstones {
     }
 
     /** A forgotten stream as its client gets to see it: an error in the place of each response after its cursor. */
-    Optional<LiveStream> afterlife(StreamId id, long cursor, Epoch epoch) {
-        List<Answer> answers = stones.get(id);
+    Optional<LiveStream> afterlife(EventId cursor, Epoch epoch) {
+        List<Answer> answers = stones.get(cursor.stream());
         if (answers == null) {
             return Optional.empty();
         }
-        LiveStream stream = new LiveStream(id, List.of(), cursor);
-        for (Answer answer : answers) {
-            if (answer.offset > cursor) {
-                stream.skipTo(answer.offset);
-                stream.commit(stream.assign(messages.error(answer.request, GONE, DROPPED), epoch));
-            }
+        List<Answer> missing = answers.stream()
+                .filter(answer -> !cursor.covers(answer.offset, answer.epoch))
+                .toList();
+        long had = missing.isEmpty() ? cursor.offset() : Math.min(cursor.offset(), missing.get(0).offset - 1);
+        LiveStream stream = new LiveStream(cursor.stream(), List.of(), had);
+        for (Answer answer : missing) {
+            stream.skipTo(answer.offset);
+            stream.commit(stream.assign(messages.error(answer.request, GONE, DROPPED), epoch));
         }
         stream.end(EndReason.COMPLETED);
         return Optional.of(stream);

@@ -1,6 +1,7 @@
 package dev.holdfast;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import dev.holdfast.SessionEngine.Finding;
 import dev.holdfast.SessionEngine.Found;
@@ -14,11 +15,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A session whose process has ended, in the next process over the same store. */
 class RestartTest {
@@ -356,14 +359,59 @@ class RestartTest {
         Connection listening = TestBed.listen(session);
         backend().sink.send(Wire.notice("kept"));
         listening.read();
-        EventId beyond = new EventId(
-                listening.cursor().stream(),
-                listening.cursor().epoch(),
-                listening.cursor().offset() + 3);
+        EventId beyond = beyond(listening);
         restart();
         Connection back = Connection.gap(session.resume(beyond));
         backend().sink.send(Wire.notice("new"));
         assertThat(back.read()).containsExactly("new");
+    }
+
+    /** Where a client stands that has read three messages more, which the store has lost with its power. */
+    private static EventId beyond(Connection connection) {
+        EventId kept = connection.cursor();
+        return new EventId(kept.stream(), kept.epoch(), kept.offset() + 3);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 5})
+    void whatCameInThePlaceOfALostTailIsNotTakenForIt(int notices) {
+        Connection listening = TestBed.listen(session);
+        backend().sink.send(Wire.notice("kept"));
+        listening.read();
+        EventId beyond = beyond(listening);
+        restart();
+        List<String> fresh =
+                IntStream.range(0, notices).mapToObj(i -> "new " + i).toList();
+        fresh.forEach(text -> backend().sink.send(Wire.notice(text)));
+        Connection back = Connection.gap(session.resume(beyond));
+        assertThat(back.read()).containsExactlyElementsOf(fresh);
+        assertThat(TestBed.resume(session, back).read()).isEmpty();
+    }
+
+    @Test
+    void aCallWhoseTailWasLostStillHasItsEnd() {
+        Connection post = bed.post(session, 1);
+        backend().call(1).sink().send(Wire.notice("kept"));
+        post.read();
+        EventId beyond = beyond(post);
+        restart();
+        assertThat(Connection.gap(session.resume(beyond)).read()).containsExactly("error 1" + INTERRUPTED);
+    }
+
+    @Test
+    void aForgottenCallWhoseTailWasLostStillHasItsEnd() {
+        Connection post = bed.post(session, 1);
+        backend().call(1).sink().send(Wire.notice("kept"));
+        post.read();
+        EventId beyond = beyond(post);
+        restart();
+        Connection other = TestBed.resume(session, post);
+        assertThat(other.read()).containsExactly("error 1" + INTERRUPTED);
+        assertThat(session.resume(other.cursor())).isInstanceOf(Resume.Ended.class);
+        assertThat(Connection.gap(session.resume(beyond)).read())
+                .singleElement(STRING)
+                .contains("no longer kept");
+        assertThat(session.resume(other.cursor())).isInstanceOf(Resume.Ended.class);
     }
 
     @Test
