@@ -59,7 +59,14 @@ final class Capacity {
         }
 
         private boolean evict() {
-            return session.housekeeping().parks(state) || session.ending().evict(state);
+            return session.housekeeping().mayPark(state)
+                    ? session.housekeeping().parks(state)
+                    : session.ending().evict(state);
+        }
+
+        /** What can wait in the store goes there or stays: while the store is slow or fails, it stays. */
+        private boolean canGo() {
+            return session.housekeeping().resting() || !session.housekeeping().mayPark(state);
         }
     }
 
@@ -78,6 +85,18 @@ final class Capacity {
             return Optional.of(Refusal.SESSIONS);
         }
         return Optional.empty();
+    }
+
+    /** Why there would be no place for one more now, if there would be none; nobody goes for this. */
+    Optional<Refusal> wouldRefuse(String principal) {
+        boolean own = principal.isEmpty()
+                || ofPrincipals.getOrDefault(principal, 0) < limits.principalSessions()
+                || canEvict(session -> session.principal().equals(principal), limits.principalSessions());
+        if (!own) {
+            return Optional.of(Refusal.PRINCIPAL_SESSIONS);
+        }
+        boolean room = taken.get() < limits.sessions() || canEvict(session -> true, limits.sessions());
+        return room ? Optional.empty() : Optional.of(Refusal.SESSIONS);
     }
 
     void release(String principal) {
@@ -157,6 +176,17 @@ final class Capacity {
         }
     }
 
+    private boolean canEvict(Predicate<LiveSession> whose, int cap) {
+        choosing.lock();
+        try {
+            unused.removeIf(Candidate::changed);
+            return unused.stream().anyMatch(c -> whose.test(c.session))
+                    || search(whose, cap).isPresent();
+        } finally {
+            choosing.unlock();
+        }
+    }
+
     private Optional<Candidate> search(Predicate<LiveSession> whose, int cap) {
         PriorityQueue<Candidate> neverUsed = new PriorityQueue<>(FIRST.reversed());
         Optional<Candidate> used = Optional.empty();
@@ -166,8 +196,8 @@ final class Capacity {
             if (!state.held() && !state.closed() && whose.test(session)) {
                 Candidate candidate = new Candidate(session, state);
                 if (candidate.rank() > Candidate.UNUSED) {
-                    used = used.filter(other -> FIRST.compare(other, candidate) <= 0)
-                            .or(() -> Optional.of(candidate));
+                    boolean first = used.isEmpty() || FIRST.compare(candidate, used.get()) < 0;
+                    used = first && candidate.canGo() ? Optional.of(candidate) : used;
                 } else {
                     beyondHandshakes++;
                     neverUsed.add(candidate);

@@ -50,12 +50,20 @@ final class Housekeeping {
 
     /** Parks the session if it is still in this state, and if it can come back; false if not. */
     boolean parks(State seen) {
+        return mayPark(seen) && resting() && session.ending().park(seen);
+    }
+
+    /** Whether the store would bring back a session that leaves memory in this state. */
+    boolean mayPark(State seen) {
         return engine.outlives(lifetime)
                 && seen.used()
                 && !session.revision().isEmpty()
-                && engine.sessions().canPark(session)
-                && session.locked(log::resting)
-                && session.ending().park(seen);
+                && engine.sessions().canPark(session);
+    }
+
+    /** Whether the store has all that it was given, so that nothing is in doubt when the session leaves. */
+    boolean resting() {
+        return session.locked(log::resting);
     }
 
     /** Whether its client has attached and then said nothing for too long. */
@@ -80,14 +88,14 @@ final class Housekeeping {
     }
 
     /**
-     * Tells the store the last of this life. Completes when it has it.
+     * Tells the store the last of this life; nothing is sent from then on. Completes when it has it.
      *
      * @param left how long the session may still wait for its client
      */
     CompletionStage<Void> part(Duration left) {
         session.locked(() -> {
             if (log.open()) {
-                log.insist(upkeep.parted(streams.listening().confirmed(), left));
+                log.leave(upkeep.parted(streams.listening().confirmed(), left));
             }
         });
         log.drain();

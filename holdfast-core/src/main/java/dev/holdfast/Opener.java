@@ -58,6 +58,11 @@ final class Opener {
         return new LiveSession(engine, principal, Origin.opened(lifetime, listensOnly, engine.random()));
     }
 
+    /** Why no place could be taken now, if none could. */
+    Optional<Refusal> wouldRefuse(String principal) {
+        return drain.begun() ? Optional.of(Refusal.DRAINING) : capacity.wouldRefuse(principal);
+    }
+
     /** Takes a place for one more session, unless there is none. */
     Optional<Refusal> enter(String principal) {
         drain.sessionBegun();

@@ -31,8 +31,15 @@ final class Return {
         this.engine = engine;
     }
 
-    /** Claims a session and reads what is kept of it; missing where the store does not have it. */
+    /**
+     * Claims a session and reads what is kept of it; missing where the store does not have it. A claim is a write, and makes an
+     * epoch: it is not made for a session that would find no place.
+     */
     CompletionStage<Finding> claim(SessionKey key, String id, String principal) {
+        Optional<Refusal> refusal = engine.opener().wouldRefuse(principal);
+        if (refusal.isPresent()) {
+            return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
+        }
         return fromStore(() -> engine.store().claim(key, engine.random().nextInt()))
                 .thenCompose(claim -> claim.isEmpty() ? MISSING : bring(key, id, principal, claim.get()));
     }

@@ -67,6 +67,7 @@ final class SessionLog {
     private List<Append.Trim> trims = new ArrayList<>(0);
     private List<Entry> current = List.of();
     private @Nullable Throwable doubt;
+    private boolean leaving;
 
     SessionLog(ReentrantLock lock, SessionStore store, Origin origin, Owner owner) {
         this.lock = lock;
@@ -105,7 +106,7 @@ final class SessionLog {
 
     /** Whether new entries are taken; under the lock. */
     boolean open() {
-        return state == State.UNNAMED || state == State.RESTING || state == State.APPENDING;
+        return !leaving && (state == State.UNNAMED || state == State.RESTING || state == State.APPENDING);
     }
 
     /** Whether the store knows the session; under the lock. */
@@ -148,6 +149,12 @@ final class SessionLog {
     /** A change of the record that is made sooner or later, whatever the store does; under the lock. Then {@link #drain}. */
     void insist(List<RecordChange> changes) {
         enqueue(new Entry(null, changes, null, () -> insist(changes)));
+    }
+
+    /** The last changes of the record: nothing is taken behind them. Under the lock, while {@link #open}. Then {@link #drain}. */
+    void leave(List<RecordChange> changes) {
+        insist(changes);
+        leaving = true;
     }
 
     /** Completes when what is on its way is decided; without the lock. */

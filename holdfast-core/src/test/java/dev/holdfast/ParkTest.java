@@ -172,6 +172,44 @@ class ParkTest {
     }
 
     @Test
+    void whatWouldFindNoRoomIsNotClaimed() {
+        park();
+        TestBed.listen(bed.open());
+        bed.store.claims = 0;
+        bed.find(session.id(), "");
+        assertThat(bed.store.claims).isZero();
+    }
+
+    @Test
+    void whatIsSentWhileItLeavesIsRefused() {
+        bed.pass(Duration.ofSeconds(1));
+        bed.store.hold();
+        listening.broken();
+        bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
+        assertThat(bed.backend.life().sink.send(Wire.notice("late")).toCompletableFuture())
+                .isCompletedExceptionally();
+        bed.store.release();
+        assertThat(bed.news.heard).endsWith("parked");
+        Session back = bed.find(session.id(), "").orElseThrow();
+        assertThat(TestBed.resume(back, listening).read()).isEmpty();
+    }
+
+    @Test
+    void itDoesNotEndForAnotherThoughTheStoreIsSlow() {
+        bed.pass(Duration.ofSeconds(1));
+        listening.broken();
+        bed.store.hold();
+        bed.backend.life().sink.send(Wire.notice("on its way"));
+        assertThat(TestBed.now(bed.engine.open(Wire.initialize(), "", TestBed.LIFETIME)))
+                .isEqualTo(new Unavailable(Refusal.SESSIONS));
+        assertThat(session.state()).isEqualTo(SessionState.DETACHED);
+        bed.store.release();
+        bed.open();
+        assertThat(bed.news.heard).endsWith("parked", "created");
+        assertThat(bed.find(session.id(), "")).isPresent();
+    }
+
+    @Test
     void whatIsInDoubtWhenItLeavesWasNotTaken() {
         bed.store.hold();
         CompletionStage<Void> sent = bed.backend.life().sink.send(Wire.notice("in doubt"));
