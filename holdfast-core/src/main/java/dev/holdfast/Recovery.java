@@ -39,6 +39,8 @@ final class Recovery {
         }
         if (attempt == GROWING) {
             engine.news().storeFails(session, failure);
+        }
+        if (attempt >= GROWING) {
             dismissWaiting(log);
         }
         engine.later(() -> claim(log), FIRST_DELAY_MILLIS << Math.min(attempt, GROWING));

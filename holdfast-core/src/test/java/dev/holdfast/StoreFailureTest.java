@@ -139,6 +139,23 @@ class StoreFailureTest {
     }
 
     @Test
+    void nobodyWaitsForAStoreThatComesAndGoes() {
+        bed.store.hold();
+        send(Wire.notice("a"));
+        for (int i = 0; i < 7; i++) {
+            bed.store.next().become(Fate.LOST);
+            bed.pass(Duration.ofSeconds(10));
+        }
+        bed.store.next().become(Fate.DONE);
+        CompletableFuture<Void> sent = send(Wire.notice("b"));
+        bed.store.next().become(Fate.KEPT);
+        assertThat(sent).isCompletedExceptionally();
+        bed.pass(Duration.ofSeconds(10));
+        bed.store.release();
+        assertThat(TestBed.listen(session).read()).containsExactly("b");
+    }
+
+    @Test
     void aCallThatNobodyWaitsForAnyMoreEndsThoughTheStoreHasIt() {
         Session session = ((SessionEngine.Awaiting) TestBed.now(bed.engine.open("", TestBed.LIFETIME))).session();
         TestBed.accepted(session.call(List.of(Wire.initialize()))).dispatch();
