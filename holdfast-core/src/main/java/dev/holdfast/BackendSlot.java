@@ -47,7 +47,7 @@ final class BackendSlot {
         CLOSED
     }
 
-    /** Somebody who needs the backend. */
+    /** Somebody who needs the backend, and never throws. */
     interface User {
         /** How much it keeps while it waits. */
         long bytes();
@@ -122,7 +122,7 @@ final class BackendSlot {
         try {
             return backend.open(new Backend.OpenRequest(initialize, principal, name), sink)
                     .whenComplete((outcome, failure) -> sink.opened());
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
         }
     }
@@ -224,18 +224,19 @@ final class BackendSlot {
     }
 
     private void restore(int life) {
-        open(session.journal().initialize(), session.principal(), life).whenComplete((outcome, failure) -> {
-            if (failure != null) {
-                log.error("session {}: the backend could not be opened", session.shortId(), failure);
-                putOff(life, "the backend could not be opened");
-            } else if (outcome instanceof Backend.Opened opened) {
-                opened(life, opened);
-            } else if (outcome instanceof Backend.Unreachable unreachable) {
-                putOff(life, unreachable.cause());
-            } else {
-                giveUp(life, "the backend refused the session");
-            }
-        });
+        open(session.locked(session.journal()::initialize), session.principal(), life)
+                .whenComplete((outcome, failure) -> {
+                    if (failure != null) {
+                        log.error("session {}: the backend could not be opened", session.shortId(), failure);
+                        putOff(life, "the backend could not be opened");
+                    } else if (outcome instanceof Backend.Opened opened) {
+                        opened(life, opened);
+                    } else if (outcome instanceof Backend.Unreachable unreachable) {
+                        putOff(life, unreachable.cause());
+                    } else {
+                        giveUp(life, "the backend refused the session");
+                    }
+                });
     }
 
     private void opened(int life, Backend.Opened opened) {
@@ -259,7 +260,9 @@ final class BackendSlot {
         List<InboundMessage> messages = session.locked(() -> session.journal().replay());
         session.later(() -> mute(life), REPLAY_MILLIS);
         new Replay(session).send(messages, fresh.connection()).whenComplete((done, failure) -> {
-            if (failure != null) {
+            if (failure instanceof Error) {
+                lost(life, "the backend failed");
+            } else if (failure != null) {
                 giveUp(life, "the backend refused what it had accepted before");
             } else {
                 restored(life, fresh);

@@ -49,7 +49,7 @@ final class Dispatch implements BackendSlot.User {
         session.locked(sink::handedOver);
         try {
             connection.call(request, sink);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             logger.error("session {}: the backend failed on {}", session.shortId(), request.method(), e);
             session.fail(sink, "internal error");
         }

@@ -212,7 +212,7 @@ final class Ending {
                     logger.error("session {}: the backend did not close", session.shortId(), failure);
                 }
             }));
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             logger.error("session {}: the backend failed on its close", session.shortId(), e);
         }
     }

@@ -311,7 +311,7 @@ final class Inflow {
         public void use(BackendConnection connection) {
             try {
                 connection.notify(notification);
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 logger.error("session {}: the backend failed on {}", session.shortId(), notification.method(), e);
             }
         }
@@ -334,7 +334,7 @@ final class Inflow {
         asker.ifPresent(connection -> {
             try {
                 connection.answer(response);
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 logger.error("session {}: the backend failed on an answer", session.shortId(), e);
             }
         });

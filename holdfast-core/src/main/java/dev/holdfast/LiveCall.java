@@ -290,7 +290,7 @@ final class LiveCall implements Call {
             effects.add(() -> {
                 try {
                     current.cancelled(notification);
-                } catch (RuntimeException e) {
+                } catch (Throwable e) {
                     logger.error("session {}: a call could not be cancelled", session.shortId(), e);
                 }
             });

@@ -36,7 +36,7 @@ final class Replay {
                 }
             }
             return answers;
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             logger.error("session {}: the backend failed on its journal", session.shortId(), e);
             return CompletableFuture.failedFuture(e);
         }

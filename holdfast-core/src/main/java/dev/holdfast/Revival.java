@@ -186,14 +186,14 @@ final class Revival {
             Entry entry = new Entry(null, List.of(counted), null, this::count);
             log.enqueue(entry);
             CompletionStage<Void> unused =
-                    log.stageOf(entry).whenComplete((done, failure) -> run(failure == null, entry.failure == null));
+                    log.stageOf(entry).whenComplete((done, failure) -> run(failure == null, entry.failure != null));
         }
 
         /** What was refused comes again; what was in doubt for too long ends, though the store may have counted it. */
-        private void run(boolean isCounted, boolean isDecided) {
+        private void run(boolean isCounted, boolean comesAgain) {
             // handlers may run on the thread that dispatches: it must not be one of the store's
             boolean runs = isCounted && engine.elsewhere(call::dispatch);
-            if (!runs && isDecided) {
+            if (!runs && !comesAgain) {
                 refused(INTERRUPTED);
             }
         }

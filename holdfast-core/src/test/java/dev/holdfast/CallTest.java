@@ -166,7 +166,7 @@ class CallTest {
     @Test
     void aBackendThatThrowsAnswersWithAnInternalError() {
         TestBackend.Life life = bed.backend.life();
-        life.throwing = true;
+        life.failure = Optional.of(new IllegalStateException("this backend is expected to fail"));
         Connection post = bed.post(session, 1);
         session.notify(Wire.notification("notifications/roots/list_changed"));
         assertThat(post.read()).containsExactly("error 1 -32603: internal error");

@@ -8,6 +8,8 @@ import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -194,13 +196,48 @@ class RestoreTest {
 
     @Test
     void aBackendThatThrowsOnItsJournalEndsTheSession() {
+        assertThat(whoseBackendThrows(IllegalStateException::new).read()).hasSize(1);
+        closedAsRestoreFailed();
+    }
+
+    @Test
+    void aBackendWithoutMemoryForItsJournalIsTriedAgain() {
+        assertThat(whoseBackendThrows(OutOfMemoryError::new).read())
+                .containsExactly("error 10 -32603: the backend failed");
+        bed.backend.slow = false;
+        servedAgain();
+    }
+
+    private Connection whoseBackendThrows(Function<String, Throwable> failure) {
         die();
         bed.backend.slow = true;
         Connection post = bed.post(session, 10);
-        bed.backend.life().throwing = true;
+        bed.backend.life().failure = Optional.of(failure.apply("this backend is expected to fail"));
         bed.backend.life().accept();
-        assertThat(post.read()).hasSize(1);
-        closedAsRestoreFailed();
+        return post;
+    }
+
+    @Test
+    void aBackendThatCannotBeOpenedIsTriedAgain() {
+        die();
+        bed.backend.unopened = Optional.of(new NoClassDefFoundError("this backend is expected to fail"));
+        assertThat(bed.post(session, 10).read()).containsExactly("error 10 -32603: the backend could not be opened");
+        bed.backend.unopened = Optional.empty();
+        servedAgain();
+    }
+
+    @Test
+    void aBackendThatFailsOnWhatHadWaitedForItServesTheNext() {
+        die();
+        bed.backend.slow = true;
+        Connection first = bed.post(session, 10);
+        Connection next = bed.post(session, 11);
+        bed.backend.life().failure = Optional.of(new StackOverflowError("this backend is expected to fail"));
+        bed.backend.life().failingOn = "tools/call 10";
+        bed.backend.life().accept();
+        assertThat(first.read()).containsExactly("error 10 -32603: internal error");
+        bed.backend.life().call(11).respond();
+        assertThat(next.read()).containsExactly("result 11");
     }
 
     @Test

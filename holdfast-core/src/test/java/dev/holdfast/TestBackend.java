@@ -20,6 +20,8 @@ final class TestBackend implements Backend {
 
     final List<Life> lives = new ArrayList<>();
     boolean slow;
+    /** Why no connection can be opened. */
+    Optional<Throwable> unopened = Optional.empty();
     /** The method that may be run again. */
     String harmless = "";
 
@@ -35,6 +37,7 @@ final class TestBackend implements Backend {
 
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+        unopened.ifPresent(TestBackend::raise);
         Life life = new Life(request, sink);
         lives.add(life);
         sink.onAbandon(() -> life.abandoned++);
@@ -42,6 +45,13 @@ final class TestBackend implements Backend {
             life.accept();
         }
         return life.outcome;
+    }
+
+    private static void raise(Throwable failure) {
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        throw (RuntimeException) failure;
     }
 
     /** Its process is gone, and with it everything it had open. */
@@ -76,7 +86,11 @@ final class TestBackend implements Backend {
         /** Everything that came, in order. */
         final List<String> heard = new ArrayList<>();
 
-        boolean throwing;
+        /** What it throws. */
+        Optional<Throwable> failure = Optional.empty();
+        /** On what it throws; empty for everything. */
+        String failingOn = "";
+
         String dyingFrom = "";
         int closed;
         int abandoned;
@@ -114,7 +128,7 @@ final class TestBackend implements Backend {
 
         @Override
         public void call(InboundMessage request, CallSink callSink) {
-            failIfTold();
+            failIfTold(request);
             heard.add(Wire.text(request.bytes()));
             calls.add(new Asked(request, callSink));
             if (answersReplayed && !replayed && !request.method().equals("tools/call")) {
@@ -127,7 +141,7 @@ final class TestBackend implements Backend {
 
         @Override
         public void notify(InboundMessage notification) {
-            failIfTold();
+            failIfTold(notification);
             heard.add(Wire.text(notification.bytes()));
         }
 
@@ -136,9 +150,9 @@ final class TestBackend implements Backend {
             heard.add(Wire.text(response.bytes()));
         }
 
-        private void failIfTold() {
-            if (throwing) {
-                throw new IllegalStateException("this backend is expected to fail");
+        private void failIfTold(InboundMessage message) {
+            if (failingOn.isEmpty() || failingOn.equals(Wire.text(message.bytes()))) {
+                failure.ifPresent(TestBackend::raise);
             }
         }
 
