@@ -5,8 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.File;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -14,8 +12,9 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,13 +39,17 @@ final class Folder implements AutoCloseable {
     private static final String DATABASE = "db";
     private static final String PREFACE = "holdfast session store, format ";
     private static final byte[] PROBE = new byte[1 << 18];
+    /** What this process has open: to open and close a file once more would give up its lock on some systems. */
+    private static final Set<Path> OPEN = ConcurrentHashMap.newKeySet();
 
     private final Path path;
+    private final Path real;
     private final FileChannel lockFile;
     private final Openings openings;
 
-    private Folder(Path path, FileChannel lockFile, Openings openings) {
+    private Folder(Path path, Path real, FileChannel lockFile, Openings openings) {
         this.path = path;
+        this.real = real;
         this.lockFile = lockFile;
         this.openings = openings;
     }
@@ -58,27 +61,41 @@ final class Folder implements AutoCloseable {
      * @param machine names the present life of the machine
      */
     static Folder open(Path path, boolean sync, String machine) {
-        FileChannel lockFile;
         try {
             make(path);
             refuseForeign(path);
-            lockFile = FileChannel.open(path.resolve(LOCK_FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+            Path real = path.toRealPath();
+            if (!OPEN.add(real)) {
+                throw inUse(path);
+            }
+            try {
+                return open(path, real, sync, machine);
+            } catch (IOException | RuntimeException e) {
+                OPEN.remove(real);
+                throw e;
+            }
         } catch (IOException e) {
             throw new RocksDbStoreException(path, "cannot be opened for writing", e);
         }
+    }
+
+    private static Folder open(Path path, Path real, boolean sync, String machine) throws IOException {
+        FileChannel lockFile =
+                FileChannel.open(path.resolve(LOCK_FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
         try {
-            if (lock(lockFile) == null) {
-                throw new RocksDbStoreException(path, "is in use: one process at a time may write to it");
+            if (lockFile.tryLock() == null) {
+                throw inUse(path);
             }
             checkFormat(path);
-            return new Folder(path, lockFile, Openings.next(path, sync, machine));
-        } catch (IOException e) {
-            closeQuietly(lockFile);
-            throw new RocksDbStoreException(path, "cannot be opened for writing", e);
-        } catch (RuntimeException e) {
+            return new Folder(path, real, lockFile, Openings.next(path, sync, machine));
+        } catch (IOException | RuntimeException e) {
             closeQuietly(lockFile);
             throw e;
         }
+    }
+
+    private static RocksDbStoreException inUse(Path path) {
+        return new RocksDbStoreException(path, "is in use: one process at a time may write to it");
     }
 
     /** Messages of sessions are nobody else's business. */
@@ -103,14 +120,6 @@ final class Folder implements AutoCloseable {
             if (found.anyMatch(file -> !ours.contains(file.getFileName().toString()))) {
                 throw new RocksDbStoreException(path, "is not one: the folder has other files in it");
             }
-        }
-    }
-
-    private static @Nullable FileLock lock(FileChannel file) throws IOException {
-        try {
-            return file.tryLock();
-        } catch (OverlappingFileLockException heldByThisProcess) {
-            return null;
         }
     }
 
@@ -221,5 +230,6 @@ final class Folder implements AutoCloseable {
     @Override
     public void close() {
         closeQuietly(lockFile);
+        OPEN.remove(real);
     }
 }

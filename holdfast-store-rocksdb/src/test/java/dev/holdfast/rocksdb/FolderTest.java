@@ -40,6 +40,7 @@ class FolderTest {
     @Test
     void aSecondProcessIsRefused() throws Exception {
         try (RocksDbStore first = open()) {
+            assertThatThrownBy(this::open).hasMessageContaining("is in use");
             Process second = ChildJvm.start(Second.class, folder().toString());
             try (BufferedReader said = second.inputReader()) {
                 assertThat(said.readLine())
