@@ -23,6 +23,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
 import org.rocksdb.RocksDBException;
 
@@ -158,21 +159,17 @@ final class Library {
     }
 
     private Optional<Shelf> load(SessionKey key) {
-        try {
-            Optional<Shelf> shelf =
-                    vault.database().get(Keys.header(key)).map(packed -> new Shelf(key, Header.unpack(packed)));
-            if (shelf.isPresent()) {
-                vault.database().scan(Keys.journal(key, 0), Keys.end(key), (at, value) -> {
-                    shelf.get().found(at, value);
-                    return true;
-                });
-                shelf.get().use(System.nanoTime());
-                shelves.put(key, shelf.get());
-            }
-            return shelf;
-        } catch (RocksDBException e) {
-            throw vault.cannotRead(e);
+        Optional<Shelf> shelf = reading(
+                () -> vault.database().get(Keys.header(key)).map(packed -> new Shelf(key, Header.unpack(packed))));
+        if (shelf.isPresent()) {
+            scan(Keys.journal(key, 0), Keys.end(key), (at, value) -> {
+                shelf.get().found(at, value);
+                return true;
+            });
+            shelf.get().use(System.nanoTime());
+            shelves.put(key, shelf.get());
         }
+        return shelf;
     }
 
     private boolean there(Shelf shelf) {
@@ -187,11 +184,11 @@ final class Library {
                 return CompletableFuture.failedFuture(vault.closed());
             }
             Optional<Shelf> used = used(key);
-            if (used.isPresent() || vault.database().get(Keys.header(key)).isEmpty()) {
+            boolean fresh =
+                    reading(() -> vault.database().get(Keys.header(key))).isEmpty();
+            if (used.isPresent() || fresh) {
                 return create(key, epoch, record, used);
             }
-        } catch (RocksDBException e) {
-            return CompletableFuture.failedFuture(vault.cannotRead(e));
         } catch (RocksDbStoreException e) {
             return CompletableFuture.failedFuture(e);
         } finally {
@@ -277,10 +274,24 @@ final class Library {
         });
     }
 
-    void scan(byte[] from, byte[] to, java.util.function.BiPredicate<byte[], byte[]> visitor) {
-        try {
+    void scan(byte[] from, byte[] to, BiPredicate<byte[], byte[]> visitor) {
+        reading(() -> {
             vault.database().scan(from, to, visitor);
-        } catch (RocksDBException e) {
+            return DONE;
+        });
+    }
+
+    private interface Reading<T> {
+        T read() throws RocksDBException;
+    }
+
+    /** Reads; what RocksDB cannot read and what is not as it was written come to the same. */
+    private <T> T reading(Reading<T> what) {
+        try {
+            return what.read();
+        } catch (RocksDbStoreException e) {
+            throw e;
+        } catch (RocksDBException | RuntimeException e) {
             throw vault.cannotRead(e);
         }
     }

@@ -21,8 +21,8 @@ import java.util.concurrent.CompletionStage;
  *
  * <p>Stages complete at once, on the caller's thread, or on threads of the store's own; whoever goes on there may take a
  * moment, but must not wait for another stage of the store. Where the disk is full or fails, appends fail with a {@link
- * RocksDbStoreException}, what is kept can be read, and the store writes
- * again within a second or two after there is as much room as its log takes.
+ * RocksDbStoreException}, what is kept can be read, and the store writes again within a second or two after there is as much
+ * room as its log takes.
  */
 public final class RocksDbStore implements SessionStore {
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);

@@ -20,6 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Vault {
     private static final Logger logger = LoggerFactory.getLogger(Vault.class);
+    private static final String LOST_BEFORE = "could not write what this follows";
     private static final int STRIPES = 256;
     /** So long a read that failed is told. */
     private static final long UNREAD_NANOS = TimeUnit.MINUTES.toNanos(1);
@@ -56,6 +57,11 @@ final class Vault {
         return stripes[(int) key.a() & (STRIPES - 1)];
     }
 
+    /** A lock for who uses the database, but no session. */
+    ReentrantLock anyLock() {
+        return stripes[0];
+    }
+
     Database database() {
         return database.orElseThrow(this::cannotWrite);
     }
@@ -74,14 +80,15 @@ final class Vault {
 
     RocksDbStoreException cannotWrite() {
         return trouble.map(cause -> new RocksDbStoreException(folder.path(), "cannot write", cause))
-                .orElseGet(this::closed);
+                .orElseGet(
+                        () -> database.isPresent() ? new RocksDbStoreException(folder.path(), LOST_BEFORE) : closed());
     }
 
     RocksDbStoreException closed() {
         return new RocksDbStoreException(folder.path(), "is closed");
     }
 
-    RocksDbStoreException cannotRead(RocksDBException cause) {
+    RocksDbStoreException cannotRead(Exception cause) {
         if (unread().isEmpty()) {
             logger.error("the session store in {} cannot read", folder.path(), cause);
         }

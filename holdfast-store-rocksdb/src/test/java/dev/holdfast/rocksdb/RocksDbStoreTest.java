@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,13 +25,20 @@ class RocksDbStoreTest {
         bed.close();
     }
 
+    /** How many keys the sessions take, those of the index included. */
     private long keys() throws Exception {
-        return Sweeper.keys(bed.store().library().vault());
+        AtomicLong count = new AtomicLong();
+        database().scan(new byte[0], new byte[] {(byte) 0xff}, (key, value) -> count.incrementAndGet() > 0);
+        return count.get();
     }
 
-    private void awaitNoKeys() throws Exception {
+    private Database database() {
+        return bed.store().library().vault().database();
+    }
+
+    private void awaitKeys(long left) throws Exception {
         long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-        while (keys() > 0) {
+        while (keys() > left) {
             assertThat(System.nanoTime()).as("the space is given back in time").isLessThan(deadline);
             Thread.onSpinWait();
         }
@@ -63,7 +71,22 @@ class RocksDbStoreTest {
         bed.reopen();
         assertThat(keys()).isEqualTo(500 * 4);
         bed.advance(Duration.ofSeconds(1));
-        awaitNoKeys();
+        awaitKeys(0);
+    }
+
+    @Test
+    void anExpiredSessionThatCannotBeReadKeepsNoOtherFromExpiring() throws Exception {
+        for (int i = 0; i < 3; i++) {
+            Sample.await(bed.store().create(Sample.key(i), Sample.FIRST, Sample.record(bed.millis() + 1000 + i)));
+        }
+        bed.reopen();
+        Changes spoilt = new Changes();
+        spoilt.put(Keys.header(Sample.key(0)), new byte[3]);
+        assertThat(database().tryWrite(spoilt)).isTrue();
+        bed.advance(Duration.ofSeconds(2));
+        awaitKeys(3);
+        assertThat(bed.store().usage().unread())
+                .hasValueSatisfying(why -> assertThat(why).contains("cannot read"));
     }
 
     /** RocksDB would let its caller wait: nothing is flushed, and every buffer is full. */
@@ -71,7 +94,7 @@ class RocksDbStoreTest {
     void anAppendDoesNotWaitWhereRocksDbStalls() throws Exception {
         Sample.await(Sample.create(bed.store(), Sample.KEY));
         Sample.await(Sample.create(bed.store(), Sample.key(1)));
-        Database database = bed.store().library().vault().database();
+        Database database = database();
         database.pause();
         List<CompletableFuture<Void>> stages = new ArrayList<>();
         List<Long> told = new ArrayList<>();
