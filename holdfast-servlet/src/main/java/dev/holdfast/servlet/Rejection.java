@@ -32,7 +32,9 @@ record Rejection(
     /** The answer to what the engine, or anybody else, has refused for a reason that says it all. */
     static Rejection of(Refusal refusal) {
         return switch (refusal) {
-            case DRAINING, SESSIONS, PRINCIPAL_SESSIONS, NODE_CALLS, STORE -> comeBack(503, refusal);
+            // what comes next on this connection would find the server gone
+            case DRAINING -> comeBack(503, refusal).with("Connection", "close");
+            case SESSIONS, PRINCIPAL_SESSIONS, NODE_CALLS, STORE -> comeBack(503, refusal);
             case SESSION_CALLS, BACKEND -> comeBack(429, refusal);
             case JOURNAL -> of(refusal, 429, JsonRpc.SERVER_ERROR, refusal.text());
             case BODY_ROOM -> comeBack(503, refusal).with("Connection", "close");

@@ -133,6 +133,7 @@ class BusySessionTest {
         }) {
             Refusal refusal = Refusal.of(server.port(), request).assertIs(503, SERVER_ERROR, "shutting down");
             assertThat(refusal.head().header("Retry-After")).isPresent();
+            assertThat(refusal.head().header("Connection")).hasValue("close");
         }
         gate.complete(null);
         assertDone(running, "1");
