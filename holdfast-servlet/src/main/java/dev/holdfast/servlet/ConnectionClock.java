@@ -76,6 +76,11 @@ final class ConnectionClock {
         heads.offer(head);
     }
 
+    /** Whether this thread writes heads. */
+    boolean writesHeads() {
+        return heads.here();
+    }
+
     /** Answers a request whose body is overdue, on a thread of our own; false if too many such answers wait already. */
     boolean refuse(Runnable answer) {
         return refusals.offer(answer);

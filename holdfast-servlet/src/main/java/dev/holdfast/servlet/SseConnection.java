@@ -24,14 +24,19 @@ import org.slf4j.LoggerFactory;
  *   RUNNING, IDLE  --end, broken-->                  CLOSED
  * </pre>
  *
- * <p>The first write carries head, priming and what there is; it may block, since it goes into an empty socket, and it is
- * small. From then on, once the request's thread is done, nothing blocks. A head that is written late is written by a thread
- * that was not asked by the client: it blocks only while the request's own thread is still busy.
+ * <p>Once the request's thread is done, nothing blocks, whoever holds the pump: a client that sends one request behind the
+ * other and reads none of the answers would hold the thread that has news for it, and others wait for that one. A short
+ * answer that is whole goes to the container, which keeps it until the response is complete, and needs no asynchronous
+ * dispatch. While the request's thread is busy, as a handler may hold it, only that thread and some of our own write, and
+ * may block.
  */
 final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private static final Logger log = LoggerFactory.getLogger(SseConnection.class);
     /** What may be written while writes may block: what fits into the buffers of a socket that nothing was written to. */
     private static final int BLOCKING_BYTES = 2 * SseComposer.BATCH_BYTES;
+
+    /** What a container surely keeps until the response is complete, head of the response and all. */
+    private static final int KEPT_BYTES = 7 << 10;
 
     private static final int SLICE_BYTES = 128 << 10;
 
@@ -55,10 +60,11 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private final Heartbeat heartbeat;
     private final SseComposer composer;
     private final @Nullable PeerProof proof;
+    private final Thread requestThread = Thread.currentThread();
 
     private volatile boolean started;
     private volatile boolean headDue;
-    private volatile boolean late;
+    private volatile boolean helped;
     private volatile boolean broken;
     private volatile boolean rotate;
     private volatile long wroteAt;
@@ -109,8 +115,18 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     void headDue() {
         if (!composer.opened() && state() != Pump.CLOSED) {
             headDue = true;
-            late = true;
-            clock.writeHead(this::wake);
+            wakeHelper();
+        }
+    }
+
+    /** Has the pump run by a thread that may block. */
+    private void wakeHelper() {
+        if (!helped) {
+            helped = true;
+            clock.writeHead(() -> {
+                helped = false;
+                wake();
+            });
         }
     }
 
@@ -173,9 +189,11 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
             }
             return;
         }
-        boolean aged = proof == null && maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
-        rotate |= aged;
-        if (heartbeat.due(now, wroteAt, proof != null && proof.wanted()) || aged) {
+        boolean ages = !rotate && proof == null && maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
+        if (ages) {
+            rotate = true;
+        }
+        if (ages || heartbeat.due(now, wroteAt, proof != null && proof.wanted())) {
             wake();
         }
     }
@@ -242,6 +260,9 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
                 } else if (started) {
                     goAsync();
                 } else {
+                    if (!mayBlock()) {
+                        wakeHelper();
+                    }
                     return Pump.IDLE;
                 }
             } else if (closing != null) {
@@ -259,13 +280,21 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
         if (async) {
             return Math.min(bytes.remaining(), SLICE_BYTES);
         }
-        if (late && started) {
+        if (blocking == 0 && closing != null && bytes.remaining() <= KEPT_BYTES) {
+            return bytes.remaining();
+        }
+        if (started || !mayBlock()) {
             return 0;
         }
         if (blocking + bytes.remaining() <= BLOCKING_BYTES) {
             return bytes.remaining();
         }
         return blocking == 0 ? composer.headBytes() : 0;
+    }
+
+    /** Whether this is a thread that may wait for the client, while the request's own is busy. */
+    private boolean mayBlock() {
+        return Thread.currentThread() == requestThread || clock.writesHeads();
     }
 
     private void goAsync() throws IOException {

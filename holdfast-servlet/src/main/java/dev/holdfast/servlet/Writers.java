@@ -18,11 +18,21 @@ final class Writers {
 
     private final ThreadPoolExecutor threads;
 
+    private final class Writer extends Thread {
+        private Writer(Runnable task, String name) {
+            super(task, name);
+        }
+
+        private boolean of(Writers pool) {
+            return pool == Writers.this;
+        }
+    }
+
     /** Threads of a name, for which at most so many tasks wait. */
     Writers(String name, int queue) {
         threads = new ThreadPoolExecutor(
                 THREADS, THREADS, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(queue), task -> {
-                    Thread thread = new Thread(task, name);
+                    Thread thread = new Writer(task, name);
                     thread.setDaemon(true);
                     return thread;
                 });
@@ -40,6 +50,11 @@ final class Writers {
             log.error("there is no thread for a writer", e);
             return false;
         }
+    }
+
+    /** Whether this thread is one of these. */
+    boolean here() {
+        return Thread.currentThread() instanceof Writer writer && writer.of(this);
     }
 
     private static void run(Runnable work) {

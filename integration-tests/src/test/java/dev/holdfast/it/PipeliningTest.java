@@ -1,0 +1,64 @@
+package dev.holdfast.it;
+
+import dev.holdfast.rocksdb.RocksDbStore;
+import dev.holdfast.spi.SessionStore.Durability;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Mono;
+
+/** Clients that ask for much, one request behind the other on one connection, and read none of the answers. */
+@ParameterizedClass
+@EnumSource(ContainerKind.class)
+@Timeout(60)
+class PipeliningTest {
+    private static final int CONTAINER_THREADS = 8;
+    private static final int CLIENTS = 12;
+    private static final int REQUESTS = 150;
+    private static final int ANSWER_CHARS = 60_000;
+    private static final int RECEIVE_BUFFER = 8 << 10;
+
+    private final ContainerKind kind;
+
+    @TempDir
+    Path folder;
+
+    PipeliningTest(ContainerKind kind) {
+        this.kind = kind;
+    }
+
+    /** The store completes what it has written on threads of its own, which are few. */
+    @Test
+    void theyHoldNoThreadThatOthersNeed() throws Exception {
+        String answer = "a".repeat(ANSWER_CHARS);
+        List<RawConnection> deaf = new ArrayList<>();
+        try (RocksDbStore store = RocksDbStore.builder(folder)
+                        .survives(Durability.POWER_LOSS)
+                        .open();
+                TestServer server = TestServer.in(kind)
+                        .threads(CONTAINER_THREADS)
+                        .options(options -> options.store(store))
+                        .tool("big", (exchange, request) -> Mono.just(answer))
+                        .start()) {
+            RawSession bystander = RawSession.open(server.port());
+            for (int i = 0; i < CLIENTS; i++) {
+                RawSession session = RawSession.open(server.port());
+                RawConnection connection = RawConnection.open(server.port(), RECEIVE_BUFFER);
+                deaf.add(connection);
+                for (int id = 1; id <= REQUESTS; id++) {
+                    connection.send(session.post(Json.call(Integer.toString(id), "big")));
+                }
+                bystander.assertAlive();
+            }
+            for (int i = 0; i < REQUESTS; i++) {
+                bystander.assertAlive();
+            }
+            deaf.forEach(RawConnection::reset);
+        }
+    }
+}
