@@ -1,6 +1,5 @@
 package dev.holdfast.gateway;
 
-import java.io.InputStream;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -48,13 +47,13 @@ final class Child {
     private final AtomicReference<Life> life = new AtomicReference<>(Life.RUNNING);
     private final CompletableFuture<String> death = new CompletableFuture<>();
 
-    Child(String name, ProcessStarter.Started started, StdioOptions options, Workers workers) {
+    Child(String name, ProcessStarter.Started started, StdioOptions options, InputRoom room, Workers workers) {
         this.name = name;
         this.process = started.process();
         this.options = options;
         this.workers = workers;
-        this.input =
-                new ChildInput(process.getOutputStream(), workers.blocking(), options.queuedBytes(), this::inputBroke);
+        this.input = new ChildInput(
+                process.getOutputStream(), workers.blocking(), options.queuedBytes(), room, this::inputBroke);
         this.budget = new LineBudget(name, System::nanoTime);
         this.errors = new ChildErrors(name, process.getErrorStream(), budget);
         this.end = new ChildEnd(name, started, options, workers);
@@ -112,8 +111,15 @@ final class Child {
     }
 
     private void read(Listener listener) {
-        InputStream output = process.getInputStream();
-        LineReader lines = new LineReader(output, options.lineBytes());
+        try {
+            pass(new LineReader(process.getInputStream(), options.lineBytes()), listener);
+        } finally {
+            outputEnded.complete(null);
+            settle();
+        }
+    }
+
+    private void pass(LineReader lines, Listener listener) {
         LineReader.Next next = lines.next();
         while (next instanceof LineReader.Line line) {
             try {
@@ -127,8 +133,6 @@ final class Child {
             log.warn("{}: a line that begins with {}", name, LogText.of(tooLong.start()));
             death.complete("the server process sent a line longer than " + options.lineBytes() + " bytes");
         }
-        outputEnded.complete(null);
-        settle();
     }
 
     private void inputBroke(String cause) {

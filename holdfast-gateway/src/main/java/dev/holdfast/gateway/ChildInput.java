@@ -18,9 +18,13 @@ final class ChildInput {
     private final OutputStream pipe;
     private final Executor executor;
     private final long limit;
+    private final InputRoom room;
     private final Consumer<String> broken;
     private final Queue<byte[]> lines = new ArrayDeque<>();
     private long queued;
+    /** What of that is in the hands of who drains. */
+    private long writing;
+
     private boolean draining;
     private boolean closed;
 
@@ -28,12 +32,14 @@ final class ChildInput {
      * A queue in front of a pipe.
      *
      * @param limit bytes that may wait
+     * @param room what may wait for this child and others
      * @param broken gets the cause, once, when the child cannot be written to any more
      */
-    ChildInput(OutputStream pipe, Executor executor, long limit, Consumer<String> broken) {
+    ChildInput(OutputStream pipe, Executor executor, long limit, InputRoom room, Consumer<String> broken) {
         this.pipe = pipe;
         this.executor = executor;
         this.limit = limit;
+        this.room = room;
         this.broken = broken;
     }
 
@@ -64,12 +70,13 @@ final class ChildInput {
                 return true;
             }
             long cost = cost(line);
-            if (queued > 0 && queued + cost > limit) {
-                give();
+            long queue = queued + cost;
+            if ((queued > 0 && queue > limit) || !room.take(cost, queue)) {
+                giveUpQueue();
                 return false;
             }
             lines.add(line);
-            queued += cost;
+            queued = queue;
             start = !draining;
             draining = true;
         }
@@ -81,12 +88,11 @@ final class ChildInput {
 
     private void drain() {
         try {
-            byte[] line = next(0);
+            byte[] line = next();
             while (line != null) {
                 pipe.write(line);
                 pipe.write('\n');
-                long written = cost(line);
-                line = next(written);
+                line = next();
                 if (line == null) {
                     pipe.flush();
                     line = more();
@@ -102,14 +108,22 @@ final class ChildInput {
         }
     }
 
-    private synchronized byte @Nullable [] next(long written) {
-        queued -= written;
-        return lines.poll();
+    /** The line before is written, if there was one. */
+    private synchronized byte @Nullable [] next() {
+        release(writing);
+        byte[] line = lines.poll();
+        writing = line == null ? 0 : cost(line);
+        return line;
+    }
+
+    private void release(long bytes) {
+        queued -= bytes;
+        room.give(bytes);
     }
 
     /** What came while the pipe was flushed; when it is nothing, this drainer has ended. */
     private synchronized byte @Nullable [] more() {
-        byte[] line = lines.poll();
+        byte[] line = next();
         draining = line != null || closed;
         return line;
     }
@@ -120,12 +134,15 @@ final class ChildInput {
 
     private synchronized boolean giveUp() {
         boolean first = !closed;
-        give();
+        giveUpQueue();
+        release(writing);
+        writing = 0;
         return first;
     }
 
-    private void give() {
+    private void giveUpQueue() {
         closed = true;
+        release(queued - writing);
         lines.clear();
     }
 

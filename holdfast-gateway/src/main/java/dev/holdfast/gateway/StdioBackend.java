@@ -26,6 +26,7 @@ final class StdioBackend implements Backend, AutoCloseable {
     private final ProcessStarter starter;
     private final int mostChildren;
     private final Workers workers;
+    private final InputRoom room = InputRoom.ofHeap();
     /** Of what is said about children that did not start: any client can have one tried. */
     private final LineBudget budget = new LineBudget("children", System::nanoTime);
 
@@ -71,7 +72,7 @@ final class StdioBackend implements Backend, AutoCloseable {
         if (children.size() >= mostChildren) {
             throw new IOException("as many processes as there may be are still running");
         }
-        Child child = new Child(name, starter.start(command.words()), options, workers);
+        Child child = new Child(name, starter.start(command.words()), options, room, workers);
         CompletableFuture<Void> forgotten = new CompletableFuture<>();
         children.put(child, forgotten);
         child.gone().thenRun(() -> {

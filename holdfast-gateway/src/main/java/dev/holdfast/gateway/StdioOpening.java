@@ -6,7 +6,6 @@ import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -75,7 +74,8 @@ final class StdioOpening {
             if (handshake.unanswered()) {
                 open.close();
             }
-        } catch (IOException | RuntimeException e) {
+        } catch (Throwable e) {
+            // whatever it was, somebody waits for the end of this
             if (backend.budget().take()) {
                 log.error("{} could not be started", command.program(), e);
             }

@@ -3,13 +3,19 @@ package dev.holdfast.gateway;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The threads that all children share. */
 final class Workers implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Workers.class);
     private static final int STARTERS = 4;
+    private static final long RETRY_MILLIS = 100;
 
     private final ExecutorService blocking = Executors.newCachedThreadPool(named("holdfast-child-"));
     private final ExecutorService starters = Executors.newFixedThreadPool(STARTERS, named("holdfast-process-"));
@@ -22,12 +28,22 @@ final class Workers implements AutoCloseable {
 
     /** Where a thread is always found. A child that does not read holds one, but only as long as there is something for it. */
     Executor blocking() {
-        return blocking;
+        return task -> offer(blocking, task);
     }
 
     /** Where processes are started and signalled: a few at a time, however many end at once. */
     Executor starters() {
-        return starters;
+        return task -> offer(starters, task);
+    }
+
+    /** While the system has no thread to give, what was to be done is tried again. */
+    private void offer(ExecutorService pool, Runnable task) {
+        try {
+            pool.execute(task);
+        } catch (OutOfMemoryError e) {
+            log.error("there is no thread for a server process; it is tried again", e);
+            Future<?> unused = clock.schedule(() -> offer(pool, task), RETRY_MILLIS, TimeUnit.MILLISECONDS);
+        }
     }
 
     /** What tells the time. */
