@@ -58,6 +58,7 @@ final class EnvelopeScan {
         REQUEST_ID("params.requestId"),
         PARAMS_VERSION("params.protocolVersion"),
         URI("params.uri"),
+        NAME("params.name"),
         RESULT_VERSION("result.protocolVersion");
 
         private final String place;
@@ -175,6 +176,10 @@ final class EnvelopeScan {
                 }
                 case "protocolVersion" -> paramsVersion = text(Member.PARAMS_VERSION);
                 case "uri" -> uri = text(Member.URI);
+                case "name" -> {
+                    once(Member.NAME);
+                    json.skip();
+                }
                 default -> json.skip();
             }
         }

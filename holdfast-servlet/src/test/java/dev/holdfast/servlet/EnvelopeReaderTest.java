@@ -197,6 +197,7 @@ class EnvelopeReaderTest {
             {'jsonrpc':'2.0','params':{},'params':{},'method':'x','id':1}        | params occurs twice
             {'jsonrpc':'2.0','params':{},'params':null,'method':'x','id':1}      | params occurs twice
             {'jsonrpc':'2.0','params':{'_meta':{},'_meta':{}},'method':'x','id':1} | params._meta occurs twice
+            {'jsonrpc':'2.0','params':{'name':'a','name':'b'},'method':'x','id':1} | params.name occurs twice
             {'jsonrpc':'2.0','params':{'uri':'a','uri':'b'},'method':'x','id':1} | params.uri occurs twice
             """)
     void theFaultOfARequestCarriesItsId(String body, String complaint) {
