@@ -217,15 +217,19 @@ final class Exchange {
         end();
     }
 
-    /** The same for a request whose body nobody has read, and nobody will. */
+    /**
+     * The same for a request whose body nobody has read, and nobody will. It is the last of its connection: a stranger who sends
+     * one behind the other, and reads none of the answers, would hold a thread.
+     */
     void turnAway(Rejection rejection) {
+        Rejection last = rejection.with("Connection", "close");
         try {
             if (bodies.unread(request)) {
                 BodyTaker nobody = new AwaitedBody(this, body -> {});
-                nobody.refuse(rejection.with("Connection", "close"));
+                nobody.refuse(last);
                 bodies.forget(request, response, nobody);
             } else {
-                reply(rejection);
+                reply(last);
             }
         } catch (IOException e) {
             brokeOff(e);
