@@ -3,6 +3,8 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -20,5 +22,29 @@ class LatelyTest {
         clock.incrementAndGet();
         assertThat(lately.get()).isEqualTo(2);
         assertThat(lately.get()).isEqualTo(2);
+    }
+
+    @Test
+    void nobodyWaitsForWhoFindsOut() throws Exception {
+        CountDownLatch asked = new CountDownLatch(2);
+        CompletableFuture<Void> go = new CompletableFuture<>();
+        AtomicLong time = new AtomicLong();
+        Lately<Integer> slow = new Lately<>(
+                () -> {
+                    asked.countDown();
+                    if (asked.getCount() == 0) {
+                        Wait.until(go);
+                    }
+                    return found.incrementAndGet();
+                },
+                Duration.ofSeconds(3),
+                time::get);
+        time.addAndGet(Duration.ofSeconds(4).toNanos());
+        CompletableFuture<Integer> finding = CompletableFuture.supplyAsync(slow);
+        asked.await();
+        assertThat(finding).isNotDone();
+        int before = slow.get();
+        go.complete(null);
+        assertThat(Wait.until(finding)).isEqualTo(before + 1);
     }
 }
