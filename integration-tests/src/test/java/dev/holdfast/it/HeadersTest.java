@@ -20,6 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(30)
 class HeadersTest {
     private static final int INVALID_REQUEST = -32600;
+    private static final int INTERNAL_ERROR = -32603;
     private static final int SESSION_NOT_FOUND = -32001;
 
     private static final SharedServer server = new SharedServer();
@@ -148,6 +149,18 @@ class HeadersTest {
 
             refusal.assertIs(403, INVALID_REQUEST, "not today");
             assertThat(refusal.head().header("Cache-Control")).hasValue("no-store");
+        }
+    }
+
+    @Test
+    void aCheckOfTheServersOwnThatFailsIsToldWithoutItsWords() throws Exception {
+        try (TestServer checking = TestServer.in(kind)
+                .options(options -> options.httpHeaderValidator(headers -> {
+                    throw new IllegalStateException("secret");
+                }))
+                .start()) {
+            Refusal.of(checking.port(), RawRequest.post(Json.initialize(RawSession.NEWEST)))
+                    .assertIs(500, INTERNAL_ERROR, "internal error");
         }
     }
 
