@@ -15,7 +15,7 @@ final class LogText {
 
     /** The whole text in UTF-8. */
     static String whole(byte[] text) {
-        return new String(text, StandardCharsets.UTF_8).replaceAll("\\p{Cntrl}", " ");
+        return new String(text, StandardCharsets.UTF_8).replaceAll("[\\p{Cc}\\p{Cf}\\u2028\\u2029]", " ");
     }
 
     /** The beginning of a text. */

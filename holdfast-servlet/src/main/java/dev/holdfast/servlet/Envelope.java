@@ -229,7 +229,7 @@ public final class Envelope {
     @Override
     public String toString() {
         return kind
-                + (method.isEmpty() ? "" : " " + method)
+                + (method.isEmpty() ? "" : " " + method.replaceAll("[^\\x20-\\x7e]", "?"))
                 + id.map(known -> " " + known).orElse("");
     }
 
