@@ -58,6 +58,7 @@ for (const [end, { retryMs, backMs, rounds, end: endOnce, mayBeEarly }] of Objec
         const loads = clients.map(client => new Load(client, tools));
         const restarts = await series(gateway, { rounds, backMs, endOnce, mayBeEarly });
         await Promise.all(loads.map(load => load.end()));
+        await Promise.all(clients.map(client => client.end())); // before the sums, in which nobody sees that connections end
 
         const begun = executions(behind ? readFileSync(notes, 'utf8') : gateway.log);
         const took = restarts.map(restart => restart.took).sort((a, b) => a - b);
@@ -74,7 +75,6 @@ for (const [end, { retryMs, backMs, rounds, end: endOnce, mayBeEarly }] of Objec
         t.diagnostic(`${givenUp.length} calls were given up, for the gateway had ended in each of their runs`);
         assert.deepEqual(givenUp.filter(call => begun(call.args) < LEAST_RUNS_SEEN), [], 'calls that could have been run again');
         if (behind && end === 'kill -9') assert.ok(again.length > 0, 'no call was run again');
-        await Promise.all(clients.map(client => client.end()));
       });
     });
   }
