@@ -19,7 +19,7 @@ const EARLY_MS = 500;
 const LEAST_RUNS_SEEN = 2;
 
 const ENDS = {
-  'kill -9': { retryMs: 4000, backMs: 4000, rounds: times(5), end: gateway => gateway.crash(), mayBeEarly: true },
+  'kill -9': { retryMs: 4000, backMs: 4000, rounds: times(3), end: gateway => gateway.crash(), mayBeEarly: true },
   'SIGTERM': {
     retryMs: 2000,
     backMs: 4000, // an end in order makes up to twice as much of the retry, lest all come back at once

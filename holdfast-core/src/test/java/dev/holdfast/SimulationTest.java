@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
  * seed; {@code -Dholdfast.seed=...} replays it and prints its steps.
  */
 class SimulationTest {
-    private static final int LIVES = 5_000;
+    private static final int LIVES = 3_000;
 
     @Test
     void nothingIsLostDoubledReorderedOrLeftBehindInAnyLife() {
