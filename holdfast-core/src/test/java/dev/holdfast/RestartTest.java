@@ -388,21 +388,24 @@ class RestartTest {
         assertThat(TestBed.resume(session, back).read()).isEmpty();
     }
 
-    @Test
-    void aCallWhoseTailWasLostStillHasItsEnd() {
+    /** A call that has sent its first message. */
+    private Connection begunCall() {
         Connection post = bed.post(session, 1);
         backend().call(1).sink().send(Wire.notice("kept"));
         post.read();
-        EventId beyond = beyond(post);
+        return post;
+    }
+
+    @Test
+    void aCallWhoseTailWasLostStillHasItsEnd() {
+        EventId beyond = beyond(begunCall());
         restart();
         assertThat(Connection.gap(session.resume(beyond)).read()).containsExactly("error 1" + INTERRUPTED);
     }
 
     @Test
     void aForgottenCallWhoseTailWasLostStillHasItsEnd() {
-        Connection post = bed.post(session, 1);
-        backend().call(1).sink().send(Wire.notice("kept"));
-        post.read();
+        Connection post = begunCall();
         EventId beyond = beyond(post);
         restart();
         Connection other = TestBed.resume(session, post);
