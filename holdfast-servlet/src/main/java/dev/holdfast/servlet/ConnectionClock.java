@@ -71,9 +71,9 @@ final class ConnectionClock {
         acceptances.stop();
     }
 
-    /** Writes the head of a stream on a thread of our own; after the end nobody does. */
-    void writeHead(Runnable head) {
-        heads.offer(head);
+    /** Writes the head of a stream on a thread of our own; false after the end, and where there is no thread. */
+    boolean writeHead(Runnable head) {
+        return heads.offer(head);
     }
 
     /** Whether this thread writes heads. */

@@ -123,10 +123,13 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     private void wakeHelper() {
         if (!helped) {
             helped = true;
-            clock.writeHead(() -> {
+            boolean comes = clock.writeHead(() -> {
                 helped = false;
                 wake();
             });
+            if (!comes) {
+                helped = false;
+            }
         }
     }
 
