@@ -7,12 +7,15 @@ import java.util.Queue;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The standard input of a child, as a queue of lines that never blocks who fills it. A thread of the executor drains it, and is
  * held only while there is something that the child does not take.
  */
 final class ChildInput {
+    private static final Logger log = LoggerFactory.getLogger(ChildInput.class);
     private static final long COST_OF_A_LINE = 64;
 
     private final OutputStream pipe;
@@ -70,13 +73,12 @@ final class ChildInput {
                 return true;
             }
             long cost = cost(line);
-            long queue = queued + cost;
-            if ((queued > 0 && queue > limit) || !room.take(cost, queue)) {
+            lines.add(line);
+            if ((queued > 0 && queued + cost > limit) || !room.take(cost, queued)) {
                 giveUpQueue();
                 return false;
             }
-            lines.add(line);
-            queued = queue;
+            queued += cost;
             start = !draining;
             draining = true;
         }
@@ -102,9 +104,10 @@ final class ChildInput {
                 pipe.close();
             }
         } catch (IOException e) {
-            if (giveUp()) {
-                broken.accept("the server process closed its input");
-            }
+            giveUp("the server process closed its input");
+        } catch (RuntimeException | Error e) {
+            log.error("a server process could not be written to", e);
+            giveUp("the server process could not be written to");
         }
     }
 
@@ -132,12 +135,17 @@ final class ChildInput {
         return closed;
     }
 
-    private synchronized boolean giveUp() {
-        boolean first = !closed;
-        giveUpQueue();
-        release(writing);
-        writing = 0;
-        return first;
+    private void giveUp(String cause) {
+        boolean first;
+        synchronized (this) {
+            first = !closed;
+            giveUpQueue();
+            release(writing);
+            writing = 0;
+        }
+        if (first) {
+            broken.accept(cause);
+        }
     }
 
     private void giveUpQueue() {

@@ -3,8 +3,8 @@ package dev.holdfast.gateway;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How much may wait for all children together to read it. However little room is left, a child's own queue may be short: whose
- * child reads, is not hit by those whose do not. Thread-safe.
+ * How much may wait for all children together to read it. However little room is left, a child's own queue may be short, or be a
+ * single message: whose child reads, is not hit by those whose do not. Thread-safe.
  */
 final class InputRoom {
     private static final long SHORT_QUEUE = 64 << 10;
@@ -24,16 +24,23 @@ final class InputRoom {
     }
 
     /**
-     * Takes room, to be given back; false if there is none.
+     * Takes room for a message, to be given back; false if there is none.
      *
-     * @param queue how long the queue would be with it, in bytes
+     * @param queued how much waits for the same child already, in bytes
      */
-    boolean take(long bytes, long queue) {
-        boolean fits = taken.addAndGet(bytes) <= limit || queue <= SHORT_QUEUE;
-        if (!fits) {
-            give(bytes);
+    boolean take(long bytes, long queued) {
+        if (queued == 0 || queued + bytes <= SHORT_QUEUE) {
+            taken.addAndGet(bytes);
+            return true;
         }
-        return fits;
+        long now = taken.get();
+        while (now + bytes <= limit) {
+            if (taken.compareAndSet(now, now + bytes)) {
+                return true;
+            }
+            now = taken.get();
+        }
+        return false;
     }
 
     void give(long bytes) {

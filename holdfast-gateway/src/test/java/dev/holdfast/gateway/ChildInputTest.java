@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
@@ -69,11 +70,26 @@ class ChildInputTest {
                 assertThat(read.source().read(line)).isPositive();
             }
         }
+        reading.write(new byte[LINE]);
         assertThat(broken).isEmpty();
         reading.close();
         close(stuck);
         close(read);
         Wait.until("all room is given back", () -> room.taken() == 0);
+    }
+
+    @Test
+    void whereAFaultEndsTheWritingTheChildIsGivenUp() {
+        OutputStream faulty = new OutputStream() {
+            @Override
+            public void write(int b) {
+                throw new OutOfMemoryError("thrown by a test");
+            }
+        };
+        ChildInput input = new ChildInput(faulty, threads, MANY, room, broken::add);
+        input.write(new byte[1000]);
+        Wait.until("it is given up", () -> broken.contains("the server process could not be written to"));
+        assertThat(room.taken()).isZero();
     }
 
     private static void close(Pipe pipe) throws IOException {
