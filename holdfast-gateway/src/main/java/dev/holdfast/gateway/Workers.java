@@ -19,6 +19,7 @@ final class Workers implements AutoCloseable {
 
     private final ExecutorService blocking = Executors.newCachedThreadPool(named("holdfast-child-"));
     private final ExecutorService starters = Executors.newFixedThreadPool(STARTERS, named("holdfast-process-"));
+    private final LineBudget complaints = new LineBudget("threads", System::nanoTime);
     private final ScheduledExecutorService clock;
 
     /** Threads beside a clock, which stays the caller's. */
@@ -41,7 +42,9 @@ final class Workers implements AutoCloseable {
         try {
             pool.execute(task);
         } catch (OutOfMemoryError e) {
-            log.error("there is no thread for a server process; it is tried again", e);
+            if (complaints.take()) {
+                log.error("there is no thread for a server process; it is tried again: {}", e.getMessage());
+            }
             Future<?> unused = clock.schedule(() -> offer(pool, task), RETRY_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
