@@ -1,19 +1,25 @@
 package dev.holdfast.gateway;
 
 import java.time.Duration;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What is dear to find out, and may be some seconds old when it is told. Thread-safe; of those who ask at once one finds out,
- * and the others are told what was found out before: to find out may take as long as a disk that hangs.
+ * and the others are told what was found out before. To find out may take as long as a disk that hangs: when it has taken too
+ * long, they are told so.
  */
 final class Lately<T> implements Supplier<T> {
     private final Supplier<T> source;
     private final long nanos;
+    private final long patience;
+    private final T late;
     private final LongSupplier clock;
-    private final ReentrantLock finding = new ReentrantLock();
+    /** When who finds out has begun; null if nobody does. */
+    private final AtomicReference<@Nullable Long> begun = new AtomicReference<>();
+
     private volatile Found<T> last;
 
     private record Found<T>(T value, long at) {}
@@ -22,11 +28,15 @@ final class Lately<T> implements Supplier<T> {
      * Finds out for the first time.
      *
      * @param age how old an answer may be
+     * @param patience how long it may take to find out
+     * @param late the answer while it takes longer
      * @param clock monotonic, in nanoseconds
      */
-    Lately(Supplier<T> source, Duration age, LongSupplier clock) {
+    Lately(Supplier<T> source, Duration age, Duration patience, T late, LongSupplier clock) {
         this.source = source;
         this.nanos = age.toNanos();
+        this.patience = patience.toNanos();
+        this.late = late;
         this.clock = clock;
         this.last = new Found<>(source.get(), clock.getAsLong());
     }
@@ -34,13 +44,17 @@ final class Lately<T> implements Supplier<T> {
     @Override
     public T get() {
         long now = clock.getAsLong();
-        if (now - last.at > nanos && finding.tryLock()) {
+        if (now - last.at <= nanos) {
+            return last.value;
+        }
+        if (begun.compareAndSet(null, now)) {
             try {
                 last = new Found<>(source.get(), now);
             } finally {
-                finding.unlock();
+                begun.set(null);
             }
         }
-        return last.value;
+        Long since = begun.get();
+        return since != null && now - since > patience ? late : last.value;
     }
 }

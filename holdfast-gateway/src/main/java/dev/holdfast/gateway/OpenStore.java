@@ -18,6 +18,9 @@ record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) implements
     /** To look at the disk takes some system calls, and whoever comes may ask. */
     private static final Duration LOOK_EVERY = Duration.ofSeconds(3);
 
+    /** A disk that has not answered by then hangs. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
     /**
      * Opens what was asked for.
      *
@@ -40,7 +43,9 @@ record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) implements
     }
 
     private static OpenStore of(RocksDbStore store) {
-        return new OpenStore(store, new Lately<>(() -> look(store), LOOK_EVERY, System::nanoTime));
+        StoreHealth hangs =
+                new StoreHealth("rocksdb", store.promise().durability(), OptionalLong.empty(), StoreHealth.State.HANGS);
+        return new OpenStore(store, new Lately<>(() -> look(store), LOOK_EVERY, PATIENCE, hangs, System::nanoTime));
     }
 
     private static StoreHealth look(RocksDbStore store) {

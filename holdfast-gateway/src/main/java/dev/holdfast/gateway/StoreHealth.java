@@ -18,9 +18,11 @@ record StoreHealth(String kind, Durability survives, OptionalLong bytes, State s
     enum State {
         WELL(""),
         /** What it keeps can be read; nothing new is kept until there is room again. */
-        CANNOT_WRITE("cannot write"),
+        CANNOT_WRITE("cannot write; the log says why"),
         /** Something that it keeps could not be read a short while ago. */
-        CANNOT_READ("cannot read");
+        CANNOT_READ("cannot read; the log says why"),
+        /** The disk has not said for a while what the store takes there. */
+        HANGS("does not answer");
 
         private final String trouble;
 
@@ -37,7 +39,7 @@ record StoreHealth(String kind, Durability survives, OptionalLong bytes, State s
                 .append('"');
         bytes.ifPresent(count -> json.append(",\"bytes\":").append(count));
         if (state != State.WELL) {
-            json.append(",\"trouble\":\"").append(state.trouble).append("; the log says why\"");
+            json.append(",\"trouble\":\"").append(state.trouble).append('"');
         }
         return json.append('}').toString();
     }

@@ -12,7 +12,8 @@ import org.junit.jupiter.api.Test;
 class LatelyTest {
     private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE);
     private final AtomicInteger found = new AtomicInteger();
-    private final Lately<Integer> lately = new Lately<>(found::incrementAndGet, Duration.ofSeconds(3), clock::get);
+    private final Lately<Integer> lately =
+            new Lately<>(found::incrementAndGet, Duration.ofSeconds(3), Duration.ofSeconds(10), -1, clock::get);
 
     @Test
     void anAnswerIsGivenAgainUntilItIsTooOld() {
@@ -38,12 +39,18 @@ class LatelyTest {
                     return found.incrementAndGet();
                 },
                 Duration.ofSeconds(3),
+                Duration.ofSeconds(10),
+                -1,
                 time::get);
         time.addAndGet(Duration.ofSeconds(4).toNanos());
         CompletableFuture<Integer> finding = CompletableFuture.supplyAsync(slow);
         asked.await();
         assertThat(finding).isNotDone();
+        time.addAndGet(Duration.ofSeconds(10).toNanos());
         int before = slow.get();
+        assertThat(before).isPositive();
+        time.incrementAndGet();
+        assertThat(slow.get()).as("it takes too long").isEqualTo(-1);
         go.complete(null);
         assertThat(Wait.until(finding)).isEqualTo(before + 1);
     }
