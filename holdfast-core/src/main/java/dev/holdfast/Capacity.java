@@ -167,10 +167,12 @@ final class Capacity {
         choosing.lock();
         try {
             unused.removeIf(Candidate::changed);
-            Optional<Candidate> remembered =
-                    unused.stream().filter(c -> whose.test(c.session)).findFirst();
-            remembered.ifPresent(unused::remove);
-            return remembered.isPresent() ? remembered : search(whose, cap);
+            Optional<Candidate> chosen = unused.stream()
+                    .filter(c -> whose.test(c.session))
+                    .findFirst()
+                    .or(() -> search(whose, cap));
+            chosen.ifPresent(unused::remove);
+            return chosen;
         } finally {
             choosing.unlock();
         }
@@ -212,7 +214,7 @@ final class Capacity {
         }
         List<Candidate> oldest = neverUsed.stream().sorted(FIRST).toList();
         unused.clear();
-        oldest.stream().limit(Math.max(1, beyondHandshakes)).skip(1).forEach(unused::add);
+        oldest.stream().limit(Math.max(1, beyondHandshakes)).forEach(unused::add);
         return oldest.stream().findFirst();
     }
 }

@@ -8,6 +8,7 @@ import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,6 +17,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** The way of a session from the store back into memory. */
@@ -32,19 +34,17 @@ final class Return {
     }
 
     /**
-     * Claims a session and reads what is kept of it; missing where the store does not have it. A claim is a write, and makes an
-     * epoch: it is not made for a session that would find no place.
+     * Claims a session and reads what is kept of it; missing where the store does not have it.
+     *
+     * @param turnedAway gets how long the session still has, if it finds no place
      */
-    CompletionStage<Finding> claim(SessionKey key, String id, String principal) {
-        Optional<Refusal> refusal = engine.opener().wouldRefuse(principal);
-        if (refusal.isPresent()) {
-            return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
-        }
+    CompletionStage<Finding> claim(SessionKey key, String id, String principal, Consumer<Duration> turnedAway) {
         return fromStore(() -> engine.store().claim(key, engine.random().nextInt()))
-                .thenCompose(claim -> claim.isEmpty() ? MISSING : bring(key, id, principal, claim.get()));
+                .thenCompose(claim -> claim.isEmpty() ? MISSING : bring(key, id, principal, claim.get(), turnedAway));
     }
 
-    private CompletionStage<Finding> bring(SessionKey key, String id, String principal, SessionStore.Claim claim) {
+    private CompletionStage<Finding> bring(
+            SessionKey key, String id, String principal, SessionStore.Claim claim, Consumer<Duration> turnedAway) {
         Origin origin = UnreadableException.read(() -> Origin.kept(claim));
         if (origin.lifetime().grace().isZero()) {
             // its connection broke when its process ended
@@ -52,6 +52,8 @@ final class Return {
         }
         Optional<Refusal> refusal = engine.opener().enter(principal);
         if (refusal.isPresent()) {
+            turnedAway.accept(Duration.ofMillis(
+                    claim.record().expiresAt() - engine.wallClock().millis()));
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
         LiveSession session = new LiveSession(engine, principal, origin);

@@ -6,6 +6,7 @@ import dev.holdfast.SessionEngine.Found;
 import dev.holdfast.SessionEngine.Missing;
 import dev.holdfast.SessionEngine.Unavailable;
 import dev.holdfast.spi.SessionKey;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Optional;
@@ -14,6 +15,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -25,7 +27,7 @@ import java.util.function.Supplier;
  *   opened --> LIVE --parked--> PARKED --found--> on its way --> LIVE
  *              LIVE --ended--> closed --the store has let it go--> gone
  *                               PARKED --deadline, terminated--> on its way --> gone
- *   of another process, in the store --found--> on its way --> LIVE
+ *   of another process, in the store --found--> on its way --> LIVE, or PARKED where there is no room
  *                               any on its way --unreadable--> gone
  * </pre>
  */
@@ -119,9 +121,23 @@ final class SessionTable {
                         .orElseGet(() -> find(id, principal)));
     }
 
+    /**
+     * Claims a session. A claim is a write, and makes an epoch: of a session that is known to exist it is not made where that would
+     * find no place, and whoever was claimed and found none is known from then on.
+     */
     private CompletionStage<Optional<Finding>> claim(SessionKey key, String id, String principal) {
         Optional<Parked> was = parked.remove(key);
-        return back.claim(key, id, principal)
+        Optional<Refusal> refusal = was.flatMap(known -> engine.opener().wouldRefuse(principal));
+        if (refusal.isPresent()) {
+            was.ifPresent(known -> parked.giveBack(key, known));
+            return CompletableFuture.completedFuture(Optional.of(new Unavailable(refusal.get())));
+        }
+        Consumer<Duration> turnedAway = left -> {
+            if (was.isEmpty() && parked.hasRoom(principal, 0)) {
+                parked.add(key, new Parked(id, principal, 0, engine.now() + left.toNanos()));
+            }
+        };
+        return back.claim(key, id, principal, turnedAway)
                 .handle((finding, failure) -> {
                     if (failure != null && causeOf(failure) instanceof UnreadableException unreadable) {
                         return discard(key, id, unreadable);

@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.SessionEngine.Finding;
 import dev.holdfast.SessionEngine.Found;
+import dev.holdfast.SessionEngine.Missing;
 import dev.holdfast.SessionEngine.Unavailable;
 import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -178,6 +181,59 @@ class ParkTest {
         bed.store.claims = 0;
         bed.find(session.id(), "");
         assertThat(bed.store.claims).isZero();
+    }
+
+    @Test
+    void whatAnEarlierProcessLeftIsClaimedOnceWhereThereIsNoRoom() {
+        bed.die();
+        Session other = bed.open();
+        Connection held = TestBed.listen(other);
+        bed.store.claims = 0;
+        for (int i = 0; i < 3; i++) {
+            assertThat(TestBed.now(bed.engine.find(session.id(), ""))).isEqualTo(new Unavailable(Refusal.SESSIONS));
+        }
+        assertThat(bed.store.claims).isOne();
+        assertThat(bed.engine.stats().parked()).isOne();
+        held.broken();
+        assertThat(bed.find(session.id(), "")).isPresent();
+        assertThat(bed.engine.stats().parked()).as("the other made room").isOne();
+    }
+
+    @Test
+    void whatAnEarlierProcessLeftExpiresAlsoWhereItFoundNoRoom() {
+        bed.die();
+        TestBed.listen(bed.open());
+        bed.find(session.id(), "");
+        bed.pass(Duration.ofHours(2));
+        assertThat(bed.engine.stats().parked()).isZero();
+        assertThat(TestBed.now(bed.engine.find(session.id(), ""))).isEqualTo(new Missing());
+    }
+
+    @Test
+    void whatDoesNotExistIsMissingAlsoWhereThereIsNoRoom() {
+        assertThat(TestBed.now(bed.engine.find("unheard-of", ""))).isEqualTo(new Missing());
+        assertThat(TestBed.now(bed.engine.find(session.id(), "somebody else"))).isEqualTo(new Missing());
+    }
+
+    @Test
+    void theOldestOfTheUnusedMakesRoomForOneThatComesBack() {
+        try (TestBed three = TestBed.durable(NodeLimits.DEFAULT.withSessions(3))) {
+            Session parked = three.open();
+            TestBed.listen(parked).broken();
+            three.pass(TestBed.PARK_AFTER.plusSeconds(1));
+            assertThat(three.news.heard).endsWith("parked");
+            List<Session> unused = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                three.pass(Duration.ofSeconds(1));
+                unused.add(three.open());
+            }
+            assertThat(three.find(parked.id(), "")).isPresent();
+            assertThat(unused).extracting(Session::state).first().isEqualTo(SessionState.CLOSED);
+            assertThat(unused)
+                    .extracting(Session::state)
+                    .filteredOn(SessionState.CLOSED::equals)
+                    .hasSize(1);
+        }
     }
 
     @Test
