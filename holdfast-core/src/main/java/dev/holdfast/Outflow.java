@@ -62,9 +62,10 @@ final class Outflow implements SessionLog.Owner {
         return send(sink.call().stream(), message, sink, sink.life(), taken);
     }
 
-    /** Appends to the listening stream a notification that no life of the backend has sent. */
+    /** Appends to the listening stream a notification that no life of the backend has sent, unless the session is leaving. */
     CompletionStage<Void> tell(OutboundMessage notification) {
-        return send(streams.listening(), notification, null, NO_LIFE, () -> true);
+        BooleanSupplier stays = () -> !session.lifecycle().state().closed();
+        return send(streams.listening(), notification, null, NO_LIFE, stays);
     }
 
     private CompletionStage<Void> send(

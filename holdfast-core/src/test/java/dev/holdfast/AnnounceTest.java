@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.holdfast.TestStore.Fate;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -52,6 +53,18 @@ class AnnounceTest {
         bed.backend.life().accept();
         announce("b");
         assertThat(listening.read()).containsExactly("a", "b");
+    }
+
+    @Test
+    void aSessionThatIsLeavingMemoryIsNotWaitedFor() {
+        Connection listening = TestBed.listen(session);
+        bed.pass(Duration.ofSeconds(1));
+        bed.store.hold();
+        listening.broken();
+        bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
+        assertThat(announce("a")).isCompleted();
+        bed.store.release();
+        assertThat(bed.news.heard).endsWith("parked");
     }
 
     @Test

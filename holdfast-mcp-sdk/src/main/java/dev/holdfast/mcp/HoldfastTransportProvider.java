@@ -115,8 +115,8 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     }
 
     /**
-     * Sends a notification to every session in memory; it is kept for clients that do not listen now. A session that is parked,
-     * or whose client has not come back after a restart, does not get it.
+     * Sends a notification to every initialized session in memory; it is kept for clients that do not listen now. A session that is
+     * parked, or whose client has not come back after a restart, does not get it.
      */
     @Override
     public Mono<Void> notifyClients(String method, Object params) {
