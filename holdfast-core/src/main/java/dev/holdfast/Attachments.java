@@ -95,7 +95,8 @@ final class Attachments {
     }
 
     private Resume resumeForgotten(EventId after, Effects effects) {
-        Optional<LiveStream> errors = streams.afterlife(after);
+        EventId had = log.had(after.epoch()) ? after : new EventId(after.stream(), log.epoch(), 0);
+        Optional<LiveStream> errors = streams.afterlife(had);
         if (errors.isEmpty()) {
             return new Resume.Unknown();
         }

@@ -7,6 +7,7 @@ import dev.holdfast.SessionEngine.Finding;
 import dev.holdfast.SessionEngine.Found;
 import dev.holdfast.SessionEngine.Missing;
 import dev.holdfast.TestStore.Fate;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
@@ -415,6 +416,21 @@ class RestartTest {
                 .singleElement(STRING)
                 .contains("no longer kept");
         assertThat(session.resume(other.cursor())).isInstanceOf(Resume.Ended.class);
+    }
+
+    @Test
+    void aForgottenCallHasItsEndForWhoKnowsAnEpochThatWasLost() {
+        Connection post = begunCall();
+        restart();
+        Connection other = TestBed.resume(session, post);
+        other.read();
+        EventId end = other.cursor();
+        assertThat(session.resume(end)).isInstanceOf(Resume.Ended.class);
+        Epoch lost = new Epoch(end.epoch().counter(), end.epoch().nonce() + 1);
+        assertThat(Connection.gap(session.resume(new EventId(end.stream(), lost, end.offset() + 3)))
+                        .read())
+                .singleElement(STRING)
+                .contains("no longer kept");
     }
 
     @Test
