@@ -5,7 +5,8 @@ package dev.holdfast;
  *
  * <p>At {@code sessions}, and for a named principal at {@code principalSessions}, a new session takes the place of one that is
  * neither attached nor running a call: of those that were never used the oldest, if they are more than an eighth of all; else
- * the one that is detached for longest, else the one that is idle for longest. Only if there is none, the new one is refused.
+ * the one that is detached for longest, else the one that is idle for longest. Where there is none, or none whose messages the store
+ * has taken, the new one is refused.
  *
  * <p>History is all that sessions keep: messages for their clients, their journals, and messages that wait for a backend.
  * When that of all sessions exceeds its bytes or its messages, the largest histories are shortened first, by the same

@@ -8,7 +8,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /**
- * Five thousand simulated lives of an engine, or as many as {@code -Dholdfast.lives=...} says. A life that goes wrong names its
+ * Three thousand simulated lives of an engine, or as many as {@code -Dholdfast.lives=...} says. A life that goes wrong names its
  * seed; {@code -Dholdfast.seed=...} replays it and prints its steps.
  */
 class SimulationTest {
