@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.File;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -12,8 +13,10 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,6 +44,8 @@ final class Folder implements AutoCloseable {
     private static final byte[] PROBE = new byte[1 << 18];
     /** What this process has open: to open and close a file once more would give up its lock on some systems. */
     private static final Set<Path> OPEN = ConcurrentHashMap.newKeySet();
+    /** For the same reason, what was opened where a class loader beside this one had the lock already. */
+    private static final Queue<FileChannel> LEFT_OPEN = new ConcurrentLinkedQueue<>();
 
     private final Path path;
     private final Path real;
@@ -88,6 +93,9 @@ final class Folder implements AutoCloseable {
             }
             checkFormat(path);
             return new Folder(path, real, lockFile, Openings.next(path, sync, machine));
+        } catch (OverlappingFileLockException e) {
+            LEFT_OPEN.add(lockFile);
+            throw inUse(path);
         } catch (IOException | RuntimeException e) {
             closeQuietly(lockFile);
             throw e;

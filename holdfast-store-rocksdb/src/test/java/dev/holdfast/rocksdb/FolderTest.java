@@ -6,8 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.SessionStore.Durability;
 import java.io.BufferedReader;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -33,6 +35,22 @@ class FolderTest {
                     .hasMessageContaining(folder().toString())
                     .hasMessageContaining("is in use");
             assertThat(first.usage().trouble()).isEmpty();
+        }
+        open().close();
+    }
+
+    /** As a copy of this class in another class loader would hold it. */
+    @Test
+    void aFolderThatIsLockedElsewhereInThisProcessIsRefusedAndStaysLocked() throws Exception {
+        open().close();
+        try (FileChannel other = FileChannel.open(folder().resolve("LOCK"), StandardOpenOption.WRITE)) {
+            other.lock();
+            assertThatThrownBy(this::open).hasMessageContaining("is in use");
+            Process second = ChildJvm.start(Second.class, folder().toString());
+            try (BufferedReader said = second.inputReader()) {
+                assertThat(said.readLine()).contains("is in use");
+            }
+            second.waitFor();
         }
         open().close();
     }
