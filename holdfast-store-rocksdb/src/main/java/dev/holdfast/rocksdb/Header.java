@@ -98,7 +98,7 @@ record Header(
         byte[] extension = Packer.sized(from);
         String revision = Packer.text(from);
         int count = from.getInt();
-        List<Epoch> epochs = new ArrayList<>(count);
+        List<Epoch> epochs = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             epochs.add(new Epoch(from.getInt(), from.getInt()));
         }

@@ -68,6 +68,10 @@ final class Packer {
     }
 
     private static byte[] take(ByteBuffer from, int length) {
+        if (length < 0 || length > from.remaining()) {
+            throw new IllegalArgumentException(
+                    "a length of " + length + " where " + from.remaining() + " bytes are left");
+        }
         byte[] taken = new byte[length];
         from.get(taken);
         return taken;
