@@ -42,6 +42,7 @@ final class ConnectionClock {
     private final ScheduledExecutorService scheduler;
     // apart, since a client that does not read its answer holds a thread for as long as the container lets it
     private final Writers heads = new Writers("holdfast-head", Integer.MAX_VALUE);
+    private final Writers openings = new Writers("holdfast-open", Integer.MAX_VALUE);
     private final Writers refusals = new Writers("holdfast-refusal", MAX_WAITING);
     private final Writers acceptances = new Writers("holdfast-accept", MAX_WAITING);
 
@@ -67,13 +68,19 @@ final class ConnectionClock {
             running.cancel(false);
         }
         heads.stop();
+        openings.stop();
         refusals.stop();
         acceptances.stop();
     }
 
-    /** Writes the head of a stream on a thread of our own; false after the end, and where there is no thread. */
+    /** Writes the head of a stream on a thread of our own, which it may block; false after the end, and where there is no thread. */
     boolean writeHead(Runnable head) {
         return heads.offer(head);
+    }
+
+    /** The same where it does not block. */
+    void openNow(Runnable head) {
+        openings.offer(head);
     }
 
     /** Whether this thread writes heads. */

@@ -115,7 +115,11 @@ final class SseConnection implements SseChannel.Events, StreamReader.Waker {
     void headDue() {
         if (!composer.opened() && state() != Pump.CLOSED) {
             headDue = true;
-            wakeHelper();
+            if (started) {
+                clock.openNow(this::wake);
+            } else {
+                wakeHelper();
+            }
         }
     }
 

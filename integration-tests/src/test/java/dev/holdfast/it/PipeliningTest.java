@@ -5,10 +5,11 @@ import dev.holdfast.spi.SessionStore.Durability;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import reactor.core.publisher.Mono;
 
@@ -19,8 +20,7 @@ import reactor.core.publisher.Mono;
 class PipeliningTest {
     private static final int CONTAINER_THREADS = 8;
     private static final int CLIENTS = 12;
-    private static final int REQUESTS = 150;
-    private static final int ANSWER_CHARS = 60_000;
+    private static final int LOOKS = 150;
     private static final int RECEIVE_BUFFER = 8 << 10;
 
     private final ContainerKind kind;
@@ -32,10 +32,11 @@ class PipeliningTest {
         this.kind = kind;
     }
 
-    /** The store completes what it has written on threads of its own, which are few. */
-    @Test
-    void theyHoldNoThreadThatOthersNeed() throws Exception {
-        String answer = "a".repeat(ANSWER_CHARS);
+    /** The store completes what it has written on threads of its own, which are few. Small answers go another way than large ones. */
+    @ParameterizedTest
+    @CsvSource({"60000, 150", "6000, 1500"})
+    void theyHoldNoThreadThatOthersNeed(int answerChars, int requests) throws Exception {
+        String answer = "a".repeat(answerChars);
         List<RawConnection> deaf = new ArrayList<>();
         try (RocksDbStore store = RocksDbStore.builder(folder)
                         .survives(Durability.POWER_LOSS)
@@ -50,12 +51,12 @@ class PipeliningTest {
                 RawSession session = RawSession.open(server.port());
                 RawConnection connection = RawConnection.open(server.port(), RECEIVE_BUFFER);
                 deaf.add(connection);
-                for (int id = 1; id <= REQUESTS; id++) {
+                for (int id = 1; id <= requests; id++) {
                     connection.send(session.post(Json.call(Integer.toString(id), "big")));
                 }
                 bystander.assertAlive();
             }
-            for (int i = 0; i < REQUESTS; i++) {
+            for (int i = 0; i < LOOKS; i++) {
                 bystander.assertAlive();
             }
             deaf.forEach(RawConnection::reset);
