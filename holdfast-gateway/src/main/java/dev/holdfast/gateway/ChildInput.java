@@ -74,7 +74,7 @@ final class ChildInput {
             }
             long cost = cost(line);
             lines.add(line);
-            if ((queued > 0 && queued + cost > limit) || !room.take(cost, queued)) {
+            if ((queued > 0 && queued + cost > limit) || !room.take(cost, queued - writing)) {
                 giveUpQueue();
                 return false;
             }

@@ -3,8 +3,9 @@ package dev.holdfast.gateway;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How much may wait for all children together to read it. However little room is left, a child's own queue may be short, or be a
- * single message: whose child reads, is not hit by those whose do not. Thread-safe.
+ * How much may wait for all children together to read it. However little room is left, a child's own queue may be short; and for
+ * the only message that waits for a child there is as much room again. So whose child reads, is hardly hit by those whose do not.
+ * Thread-safe.
  */
 final class InputRoom {
     private static final long SHORT_QUEUE = 64 << 10;
@@ -26,15 +27,16 @@ final class InputRoom {
     /**
      * Takes room for a message, to be given back; false if there is none.
      *
-     * @param queued how much waits for the same child already, in bytes
+     * @param waiting how much waits for the same child already, in bytes, without what is being written
      */
-    boolean take(long bytes, long queued) {
-        if (queued == 0 || queued + bytes <= SHORT_QUEUE) {
+    boolean take(long bytes, long waiting) {
+        if (waiting + bytes <= SHORT_QUEUE) {
             taken.addAndGet(bytes);
             return true;
         }
+        long most = waiting == 0 ? 2 * limit : limit;
         long now = taken.get();
-        while (now + bytes <= limit) {
+        while (now + bytes <= most) {
             if (taken.compareAndSet(now, now + bytes)) {
                 return true;
             }

@@ -7,6 +7,7 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
@@ -46,6 +47,7 @@ class ChildInputTest {
         second.write(new byte[LINE / 2]);
         assertThat(broken).isEmpty();
         second.write(new byte[LINE]);
+        second.write(new byte[LINE]);
         assertThat(broken).containsExactly("the server process does not read its input");
         assertThat(room.taken()).isLessThan(3 * LINE);
         close(one);
@@ -75,6 +77,25 @@ class ChildInputTest {
         reading.close();
         close(stuck);
         close(read);
+        Wait.until("all room is given back", () -> room.taken() == 0);
+    }
+
+    @Test
+    void theOnlyMessagesOfManyChildrenFindAsMuchRoomAgain() throws Exception {
+        List<Pipe> pipes = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            Pipe pipe = Pipe.open();
+            pipes.add(pipe);
+            input(pipe).write(new byte[LINE - OVERHEAD]);
+        }
+        assertThat(broken).isEmpty();
+        Pipe last = Pipe.open();
+        input(last).write(new byte[LINE - OVERHEAD]);
+        assertThat(broken).hasSize(1);
+        for (Pipe pipe : pipes) {
+            close(pipe);
+        }
+        close(last);
         Wait.until("all room is given back", () -> room.taken() == 0);
     }
 
