@@ -214,7 +214,7 @@ final class Capacity {
         }
         List<Candidate> oldest = neverUsed.stream().sorted(FIRST).toList();
         unused.clear();
-        oldest.stream().limit(Math.max(1, beyondHandshakes)).forEach(unused::add);
+        oldest.stream().limit(Math.max(0, beyondHandshakes)).forEach(unused::add);
         return oldest.stream().findFirst();
     }
 }
