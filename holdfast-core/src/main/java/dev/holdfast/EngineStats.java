@@ -7,7 +7,7 @@ import java.util.Map;
  * they need not add up exactly.
  *
  * @param sessions sessions in memory
- * @param parked sessions that have left memory and wait in the store; those of an earlier process are not counted
+ * @param parked sessions that have left memory and wait in the store; those of an earlier process count once somebody has asked for them
  * @param runningCalls requests that run; those of a batch count one by one
  * @param historyBytes bytes of kept messages
  * @param historyEvents kept messages

@@ -122,18 +122,19 @@ final class SessionTable {
     }
 
     /**
-     * Claims a session. A claim is a write, and makes an epoch: of a session that is known to exist it is not made where that would
-     * find no place, and whoever was claimed and found none is known from then on.
+     * Claims a session. A claim is a write, and makes an epoch: it is not made where a session that is known to exist would find no
+     * place. Whoever was claimed and found none is known from then on; where there is no room to know him, he is not claimed.
      */
     private CompletionStage<Optional<Finding>> claim(SessionKey key, String id, String principal) {
         Optional<Parked> was = parked.remove(key);
-        Optional<Refusal> refusal = was.flatMap(known -> engine.opener().wouldRefuse(principal));
+        boolean asks = was.isPresent() || !parked.hasRoom(principal, 0);
+        Optional<Refusal> refusal = asks ? engine.opener().wouldRefuse(principal) : Optional.empty();
         if (refusal.isPresent()) {
             was.ifPresent(known -> parked.giveBack(key, known));
             return CompletableFuture.completedFuture(Optional.of(new Unavailable(refusal.get())));
         }
         Consumer<Duration> turnedAway = left -> {
-            if (was.isEmpty() && parked.hasRoom(principal, 0)) {
+            if (was.isEmpty()) {
                 parked.add(key, new Parked(id, principal, 0, engine.now() + left.toNanos()));
             }
         };
