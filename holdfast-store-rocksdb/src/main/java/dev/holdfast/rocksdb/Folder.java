@@ -44,7 +44,7 @@ final class Folder implements AutoCloseable {
     private static final byte[] PROBE = new byte[1 << 18];
     /** What this process has open: to open and close a file once more would give up its lock on some systems. */
     private static final Set<Path> OPEN = ConcurrentHashMap.newKeySet();
-    /** For the same reason, what was opened where a class loader beside this one had the lock already. */
+    /** For the same reason, what was opened where a class loader beside this one had the lock already, for as long as this one lives. */
     private static final Queue<FileChannel> LEFT_OPEN = new ConcurrentLinkedQueue<>();
 
     private final Path path;

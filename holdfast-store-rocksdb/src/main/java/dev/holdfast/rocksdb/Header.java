@@ -97,7 +97,7 @@ record Header(
         long expiresAt = from.getLong();
         byte[] extension = Packer.sized(from);
         String revision = Packer.text(from);
-        int count = from.getInt();
+        int count = Packer.count(from);
         List<Epoch> epochs = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             epochs.add(new Epoch(from.getInt(), from.getInt()));

@@ -59,6 +59,14 @@ final class Packer {
         return new String(sized(from), UTF_8);
     }
 
+    static int count(ByteBuffer from) {
+        int count = from.getInt();
+        if (count < 0) {
+            throw new IllegalArgumentException("a count of " + count);
+        }
+        return count;
+    }
+
     static byte[] sized(ByteBuffer from) {
         return take(from, from.getInt());
     }

@@ -49,7 +49,7 @@ final class Values {
 
     static RunningCall call(byte[] packed) {
         ByteBuffer from = ByteBuffer.wrap(packed);
-        int count = from.getInt();
+        int count = Packer.count(from);
         List<RequestId> requests = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             requests.add(new RequestId(Packer.text(from)));

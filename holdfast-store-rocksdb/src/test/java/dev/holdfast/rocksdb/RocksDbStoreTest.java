@@ -76,9 +76,14 @@ class RocksDbStoreTest {
         awaitKeys(0);
     }
 
-    /** Too short, and with a text that says to be as long as an array can be. */
+    /** Too short, with a text that says to be as long as an array can be, and with fewer epochs than none. */
     @ParameterizedTest
-    @ValueSource(strings = {"000000", "00000001 7fffffff"})
+    @ValueSource(
+            strings = {
+                "000000",
+                "00000001 7fffffff",
+                "00000001 00000000 00000000 0000000000000000 00000000 00000000 ffffffff"
+            })
     void anExpiredSessionThatCannotBeReadKeepsNoOtherFromExpiring(String header) throws Exception {
         for (int i = 0; i < 3; i++) {
             Sample.await(bed.store().create(Sample.key(i), Sample.FIRST, Sample.record(bed.millis() + 1000 + i)));
