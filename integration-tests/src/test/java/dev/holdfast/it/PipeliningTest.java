@@ -1,10 +1,13 @@
 package dev.holdfast.it;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -16,11 +19,11 @@ import reactor.core.publisher.Mono;
 /** Clients that ask for much, one request behind the other on one connection, and read none of the answers. */
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
-@Timeout(60)
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PipeliningTest {
     private static final int CONTAINER_THREADS = 8;
     private static final int CLIENTS = 12;
-    private static final int LOOKS = 150;
+    private static final int LOOKS = 50;
     private static final int RECEIVE_BUFFER = 8 << 10;
 
     private final ContainerKind kind;
@@ -37,6 +40,7 @@ class PipeliningTest {
     @CsvSource({"60000, 150", "6000, 1500"})
     void theyHoldNoThreadThatOthersNeed(int answerChars, int requests) throws Exception {
         String answer = "a".repeat(answerChars);
+        AtomicInteger calls = new AtomicInteger();
         List<RawConnection> deaf = new ArrayList<>();
         try (RocksDbStore store = RocksDbStore.builder(folder)
                         .survives(Durability.POWER_LOSS)
@@ -44,7 +48,10 @@ class PipeliningTest {
                 TestServer server = TestServer.in(kind)
                         .threads(CONTAINER_THREADS)
                         .options(options -> options.store(store))
-                        .tool("big", (exchange, request) -> Mono.just(answer))
+                        .tool("big", (exchange, request) -> {
+                            calls.incrementAndGet();
+                            return Mono.just(answer);
+                        })
                         .start()) {
             RawSession bystander = RawSession.open(server.port());
             for (int i = 0; i < CLIENTS; i++) {
@@ -56,9 +63,14 @@ class PipeliningTest {
                 }
                 bystander.assertAlive();
             }
-            for (int i = 0; i < LOOKS; i++) {
-                bystander.assertAlive();
-            }
+            int before;
+            do {
+                before = calls.get();
+                for (int i = 0; i < LOOKS; i++) {
+                    bystander.assertAlive();
+                }
+            } while (calls.get() > before);
+            assertThat(before).as("their connections are full").isLessThan(CLIENTS * requests);
             deaf.forEach(RawConnection::reset);
         }
     }
