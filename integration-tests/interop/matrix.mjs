@@ -6,16 +6,18 @@ import { startGateway } from './gateway.mjs';
 
 /**
  * `scenario({gateway, proxy, client, by, t})` is the body of each test; `client` is connected through `proxy` and listens.
- * `gateway` and `client` in the options go to `startGateway` and `connect`; `clients` and `cuts` narrow the matrix down.
+ * `gateway` and `client` in the options go to `startGateway` and `connect`; `clients` and `cuts` narrow the matrix down; `together`
+ * has all kinds of cut at the same time.
  */
 export function forEachClientAndCut(title, options, scenario) {
-  describe(title, () => {
+  const cuts = options.cuts ?? CUTS;
+  describe(title, { concurrency: options.together ? cuts.length : 1 }, () => {
     const clients = options.clients ?? CLIENTS;
     let gateway;
     before(async () => (gateway = await startGateway(options.gateway)));
     after(() => gateway?.stop());
 
-    for (const by of options.cuts ?? CUTS) {
+    for (const by of cuts) {
       describe(`by ${by}`, { concurrency: clients.length }, () => {
         for (const flavour of clients) {
           test(`${title}: ${flavour}, ${by}`, { timeout: options.timeout ?? 60_000 }, async t => {

@@ -1,6 +1,6 @@
 // A browser's own EventSource: beside a Streamable HTTP client, and through a cut every second for 30 s.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openPage, record, startBrowser } from './browser.mjs';
 import { connect, postTo } from './clients.mjs';
@@ -50,34 +50,36 @@ test('tools, notifications and elicitation, while a Streamable HTTP client uses 
   assert.doesNotMatch(gateway.log, /WARN|ERROR/);
 });
 
-for (const by of CUTS) {
-  test(`a cut every second for 30 s loses and doubles nothing, ${by}`, TIMEOUT, async t => {
-    const gateway = await startGateway({ flags: ['--sse-reconnect-grace', '1m', '--retry', '300ms'] });
-    t.after(() => gateway.stop());
-    const proxy = await CuttingProxy.to(gateway.port);
-    t.after(() => proxy.close());
-    const page = await openPage(browser, proxy.url);
-    t.after(() => page.close());
+describe('a cut every second for 30 s', { concurrency: CUTS.length }, () => {
+  for (const by of CUTS) {
+    test(`a cut every second for 30 s loses and doubles nothing, ${by}`, TIMEOUT, async t => {
+      const gateway = await startGateway({ flags: ['--sse-reconnect-grace', '1m', '--retry', '300ms'] });
+      t.after(() => gateway.stop());
+      const proxy = await CuttingProxy.to(gateway.port);
+      t.after(() => proxy.close());
+      const page = await openPage(browser, proxy.url);
+      t.after(() => page.close());
 
-    proxy.cutEvery(1000, by);
-    const [bursts, asked, slow] = await page.evaluate(([ms, count]) => Promise.all([
-      client.stream(ms, count),
-      client.ask(ms),
-      Promise.all(Array.from({ length: 10 }, () => client.call('slow', { ms, steps: 100 }))),
-    ]), [CUT_MS, BURST]);
-    await proxy.calm();
-    const seen = await record(page);
-    t.diagnostic(`${by}: ${proxy.counts.cuts} cuts, ${seen.responses.length} responses, ${seen.logs.length} notifications, ${asked} questions`);
+      proxy.cutEvery(1000, by);
+      const [bursts, asked, slow] = await page.evaluate(([ms, count]) => Promise.all([
+        client.stream(ms, count),
+        client.ask(ms),
+        Promise.all(Array.from({ length: 10 }, () => client.call('slow', { ms, steps: 100 }))),
+      ]), [CUT_MS, BURST]);
+      await proxy.calm();
+      const seen = await record(page);
+      t.diagnostic(`${by}: ${proxy.counts.cuts} cuts, ${seen.responses.length} responses, ${seen.logs.length} notifications, ${asked} questions`);
 
-    const expected = upTo(bursts).flatMap(burst => upTo(BURST).map(i => `${burst - 1}#${i}`));
-    assert.deepEqual(seen.logs, expected);
-    for (const { progress } of slow) assert.deepEqual(progress, upTo(100));
-    assert.equal(seen.asked, asked, 'times the user was asked');
-    assert.equal(new Set(seen.responses).size, seen.responses.length, 'responses that came twice');
-    assert.ok(seen.statuses.every(status => status === 202), 'no POST failed');
-    assertCameBack(proxy, seen);
-  });
-}
+      const expected = upTo(bursts).flatMap(burst => upTo(BURST).map(i => `${burst - 1}#${i}`));
+      assert.deepEqual(seen.logs, expected);
+      for (const { progress } of slow) assert.deepEqual(progress, upTo(100));
+      assert.equal(seen.asked, asked, 'times the user was asked');
+      assert.equal(new Set(seen.responses).size, seen.responses.length, 'responses that came twice');
+      assert.ok(seen.statuses.every(status => status === 202), 'no POST failed');
+      assertCameBack(proxy, seen);
+    });
+  }
+});
 
 /** The cuts have hit the stream, and after each the browser came back by itself to the same endpoint. */
 function assertCameBack(proxy, { breaks, endpoints }) {
