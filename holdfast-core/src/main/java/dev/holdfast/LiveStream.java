@@ -280,14 +280,14 @@ final class LiveStream {
         chatter += rank == Node.CHATTER ? change : 0;
     }
 
-    /** Whether the client still owes an answer to something it was asked here. */
+    /** Whether this is to be asked until the client answers. A ping is not: it is for the connection that was there. */
     static boolean unanswered(Node node) {
-        return answerable(node) && !node.left;
+        return node.event.kind() == EventKind.SERVER_REQUEST && !node.settled && !node.left;
     }
 
     /** Whether an answer to this would still be taken. */
     static boolean answerable(Node node) {
-        return node.event.kind() == EventKind.SERVER_REQUEST && !node.settled;
+        return EventKind.asks(node.event.kind()) && !node.settled;
     }
 
     /** Everything up to here has surely reached the client. */

@@ -12,11 +12,11 @@ import org.jspecify.annotations.Nullable;
 final class Node {
     /** Must not be dropped. */
     static final int HELD = -1;
-    /** Progress and log notifications, and pings: the first to go. */
+    /** Progress and log notifications, and pings that were answered: the first to go. */
     static final int CHATTER = 0;
-    /** Other notifications. */
+    /** Other notifications, and pings whose answer may still come: it is taken only while they are kept. */
     static final int NOTICE = 1;
-    /** Server-to-client requests that were answered or cancelled. */
+    /** Other server-to-client requests that were answered or cancelled. */
     static final int SETTLED = 2;
     /** Responses whose connection ended in order. */
     static final int FINISHED = 3;
@@ -59,7 +59,8 @@ final class Node {
         return switch (event.kind()) {
             case EventKind.RESPONSE, EventKind.ERROR -> HELD;
             case EventKind.SERVER_REQUEST -> settled || left ? SETTLED : HELD;
-            case EventKind.PROGRESS, EventKind.LOG, EventKind.PING -> CHATTER;
+            case EventKind.PROGRESS, EventKind.LOG -> CHATTER;
+            case EventKind.PING -> settled ? CHATTER : NOTICE;
             default -> NOTICE;
         };
     }

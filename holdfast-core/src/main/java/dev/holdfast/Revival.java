@@ -117,7 +117,7 @@ final class Revival {
     private void withdrawQuestions(LiveStream stream) {
         List<Node> asked = new ArrayList<>(0);
         for (Optional<Node> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
-            if (at.get().event.kind() == EventKind.SERVER_REQUEST) {
+            if (LiveStream.answerable(at.get())) {
                 asked.add(at.get());
             }
         }

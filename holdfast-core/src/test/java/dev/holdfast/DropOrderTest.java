@@ -34,6 +34,9 @@ class DropOrderTest {
         if (text.startsWith("log")) {
             return Wire.log(text);
         }
+        if (text.startsWith("ping ")) {
+            return Wire.ping(text.substring("ping ".length()));
+        }
         return text.startsWith("question ") ? Wire.question(text.substring("question ".length())) : Wire.notice(text);
     }
 
@@ -81,6 +84,20 @@ class DropOrderTest {
         assertThat(kept()).hasSize(EVENTS).doesNotContain("notice 1").contains("notice 2", "question q");
         send("question s");
         assertThat(kept()).hasSize(EVENTS).doesNotContain("notice 2").contains("question q");
+    }
+
+    @Test
+    void aPingThatIsNotAnsweredGoesWithThemAndAnAnsweredOneWithTheFirst() {
+        TestBed.listen(session);
+        send("ping 1", "notice 1", "ping 2", "notice 2");
+        fill("log ", EVENTS);
+        assertThat(kept()).hasSize(EVENTS).contains("ping 1", "ping 2");
+        assertThat(session.answer(Wire.answer(new RequestId("2")))).isTrue();
+        fill("notice x", EVENTS - 3);
+        assertThat(kept()).hasSize(EVENTS).contains("ping 1", "notice 2").doesNotContain("ping 2");
+        send("notice y");
+        assertThat(kept()).hasSize(EVENTS).contains("notice 1").doesNotContain("ping 1");
+        assertThat(session.answer(Wire.answer(new RequestId("1")))).isFalse();
     }
 
     @Test

@@ -298,6 +298,26 @@ class HttpSseSessionTest {
     }
 
     @Test
+    void theAnswerToAPingIsTakenThoughThePingIsConfirmed() {
+        LiveSession session = initialized(ENDS_WITH_ITS_CONNECTION);
+        Connection connection = TestBed.listen(session);
+        bed.backend.life().sink.send(Wire.ping("p"));
+        connection.read();
+        confirm(connection);
+
+        assertThat(session.answer(Wire.answer(new RequestId("p")))).isTrue();
+        assertThat(session.answer(Wire.answer(new RequestId("p")))).isFalse();
+        assertThat(bed.backend.life().heard).contains("answer p");
+
+        bed.backend.life().sink.send(Wire.notice("a"));
+        connection.read();
+        confirm(connection);
+        assertThat(session.outflow().streams().events())
+                .as("nothing of it stays")
+                .isZero();
+    }
+
+    @Test
     void anAnswerIsHeldUntilItIsConfirmed() {
         int limit = 16;
         try (TestBed small = new TestBed(new SessionLimits(1 << 20, limit, 1 << 20, 100, 256, 64))) {

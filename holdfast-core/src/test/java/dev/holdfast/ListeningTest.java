@@ -222,6 +222,18 @@ class ListeningTest {
     }
 
     @Test
+    void theAnswerToAPingIsTakenThoughItsConnectionIsGone() {
+        Connection first = TestBed.listen(session);
+        bed.backend.life().sink.send(Wire.ping("p"));
+        first.read();
+        first.broken();
+        assertThat(TestBed.resume(session, first).read()).isEmpty();
+
+        assertThat(session.answer(Wire.answer(new RequestId("p")))).isTrue();
+        assertThat(bed.backend.life().heard).containsExactly("answer p");
+    }
+
+    @Test
     void whatOneSessionSendsNoOtherReads() {
         TestBackend.Life life = bed.backend.life();
         Session other = bed.open();

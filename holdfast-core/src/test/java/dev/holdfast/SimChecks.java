@@ -152,7 +152,8 @@ final class SimChecks {
     /** The place of an event in the order of dropping, as the simulation sees it. */
     private static int rank(SimSession session, Fact fact) {
         return switch (fact.event.kind()) {
-            case EventKind.PROGRESS, EventKind.LOG, EventKind.PING -> 0;
+            case EventKind.PROGRESS, EventKind.LOG -> 0;
+            case EventKind.PING -> session.awaited(fact) ? 1 : 0;
             case EventKind.SERVER_REQUEST -> session.open(fact) ? HELD : 2;
             case EventKind.RESPONSE, EventKind.ERROR -> {
                 if (session.listensOnly) {
@@ -196,13 +197,11 @@ final class SimChecks {
 
     /** Whether nobody can ask for it any more, or its stream was kept for long enough. */
     private boolean released(SimSession session, Fact fact) {
-        boolean forgotten = session.listensOnly && world.ephemeral() && confirmed(session, fact);
+        boolean had = (session.listensOnly && world.ephemeral() && confirmed(session, fact))
+                || fact.event.offset() <= session.released.getOrDefault(fact.event.stream(), 0L);
         long keptUntil = session.undecided.getOrDefault(fact.event.stream(), Long.MAX_VALUE);
         boolean old = session.undecided.containsKey(fact.event.stream()) && world.time.getAsLong() - keptUntil >= 0;
-        return forgotten
-                || old
-                || fact.event.offset() <= session.released.getOrDefault(fact.event.stream(), 0L)
-                || session.finished.contains(fact.event.stream());
+        return (had && !session.awaited(fact)) || old || session.finished.contains(fact.event.stream());
     }
 
     /** A limit was exceeded, and whatever had to go before is gone. */
@@ -231,7 +230,8 @@ final class SimChecks {
     private static boolean before(SimSession session, Fact other, Fact fact) {
         int otherRank = rank(session, other);
         int rank = rank(session, fact);
-        return otherRank < rank || (otherRank == rank && rank < 2 && other.since < fact.since);
+        boolean inOrder = rank < 2 && !(other.ping() && otherRank == 0);
+        return otherRank < rank || (otherRank == rank && inOrder && other.since < fact.since);
     }
 
     private static boolean fits(

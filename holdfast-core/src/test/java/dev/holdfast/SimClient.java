@@ -40,7 +40,7 @@ final class SimClient {
             world.check(call.session == session, () -> "an answer of another session: " + answered);
             boolean first = call.answers.add(answered);
             world.check(first || !back.namesCursor, () -> "the client has two answers to " + answered);
-        } else if (answered != null && event.kind() == EventKind.SERVER_REQUEST && !questions.contains(answered)) {
+        } else if (answered != null && EventKind.asks(event.kind()) && !questions.contains(answered)) {
             questions.add(answered);
         }
         if (replacement) {
@@ -210,7 +210,9 @@ final class SimClient {
         if (world.random.nextInt(4) > 0) {
             questions.remove(question);
         }
+        boolean awaited = session.live().state() != SessionState.CLOSED && session.awaits(question);
         boolean taken = session.live().answer(Wire.answer(question));
+        world.check(taken || !awaited, () -> "an answer was not taken: " + question);
         if (session.live().state() != SessionState.CLOSED) {
             session.settled.add(question);
         }

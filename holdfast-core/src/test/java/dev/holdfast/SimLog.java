@@ -17,6 +17,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -71,6 +72,14 @@ final class SimLog {
     SimLog(LongSupplier tick, Consumer<Fact> onAcked) {
         this.tick = tick;
         this.onAcked = onAcked;
+    }
+
+    /** The request to the client that has this id. */
+    Optional<Fact> asked(RequestId id) {
+        return streams.values().stream()
+                .flatMap(stream -> stream.values().stream())
+                .filter(fact -> EventKind.asks(fact.event.kind()) && id.equals(fact.event.id()))
+                .findFirst();
     }
 
     /** Whether the store has ever heard of a stream. */

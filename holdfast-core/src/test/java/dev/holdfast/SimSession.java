@@ -150,11 +150,26 @@ final class SimSession {
         RequestId id = fact.event.id();
         return fact.event.kind() == EventKind.SERVER_REQUEST
                 && id != null
-                && !settled.contains(id)
-                && !world.question(id).asker().lost
+                && awaited(fact)
                 && !finished.contains(fact.event.stream())
                 && !(listensOnly
                         && world.question(id).call().filter(SimCall::over).isPresent());
+    }
+
+    /** Whether somebody waits for the answer to this. */
+    boolean awaited(SimLog.Fact fact) {
+        RequestId id = fact.event.id();
+        return EventKind.asks(fact.event.kind())
+                && id != null
+                && !settled.contains(id)
+                && !world.question(id).asker().lost;
+    }
+
+    /** Whether somebody waits for the answer to a question that is kept. */
+    boolean awaits(RequestId question) {
+        return log.asked(question)
+                .filter(fact -> fact.acked && !fact.dropped && awaited(fact))
+                .isPresent();
     }
 
     /** Whether this was asked and answered: the client has surely got it, and is not bothered again. */

@@ -1,0 +1,78 @@
+package dev.holdfast.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+import tools.jackson.databind.JsonNode;
+
+/** A handler pings its client, and goes on when the answer comes, however late and by whatever way. */
+@ParameterizedClass
+@EnumSource(ContainerKind.class)
+@Timeout(30)
+class PingTest {
+    private final ContainerKind kind;
+    private TestServer server;
+
+    PingTest(ContainerKind kind) {
+        this.kind = kind;
+    }
+
+    @BeforeEach
+    void start() throws Exception {
+        server = TestServer.in(kind)
+                .options(options -> options.sseEndpoint("/sse").heartbeatInterval(Duration.ofMillis(100)))
+                .tool("ping", (exchange, request) -> exchange.ping().thenReturn("answered"))
+                .start();
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        server.close();
+    }
+
+    @Test
+    void anAnswerAfterSomeHeartbeatsIsTaken() {
+        try (RawSseSession session = RawSseSession.open(server.port())) {
+            session.send(Json.call("7", "ping"));
+            String answer = answer(session.receive());
+            // each proves that the client has what came before
+            for (int beat = 0; beat < 4; beat++) {
+                assertThat(session.stream().chunk()).isEqualTo(":");
+                assertThat(session.stream().chunk()).isEqualTo("\n");
+            }
+
+            session.send(answer);
+
+            assertResult(session.receive());
+        }
+    }
+
+    @Test
+    void anAnswerIsTakenThoughTheConnectionOfThePingIsGone() {
+        RawSession session = RawSession.open(server.port());
+        RawConnection call = session.stream(session.post(Json.call("7", "ping")));
+        Frame ping = call.message();
+        call.reset();
+
+        try (RawConnection again = session.stream(session.get(ping.id().orElseThrow()))) {
+            assertThat(session.status(session.post(answer(ping.json())))).isEqualTo(202);
+            assertResult(again.message().json());
+        }
+    }
+
+    private static String answer(JsonNode ping) {
+        assertThat(ping.at("/method").asString()).isEqualTo("ping");
+        return Json.answer(ping.at("/id").toString(), "{}");
+    }
+
+    private static void assertResult(JsonNode response) {
+        assertThat(response.at("/id").asInt()).isEqualTo(7);
+        assertThat(response.at("/result/content/0/text").asString()).isEqualTo("answered");
+    }
+}
