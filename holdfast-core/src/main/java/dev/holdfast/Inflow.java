@@ -327,7 +327,7 @@ final class Inflow {
             Optional<CallTable.Question> question = calls.answered(response.requiredId());
             question.ifPresent(asked -> {
                 asked.node().answered = true;
-                streams.settle(asked.node());
+                streams.settle(List.of(asked.node()));
             });
             return question.flatMap(asked -> backend.connection(asked.life()));
         });

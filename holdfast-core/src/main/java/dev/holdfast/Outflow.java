@@ -212,10 +212,10 @@ final class Outflow implements SessionLog.Owner {
      * that nothing of its next life is hit. Then drain.
      */
     void backendLost(String cause) {
-        for (CallTable.Question question : calls.withdraw()) {
-            streams.settle(question.node());
-            withdraw(question.node(), cause);
-        }
+        List<Node> asked =
+                calls.withdraw().stream().map(CallTable.Question::node).toList();
+        streams.settle(asked);
+        asked.forEach(question -> withdraw(question, cause));
         for (LiveCall.Sink sink : calls.all()) {
             if (sink.life() > 0) {
                 fail(sink, cause);

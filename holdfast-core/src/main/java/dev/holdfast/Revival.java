@@ -74,8 +74,8 @@ final class Revival {
                 complete(stream);
             }
         }
-        streams.confirm(streams.listening(), extension.confirmed());
         streams.all().forEach(this::withdrawQuestions);
+        streams.confirm(streams.listening(), extension.confirmed());
         Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
         interrupted.addAll(running.keySet());
         List<BackendSlot.User> again = new ArrayList<>(0);
@@ -121,8 +121,8 @@ final class Revival {
                 asked.add(at.get());
             }
         }
+        streams.settle(asked);
         for (Node question : asked) {
-            streams.settle(question);
             if (question.event.epoch().counter() >= extension.born()) {
                 outflow.withdraw(question, WITHDRAWN);
             }

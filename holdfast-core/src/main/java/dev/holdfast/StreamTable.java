@@ -224,10 +224,10 @@ final class StreamTable {
         }
     }
 
-    /** The client has answered, or nobody waits for the answer any more. */
-    void settle(Node node) {
-        settled(node);
-        shorten(node.stream);
+    /** The client has answered, or nobody waits for the answers any more. */
+    void settle(List<Node> questions) {
+        questions.forEach(this::settled);
+        questions.forEach(question -> shorten(question.stream));
     }
 
     /** The call that asked this is over: its answer is still taken, but it need not be asked again. */

@@ -184,11 +184,12 @@ final class SimChecks {
         if (session.closed.isPresent()) {
             return;
         }
-        gone.removeIf(fact -> session.call(fact.event.stream()).isEmpty() && !fact.listening());
-        for (Fact fact : gone) {
+        List<Fact> known = new ArrayList<>(gone);
+        known.removeIf(fact -> session.call(fact.event.stream()).isEmpty() && !fact.listening());
+        for (Fact fact : known) {
             world.check(rank(session, fact) < HELD, () -> SimLog.name(fact) + " was dropped, and must not be");
         }
-        for (Fact fact : gone) {
+        for (Fact fact : known) {
             if (!released(session, fact) && !nodeIsTight()) {
                 order(session, fact, kept, gone);
             }

@@ -197,12 +197,11 @@ final class SimStore implements SessionStore {
 
     private static <T> CompletionStage<T> counted(SimSession owner, Supplier<CompletionStage<T>> operation) {
         owner.operations++;
-        CompletionStage<T> stage = operation.get();
-        stage.whenComplete((done, failure) -> {
+        // the engine learns of it after the simulation
+        return operation.get().whenComplete((done, failure) -> {
             owner.operations--;
             owner.doubtful |= failure != null;
         });
-        return stage;
     }
 
     @Override
