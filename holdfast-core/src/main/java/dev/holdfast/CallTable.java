@@ -1,5 +1,6 @@
 package dev.holdfast;
 
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
@@ -14,8 +15,12 @@ import java.util.Optional;
  * backend's requests to the client. Guarded by the session's lock.
  */
 final class CallTable {
+    /** So many pings may wait for their answers: a client that is away, or answers none, is not to find more. */
+    static final int MOST_PINGS = 128;
+
     private final Map<RequestId, LiveCall.Sink> inFlight = new LinkedHashMap<>(0);
     private Map<RequestId, Question> asked = Collections.emptyMap();
+    private int pings;
 
     /**
      * A request to the client.
@@ -23,7 +28,11 @@ final class CallTable {
      * @param life the life of the backend that asked
      * @param call the call that it was asked for, if it was
      */
-    record Question(Node node, int life, Optional<LiveCall> call) {}
+    record Question(Node node, int life, Optional<LiveCall> call) {
+        boolean ping() {
+            return node.event.kind() == EventKind.PING;
+        }
+    }
 
     /** The first id that is in flight already or occurs twice. */
     Optional<RequestId> duplicate(List<InboundMessage> requests) {
@@ -76,16 +85,30 @@ final class CallTable {
         return List.copyOf(inFlight.values());
     }
 
-    void ask(RequestId id, Question question) {
+    /** Remembers a question. Returns the ping that is given up for it, if there are too many. */
+    Optional<Question> ask(RequestId id, Question question) {
         if (asked.isEmpty()) {
             asked = new LinkedHashMap<>();
         }
+        Optional<Question> tooOld = question.ping() && pings == MOST_PINGS ? takeOldestPing() : Optional.empty();
+        answered(id);
         asked.put(id, question);
+        pings += question.ping() ? 1 : 0;
+        return tooOld;
+    }
+
+    private Optional<Question> takeOldestPing() {
+        return asked.entrySet().stream()
+                .filter(entry -> entry.getValue().ping())
+                .findFirst()
+                .flatMap(oldest -> answered(oldest.getKey()));
     }
 
     /** Takes the question that this answers, once. */
     Optional<Question> answered(RequestId id) {
-        return Optional.ofNullable(asked.remove(id));
+        Optional<Question> question = Optional.ofNullable(asked.remove(id));
+        pings -= question.filter(Question::ping).isPresent() ? 1 : 0;
+        return question;
     }
 
     /** The open questions of a call. */
@@ -100,6 +123,7 @@ final class CallTable {
     List<Question> withdraw() {
         List<Question> open = List.copyOf(asked.values());
         asked = Collections.emptyMap();
+        pings = 0;
         return open;
     }
 }

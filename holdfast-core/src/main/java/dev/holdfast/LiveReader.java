@@ -22,9 +22,7 @@ final class LiveReader implements StreamReader, Runnable {
     private final LiveStream stream;
     /** Up to here only unanswered requests to the client are read: the rest is confirmed. */
     private final long repeatThrough;
-    /** Pings up to here were meant for an earlier connection. */
-    private final long attachedAt;
-    /** No event before {@link #attachedAt} has a later epoch. */
+    /** No event that is there when the reader comes has a later epoch. */
     private final Epoch attachedIn;
 
     private long cursor;
@@ -65,7 +63,6 @@ final class LiveReader implements StreamReader, Runnable {
         this.stream = stream;
         this.cursor = cursor;
         this.repeatThrough = repeatThrough;
-        this.attachedAt = stream.last();
         this.reportedGap = stream.dropped();
         this.attachedIn = epoch;
         this.epoch = epoch;
@@ -209,11 +206,8 @@ final class LiveReader implements StreamReader, Runnable {
     }
 
     private boolean wanted(Node node) {
-        long offset = node.event.offset();
-        if (node.event.kind() == EventKind.PING) {
-            return offset > attachedAt;
-        }
-        return !node.answered && (offset > repeatThrough || LiveStream.unanswered(node));
+        boolean done = node.event.kind() == EventKind.PING ? node.settled : node.answered;
+        return !done && (node.event.offset() > repeatThrough || LiveStream.unanswered(node));
     }
 
     private static List<Event> plus(List<Event> found, Event event) {

@@ -160,7 +160,7 @@ final class LiveStream {
         last = node.event.offset() - 1;
     }
 
-    /** Forgets an event. Somebody may miss it, unless it was a ping, which is not for those who come later. */
+    /** Forgets an event. Somebody may miss it, unless it was a ping, which tells nothing. */
     void drop(Node node) {
         unlink(node);
         if (node.event.offset() <= committed) {
@@ -280,7 +280,7 @@ final class LiveStream {
         chatter += rank == Node.CHATTER ? change : 0;
     }
 
-    /** Whether this is to be asked until the client answers. A ping is not: it is for the connection that was there. */
+    /** Whether this is to be asked again until the client answers. A ping is not. */
     static boolean unanswered(Node node) {
         return node.event.kind() == EventKind.SERVER_REQUEST && !node.settled && !node.left;
     }

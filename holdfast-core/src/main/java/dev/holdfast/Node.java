@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class Node {
     /** Must not be dropped. */
     static final int HELD = -1;
-    /** Progress and log notifications, and pings that were answered: the first to go. */
+    /** Progress and log notifications, and pings that are settled: the first to go. */
     static final int CHATTER = 0;
     /** Other notifications, and pings whose answer may still come: it is taken only while they are kept. */
     static final int NOTICE = 1;

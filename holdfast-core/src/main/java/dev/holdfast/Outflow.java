@@ -74,7 +74,7 @@ final class Outflow implements SessionLog.Owner {
         boolean overflows = false;
         session.lock();
         try {
-            if (log.closed() || !taken.getAsBoolean() || unheard(stream, message)) {
+            if (log.closed() || !taken.getAsBoolean()) {
                 return SessionLog.DONE;
             }
             if (streams.overdue()) {
@@ -109,7 +109,8 @@ final class Outflow implements SessionLog.Owner {
         Node node = streams.assign(stream, message);
         if (message.id() != null && EventKind.asks(message.kind())) {
             Optional<LiveCall> call = Optional.ofNullable(sink).map(LiveCall.Sink::call);
-            calls.ask(message.id(), new CallTable.Question(node, life, call));
+            calls.ask(message.id(), new CallTable.Question(node, life, call))
+                    .ifPresent(givenUp -> streams.settle(List.of(givenUp.node())));
         }
         Entry entry;
         if (sink != null && EventKind.answers(message.kind())) {
@@ -120,11 +121,6 @@ final class Outflow implements SessionLog.Owner {
         }
         log.enqueue(entry);
         return entry;
-    }
-
-    /** A ping to nobody is not sent. */
-    private static boolean unheard(LiveStream stream, OutboundMessage message) {
-        return message.kind() == EventKind.PING && stream.reader().isEmpty();
     }
 
     private static List<RecordChange> changes(LiveCall.Sink sink, OutboundMessage answer) {

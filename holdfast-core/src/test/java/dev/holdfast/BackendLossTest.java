@@ -74,11 +74,14 @@ class BackendLossTest {
     }
 
     @Test
-    void aPingIsNotWithdrawn() {
+    void aPingIsNotWithdrawnAndReachesNobodyAnyMore() {
         Connection listening = TestBed.listen(session);
-        first.sink.send(Wire.ping("p"));
+        first.sink.send(Wire.ping("p1"));
+        assertThat(listening.read()).containsExactly("ping p1");
+        first.sink.send(Wire.ping("p2"));
         die();
-        assertThat(listening.read()).containsExactly("ping p");
+        assertThat(listening.read()).as("all that was ever read").containsExactly("ping p1");
+        assertThat(answer("p1")).isFalse();
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -210,15 +211,42 @@ class ListeningTest {
     }
 
     @Test
-    void aPingGoesOnlyToTheConnectionThatIsThere() {
+    void aPingWaitsForItsClientAndIsNotRepeatedToOneThatHasIt() {
         bed.backend.life().sink.send(Wire.ping("p1"));
         Connection first = TestBed.listen(session);
+        assertThat(first.read()).containsExactly("ping p1");
         bed.backend.life().sink.send(Wire.ping("p2"));
         first.broken();
-        assertThat(TestBed.resume(session, first).read()).isEmpty();
-        Connection third = TestBed.listen(session);
-        bed.backend.life().sink.send(Wire.ping("p3"));
-        assertThat(third.read()).containsExactly("ping p3");
+        Connection second = TestBed.resume(session, first);
+        assertThat(second.read()).containsExactly("ping p2");
+        second.handover();
+        assertThat(TestBed.listen(session).read()).isEmpty();
+    }
+
+    @Test
+    void aPingThatIsAnsweredReachesNobodyElse() {
+        Connection first = TestBed.listen(session);
+        bed.backend.life().sink.send(Wire.ping("p"));
+        notice("a");
+        first.read();
+        first.broken();
+        assertThat(session.answer(Wire.answer(new RequestId("p")))).isTrue();
+        assertThat(TestBed.listen(session).read()).containsExactly("a");
+    }
+
+    @Test
+    void ofManyPingsThatWaitTheOldestAreGivenUp() {
+        bed.backend.life().sink.send(Wire.question("q"));
+        for (int ping = 0; ping < CallTable.MOST_PINGS + 2; ping++) {
+            bed.backend.life().sink.send(Wire.ping("p" + ping));
+        }
+
+        List<String> read = TestBed.listen(session).read();
+
+        assertThat(read).hasSize(CallTable.MOST_PINGS + 1).startsWith("question q", "ping p2");
+        assertThat(session.answer(Wire.answer(new RequestId("p1")))).isFalse();
+        assertThat(session.answer(Wire.answer(new RequestId("p2")))).isTrue();
+        assertThat(session.answer(Wire.answer(new RequestId("q")))).isTrue();
     }
 
     @Test

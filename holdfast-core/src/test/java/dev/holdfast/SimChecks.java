@@ -133,7 +133,7 @@ final class SimChecks {
             }
             Fact fact = session.log.fact(node.event);
             if (session.listensOnly && confirmed(session, fact)) {
-                boolean known = fact.received || fact.ping() || session.answered(fact);
+                boolean known = fact.received || session.answered(fact) || (fact.ping() && !session.awaited(fact));
                 world.check(known, () -> "confirmed, but never arrived: " + SimLog.name(fact));
             }
             kept.add(fact);

@@ -51,7 +51,8 @@ final class SimClient {
             long before = last.getOrDefault(connection.stream, 0L);
             world.check(event.offset() > before, () -> "the client got twice " + SimLog.name(event));
             for (Fact missing : session.log.between(connection.stream, before, event.offset())) {
-                boolean known = missing.dropped || missing.ping() || session.answered(missing);
+                boolean known =
+                        missing.dropped || session.answered(missing) || (missing.ping() && !session.awaited(missing));
                 world.check(known, () -> "the client lost " + SimLog.name(missing));
             }
             last.put(connection.stream, event.offset());

@@ -29,7 +29,6 @@ final class SimConnection implements StreamReader.Waker {
     /** Up to here the client has everything, as far as the engine knows: only open questions are repeated. */
     private final long repeatThrough;
 
-    private final long attachedAt;
     private final Deque<Sent> network = new ArrayDeque<>();
     private long cursor;
     private long gapSeen;
@@ -54,9 +53,6 @@ final class SimConnection implements StreamReader.Waker {
         this.cursor = cursor;
         this.repeatThrough = repeat;
         this.afterlife = dead;
-        this.attachedAt = dead
-                ? 0
-                : session.live().outflow().streams().find(stream).orElseThrow().last();
         this.gapSeen = session.log.dropped(stream);
         if (dead) {
             session.connections.stream()
@@ -202,7 +198,7 @@ final class SimConnection implements StreamReader.Waker {
         return fact.dropped
                 || session.answered(fact)
                 || (fact.event.offset() <= repeatThrough && !session.open(fact))
-                || (fact.ping() && fact.event.offset() <= attachedAt);
+                || (fact.ping() && !session.awaited(fact));
     }
 
     /** A reader reports a gap exactly if something was dropped that it would have read. */

@@ -45,7 +45,7 @@ final class SimReturn {
         LiveStream stream = session.live().outflow().streams().listening();
         long confirmed = stream.confirmed();
         for (Fact fact : session.log.between(StreamId.LISTENING, 0, confirmed + 1)) {
-            boolean known = fact.received || fact.dropped || fact.ping();
+            boolean known = fact.received || fact.dropped || (fact.ping() && !session.awaited(fact));
             world.check(known, () -> "confirmed, but never arrived: " + SimLog.name(fact));
         }
         boolean gap = session.log.dropped(StreamId.LISTENING) > confirmed;

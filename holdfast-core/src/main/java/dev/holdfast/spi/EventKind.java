@@ -17,7 +17,10 @@ public final class EventKind {
     public static final byte PROGRESS = 5;
     /** {@code notifications/message}. */
     public static final byte LOG = 6;
-    /** A {@code ping} from the server: sent only while a client listens, and never again. */
+    /**
+     * A {@code ping} from the server: kept until it is answered, for a client that is away too, but not sent again to one that
+     * has confirmed it. Of many that wait the oldest are given up.
+     */
     public static final byte PING = 7;
 
     private EventKind() {}
