@@ -213,8 +213,8 @@ final class Exchange {
 
     /** Answers what is not served, and counts it. */
     void reply(Rejection rejection) {
-        answer(rejection);
-        end();
+        begin(rejection);
+        json(rejection.status(), rejection.body());
     }
 
     /**
@@ -236,10 +236,14 @@ final class Exchange {
         }
     }
 
-    /** Writes what is not served, counts it, and leaves the request open. */
+    /**
+     * Writes what is not served, counts it, and leaves the request open. The length comes last: Tomcat lets nobody read on once
+     * it has seen that many bytes written, and would close on a client that still sends.
+     */
     void answer(Rejection rejection) {
         begin(rejection);
         write(rejection.status(), rejection.body());
+        response.setContentLength(rejection.body().length);
     }
 
     /** The same without words: nothing is written here, so that nothing blocks. */
@@ -275,6 +279,7 @@ final class Exchange {
     }
 
     void json(int status, byte[] body) {
+        response.setContentLength(body.length);
         write(status, body);
         end();
     }
@@ -284,7 +289,6 @@ final class Exchange {
             response.setStatus(status);
             response.setHeader("Content-Type", "application/json");
             response.setHeader("Cache-Control", "no-store");
-            response.setContentLength(body.length);
             response.getOutputStream().write(body);
         } catch (IOException | RuntimeException e) {
             log.debug("an answer could not be written: {}", e.toString());

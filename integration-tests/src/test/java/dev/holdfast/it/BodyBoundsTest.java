@@ -103,7 +103,7 @@ class BodyBoundsTest {
 
     @Test
     void allBodiesShareARoomAndEachLeavesItHoweverItEnds() throws Exception {
-        try (TestServer server = start(options -> options.withRequestDeadline(Duration.ofSeconds(2)))) {
+        try (TestServer server = start(options -> options.withRequestDeadline(Duration.ofSeconds(6)))) {
             RawSession session = RawSession.open(server.port());
             byte[] last = {' '};
             for (int round = 0; round < 2; round++) {
@@ -242,6 +242,28 @@ class BodyBoundsTest {
             silent.forEach(each -> assertThat(each.head().status()).isEqualTo(404));
             session.assertAlive();
             silent.forEach(RawConnection::close);
+        }
+    }
+
+    @Test
+    void strangersThatSendTheirBodiesSlowlyAreListenedToAndHoldNoThread() throws Exception {
+        try (TestServer server = TestServer.in(kind).threads(2).start()) {
+            RawSession session = RawSession.open(server.port());
+            List<RawConnection> slow = new ArrayList<>();
+            for (int i = 0; i < 8; i++) {
+                slow.add(session.send(
+                        session.post("{").with("Mcp-Session-Id", "x").with("Content-Length", "1000")));
+            }
+            slow.forEach(each -> assertThat(each.head().status()).isEqualTo(404));
+            for (int piece = 0; piece < 9; piece++) {
+                slow.forEach(each -> each.write(new byte[100]));
+                session.assertAlive();
+                Thread.sleep(20);
+            }
+            slow.forEach(each -> each.write(new byte[99]));
+            slow.forEach(each -> assertThat(each.body()).contains("session not found"));
+            session.assertAlive();
+            slow.forEach(RawConnection::close);
         }
     }
 }
