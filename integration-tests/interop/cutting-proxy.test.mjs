@@ -66,11 +66,11 @@ proxied('a vanished client is not noticed by the server', async (proxy, get) => 
 });
 
 proxied('an outage refuses new connections, then service returns', async (proxy, get) => {
-  proxy.outages({ serviceMs: 300, refuseMs: 300, by: 'rst' });
+  proxy.outages({ serviceMs: 2000, refuseMs: 2000, by: 'rst' });
   const { text } = await get(true);
   await assert.rejects(text);
   await assert.rejects(fetch(proxy.url), error => error.cause.code === 'ECONNREFUSED');
-  await waitFor('service', () => proxy.serves(200), 1000);
+  await waitFor('service', () => proxy.serves(1500));
   const again = await get(true);
   open.end();
   await again.text;
@@ -79,7 +79,7 @@ proxied('an outage refuses new connections, then service returns', async (proxy,
 
 /** `get(begun)` starts a request; with `begun` the server has answered it with a head and a first event. */
 function proxied(title, body) {
-  test(title, { timeout: 10_000 }, async t => {
+  test(title, { timeout: 30_000 }, async t => {
     const proxy = await CuttingProxy.to(server.address().port);
     t.after(() => proxy.close());
     await body(proxy, async begun => {

@@ -7,6 +7,8 @@ import { waitFor } from './wait.mjs';
 const WORKERS = 4;
 const NOTES = 3;
 const REST_MS = 150;
+/** As long as a client may take to be back, and more. */
+const BACK_MS = 30_000;
 /** What their tools promise to be harmless when it is done twice. */
 const HARMLESS = ['slow_read', 'echo'];
 const INTERRUPTED = { code: -32603, message: /the server ended while this call was running/ };
@@ -46,7 +48,7 @@ export class Load {
     await Promise.all(this.#workers);
     await this.#client.call('notify', { count: 1, tag: 'last' });
     const { logs } = this.#client;
-    await waitFor('the last notification', () => logs.includes('last#1'));
+    await waitFor('the last notification', () => logs.includes('last#1'), BACK_MS);
     const told = this.#with('notify', 'finished').flatMap(({ args }) => notesOf(args));
     await waitFor('every notification', () => told.every(note => logs.includes(note))).catch(() => {}); // told apart below
   }

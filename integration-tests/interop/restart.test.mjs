@@ -19,10 +19,10 @@ const EARLY_MS = 500;
 const LEAST_RUNS_SEEN = 2;
 
 const ENDS = {
-  'kill -9': { retryMs: 4000, backMs: 4000, rounds: times(3), end: gateway => gateway.crash(), mayBeEarly: true },
+  'kill -9': { retryMs: 6000, backMs: 6000, rounds: times(3), end: gateway => gateway.crash(), mayBeEarly: true },
   'SIGTERM': {
-    retryMs: 2000,
-    backMs: 4000, // an end in order makes up to twice as much of the retry, lest all come back at once
+    retryMs: 4000,
+    backMs: 8000, // an end in order makes up to twice as much of the retry, lest all come back at once
     rounds: times(2),
     end: async gateway => {
       gateway.terminate();

@@ -45,7 +45,7 @@ test('tools, notifications and elicitation, while a Streamable HTTP client uses 
   assert.ok(statuses.every(status => status === 202));
 
   await page.close();
-  await delay(300);
+  await delay(1500);
   assert.equal(await postTo(new URL(endpoints[0], gateway.url)), 404, 'the first POST after the page was closed');
   assert.doesNotMatch(gateway.log, /WARN|ERROR/);
 });

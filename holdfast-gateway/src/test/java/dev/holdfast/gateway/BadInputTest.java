@@ -104,7 +104,7 @@ class BadInputTest {
 
     @Test
     void anIdThatIsInFlightIsNamed() throws IOException {
-        Wait.until(peer.posted(9, "slow"));
+        Wait.until(peer.posted(9, "patient"));
 
         assertRefused(postToSession("Content-Length: " + PING.length() + "\r\n", PING), 400, "in flight");
     }

@@ -51,7 +51,8 @@ class StdioCloseTest {
     void aChildThatIgnoresTheEndOfItsInputGetsTerm() {
         Path term = folder.resolve("term");
         String script = "trap 'touch \"$1\"; exit' TERM; while :; do sleep 0.05; done";
-        try (StdioBed bed = new StdioBed(StdioBed.initialized(script, term), StdioBed.HASTY)) {
+        StdioOptions patientAfterTerm = StdioOptions.DEFAULT.withGraces(Duration.ofMillis(300), Duration.ofSeconds(10));
+        try (StdioBed bed = new StdioBed(StdioBed.initialized(script, term), patientAfterTerm)) {
             Wait.until(bed.opened().close());
 
             assertThat(term).exists();

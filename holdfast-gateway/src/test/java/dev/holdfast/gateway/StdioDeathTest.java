@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class StdioDeathTest {
-    private static final Duration AT_ONCE = Duration.ofSeconds(1);
+    private static final Duration AT_ONCE = Duration.ofSeconds(5);
 
     @TempDir
     @SuppressWarnings("NullAway.Init")

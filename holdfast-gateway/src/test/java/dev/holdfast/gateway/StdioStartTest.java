@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class StdioStartTest {
-    private static final StdioOptions IMPATIENT = StdioBed.HASTY.withStartTimeout(Duration.ofMillis(400));
+    private static final StdioOptions IMPATIENT = StdioBed.HASTY.withStartTimeout(Duration.ofSeconds(3));
 
     @Test
     void theChildsAnswerAndItsRevisionComeBack() {
@@ -51,7 +51,7 @@ class StdioStartTest {
         ServerCommand command = StdioBed.script("echo 'waiting for a database' >&2; " + StdioBed.READS);
         try (StdioBed bed = new StdioBed(command, IMPATIENT)) {
             assertThat(bed.refusal())
-                    .contains("the server process did not answer initialize within 400ms")
+                    .contains("the server process did not answer initialize within 3s")
                     .contains("waiting for a database");
             Wait.until("the child is gone", () -> bed.backend.size() == 0);
         }

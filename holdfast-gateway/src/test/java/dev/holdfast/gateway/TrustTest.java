@@ -115,7 +115,7 @@ class TrustTest {
         Limits one = new Limits(Limits.DEFAULT.node().withRunningCalls(1), Duration.ofSeconds(2), 4096);
         try (TestGateway gateway = new TestGateway(one)) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
-            Wait.until(peer.posted(1, "slow"));
+            Wait.until(peer.posted(1, "patient"));
 
             assertThat(peer.post("{'jsonrpc':'2.0','id':2,'method':'ping'}").statusCode())
                     .isEqualTo(503);

@@ -45,7 +45,9 @@ class CrossUseTest {
     void start() throws Exception {
         server = TestServer.in(kind)
                 .filter(new UserFilter())
-                .options(options -> options.sseEndpoint("/sse").sseReconnectGracePeriod(Duration.ofMinutes(5)))
+                .options(options -> options.sseEndpoint("/sse")
+                        .sseReconnectGracePeriod(Duration.ofMinutes(5))
+                        .initializationTimeout(Duration.ofMinutes(30)))
                 .tool(
                         QUESTION,
                         (exchange, request) -> exchange.createElicitation(ElicitFormRequest.builder(

@@ -22,7 +22,7 @@ import reactor.core.publisher.Mono;
 @EnumSource(ContainerKind.class)
 @Timeout(30)
 class HeadTest {
-    private static final Duration AT_ONCE = Duration.ofMillis(100);
+    private static final Duration AT_ONCE = Duration.ofSeconds(2);
     private static final int TIMES = 5;
 
     private final ContainerKind kind;

@@ -81,7 +81,7 @@ class ManyDropsTest {
             Breakage breakage = left++ % 2 == 0 ? Breakage.FIN : Breakage.RST;
             breakage.happenTo(session.stream());
         }
-        await().atMost(HEARTBEAT.multipliedBy(2))
+        await().atMost(Duration.ofSeconds(15))
                 .untilAsserted(
                         () -> assertThat(server.holdfast().engine().size()).isZero());
         await().until(() -> server.holdfast().openConnections() == 0);

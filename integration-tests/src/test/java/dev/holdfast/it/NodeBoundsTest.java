@@ -6,8 +6,10 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.EndReason;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.Refusal;
+import dev.holdfast.mcp.HoldfastTransportProvider;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -33,13 +35,15 @@ class NodeBoundsTest {
 
     @BeforeEach
     void start() throws Exception {
+        start(UnaryOperator.identity());
+    }
+
+    private void start(UnaryOperator<HoldfastTransportProvider.Builder> more) throws Exception {
         server = TestServer.in(kind)
-                .options(options -> options.nodeLimits(
-                                NodeLimits.DEFAULT.withSessions(3).withRunningCalls(2))
-                        .sseEndpoint("/sse")
-                        .heartbeatInterval(Duration.ofMillis(200))
-                        .initializationTimeout(Duration.ofSeconds(1))
-                        .maxCallDuration(Duration.ofSeconds(1)))
+                .options(options -> more.apply(
+                        options.nodeLimits(NodeLimits.DEFAULT.withSessions(3).withRunningCalls(2))
+                                .sseEndpoint("/sse")
+                                .heartbeatInterval(Duration.ofMillis(200))))
                 .tool("slow", (exchange, request) -> Mono.fromFuture(gate, true).thenReturn("done"))
                 .start();
     }
@@ -48,6 +52,11 @@ class NodeBoundsTest {
     void stop() throws Exception {
         gate.complete(null);
         server.close();
+    }
+
+    private void startAgain(UnaryOperator<HoldfastTransportProvider.Builder> more) throws Exception {
+        server.close();
+        start(more);
     }
 
     private long ended(EndReason reason) {
@@ -131,7 +140,8 @@ class NodeBoundsTest {
     }
 
     @Test
-    void aCallThatTakesTooLongIsAnsweredWithAnError() {
+    void aCallThatTakesTooLongIsAnsweredWithAnError() throws Exception {
+        startAgain(options -> options.maxCallDuration(Duration.ofSeconds(1)));
         RawSession session = RawSession.open(server.port());
 
         try (RawConnection call = session.stream(session.post(Json.call("1", "slow")))) {
@@ -145,7 +155,8 @@ class NodeBoundsTest {
     }
 
     @Test
-    void aSessionThatNobodyUsesIsGoneSoon() {
+    void aSessionThatNobodyUsesIsGoneSoon() throws Exception {
+        startAgain(options -> options.initializationTimeout(Duration.ofSeconds(4)));
         RawSession used = RawSession.open(server.port());
         try (RawConnection one =
                 RawConnection.open(server.port()).send(RawRequest.post(Json.initialize(RawSession.NEWEST)))) {
@@ -159,7 +170,8 @@ class NodeBoundsTest {
     }
 
     @Test
-    void aClientOfHttpSseThatNeverInitializesIsSentAway() {
+    void aClientOfHttpSseThatNeverInitializesIsSentAway() throws Exception {
+        startAgain(options -> options.initializationTimeout(Duration.ofSeconds(4)));
         try (RawConnection silent =
                         RawConnection.open(server.port()).send(RawRequest.get().to("/sse"));
                 RawSseSession session = RawSseSession.open(server.port())) {

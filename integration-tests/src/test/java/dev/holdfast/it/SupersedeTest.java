@@ -21,7 +21,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 @EnumSource(ContainerKind.class)
 @Timeout(60)
 class SupersedeTest {
-    private static final Duration AT_ONCE = Duration.ofMillis(100);
+    /** A container waits longer than this for a peer that does not read. */
+    private static final Duration AT_ONCE = Duration.ofSeconds(2);
+
     private static final int RECEIVE_BUFFER = 4 << 10;
     /** More than the kernel takes for a peer that does not read, and less than the server keeps. */
     private static final int FLOOD = 80;
