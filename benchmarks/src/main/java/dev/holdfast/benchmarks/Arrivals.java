@@ -1,15 +1,14 @@
 package dev.holdfast.benchmarks;
 
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /** The messages of one phase, recorded by the one thread that reads them. */
 final class Arrivals {
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
-    private static final long POLL_MILLIS = 20;
+    private static final long PATIENCE_SECONDS = 10;
 
     private final int expected;
-    private final AtomicInteger count = new AtomicInteger();
+    private final Semaphore arrived = new Semaphore(0);
     private final Latencies latencies = new Latencies();
 
     Arrivals(int expected) {
@@ -19,20 +18,16 @@ final class Arrivals {
     /** A message is here that was sent at this time. */
     void arrived(long sentAt) {
         latencies.add(System.nanoTime() - sentAt);
-        count.incrementAndGet();
+        arrived.release();
     }
 
     /** Waits for all of them, or until none comes any more; returns how many are missing. */
     int await() throws InterruptedException {
-        long lastNews = System.nanoTime();
-        int last = 0;
-        while (last < expected && System.nanoTime() - lastNews < PATIENCE_NANOS) {
-            Thread.sleep(POLL_MILLIS);
-            int now = count.get();
-            lastNews = now == last ? lastNews : System.nanoTime();
-            last = now;
+        int missing = expected;
+        while (missing > 0 && arrived.tryAcquire(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+            missing--;
         }
-        return expected - last;
+        return missing;
     }
 
     /** How long they took; after {@link #await}. */

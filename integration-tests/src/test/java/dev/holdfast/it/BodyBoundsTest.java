@@ -229,15 +229,21 @@ class BodyBoundsTest {
         }
     }
 
+    /** More of them than the server has threads; each has sent the first byte of a body. */
+    private static List<RawConnection> strangers(RawSession session) {
+        List<RawConnection> strangers = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            strangers.add(
+                    session.send(session.post("{").with("Mcp-Session-Id", "x").with("Content-Length", "1000")));
+        }
+        return strangers;
+    }
+
     @Test
     void strangersThatNeverSendTheirBodiesHoldNoThread() throws Exception {
         try (TestServer server = TestServer.in(kind).threads(2).start()) {
             RawSession session = RawSession.open(server.port());
-            List<RawConnection> silent = new ArrayList<>();
-            for (int i = 0; i < 8; i++) {
-                silent.add(session.send(
-                        session.post("{").with("Mcp-Session-Id", "x").with("Content-Length", "1000")));
-            }
+            List<RawConnection> silent = strangers(session);
             session.assertAlive();
             silent.forEach(each -> assertThat(each.head().status()).isEqualTo(404));
             session.assertAlive();
@@ -249,11 +255,7 @@ class BodyBoundsTest {
     void strangersThatSendTheirBodiesSlowlyAreListenedToAndHoldNoThread() throws Exception {
         try (TestServer server = TestServer.in(kind).threads(2).start()) {
             RawSession session = RawSession.open(server.port());
-            List<RawConnection> slow = new ArrayList<>();
-            for (int i = 0; i < 8; i++) {
-                slow.add(session.send(
-                        session.post("{").with("Mcp-Session-Id", "x").with("Content-Length", "1000")));
-            }
+            List<RawConnection> slow = strangers(session);
             slow.forEach(each -> assertThat(each.head().status()).isEqualTo(404));
             for (int piece = 0; piece < 9; piece++) {
                 slow.forEach(each -> each.write(new byte[100]));
