@@ -20,9 +20,12 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 /** A stdio server behind the gateway, by the launcher that people use; found in node_modules, so nothing is downloaded. */
 export const EVERYTHING = ['npx', '-y', '@modelcontextprotocol/server-everything', 'stdio'];
 
-/** Serves the demo, or `command` when one is given, until `stop()`. Its sessions are in a folder of its own, as users have it. */
-export async function startGateway({ flags = [], command = [] } = {}) {
-  const gateway = new Gateway(await freePort(), flags, command);
+/**
+ * Serves the demo, or `command` when one is given, until `stop()`; `env` goes beside its own environment. Its sessions are in a
+ * folder of its own, as users have it, unless `store` names another place.
+ */
+export async function startGateway({ flags = [], command = [], env = {}, store } = {}) {
+  const gateway = new Gateway(await freePort(), flags, command, env, store);
   running.add(gateway);
   await gateway.served();
   return gateway;
@@ -33,17 +36,19 @@ class Gateway {
   #mark = randomUUID();
   #store = mkdtempSync(join(tmpdir(), 'holdfast-store-'));
   #args;
+  #env;
   #process;
   #exit;
 
-  constructor(port, flags, command) {
+  constructor(port, flags, command, env, store) {
     this.port = port;
-    this.#args = ['serve', '--port', String(port), '--store', `rocksdb:${this.#store}`, ...flags, ...(command.length ? ['--', ...command] : [])];
+    this.#env = env;
+    this.#args = ['serve', '--port', String(port), '--store', store ?? `rocksdb:${this.#store}`, ...flags, ...(command.length ? ['--', ...command] : [])];
     this.#start();
   }
 
   #start() {
-    this.#process = spawn(COMMAND, this.#args, { cwd: HERE, env: { ...process.env, [MARK]: this.#mark }, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#process = spawn(COMMAND, this.#args, { cwd: HERE, env: { ...process.env, ...this.#env, [MARK]: this.#mark }, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#exit = once(this.#process, 'exit').then(([code, signal]) => ({ code, signal }));
     for (const stream of [this.#process.stdout, this.#process.stderr]) stream.on('data', text => (this.log += text));
   }

@@ -225,7 +225,8 @@ final class Attachments {
     /** Whether a client reads the listening stream, or has read it so lately that it may be on its way back. */
     boolean followed() {
         return session.locked(() -> {
-            boolean mayReturn = upkeep.followed() && engine.now() - leftAt < lifetime.graceNanos();
+            boolean gone = engine.time().passed(lifetime.graceNanos(), leftAt, engine.now());
+            boolean mayReturn = upkeep.followed() && !gone;
             return mayReturn || streams.listening().reader().isPresent();
         });
     }

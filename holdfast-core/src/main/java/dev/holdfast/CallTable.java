@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * The questions that are open between client and backend, in both directions: the client's requests in flight, and the
@@ -66,11 +67,11 @@ final class CallTable {
         return Optional.ofNullable(inFlight.get(id));
     }
 
-    /** The requests that came at this time or earlier and have no answer yet. */
-    List<LiveCall.Sink> startedBefore(long time) {
+    /** The requests of calls that run for too long and have no answer yet; of two calls the older one is late first. */
+    List<LiveCall.Sink> overdue(Predicate<LiveCall> late) {
         List<LiveCall.Sink> found = List.of();
         for (LiveCall.Sink sink : inFlight.values()) {
-            if (sink.call().startedAt() - time > 0) {
+            if (!late.test(sink.call())) {
                 break;
             }
             if (sink.open() && !sink.stopped()) {

@@ -113,22 +113,25 @@ final class Ending {
 
     /** Parks the session if it is still in this state; false if it is not. */
     boolean park(State seen) {
-        Duration left = lifecycle.left(seen, engine.now());
         Move move = lifecycle.closeIf(seen, EndReason.PARKED);
         if (move.closes()) {
-            depart(left);
+            depart(seen.since(), lifecycle.patience(seen));
         }
         return move.closes();
     }
 
-    private void depart(Duration left) {
-        long deadline = engine.now() + left.toNanos();
+    /**
+     * @param since when it began to wait for its client, by the engine's clock
+     * @param patience how long it waits
+     */
+    private void depart(long since, long patience) {
+        Duration left = Duration.ofNanos(Math.max(0, patience - (engine.now() - since)));
         long bytes = session.historyBytes();
         leave();
         session.housekeeping().part(left).whenComplete((done, failure) -> {
             outflow.close(EndReason.PARKED);
             backend.close();
-            engine.sessions().park(session, bytes, deadline);
+            engine.sessions().park(session, bytes, since, patience);
             engine.news().parked(session);
             left();
         });
@@ -154,7 +157,7 @@ final class Ending {
         Move move = lifecycle.close(EndReason.PARKED);
         if (move.closes()) {
             boolean detached = move.before().phase() == SessionState.DETACHED;
-            depart(detached ? lifetime.grace() : Duration.ofNanos(lifetime.longestNanos()));
+            depart(engine.now(), detached ? lifetime.graceNanos() : lifetime.longestNanos());
         }
     }
 

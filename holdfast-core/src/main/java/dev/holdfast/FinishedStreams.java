@@ -9,18 +9,22 @@ import java.util.Optional;
 final class FinishedStreams {
     private final int most;
     private final long retentionNanos;
+    private final long patienceNanos;
+    private final EngineClock clock;
     private final LazyQueue<Entry> delivered = new LazyQueue<>();
     private final LazyQueue<Entry> doubtful = new LazyQueue<>();
 
     private record Entry(LiveStream stream, long at) {}
 
     /**
-     * @param most how many are kept that were delivered
-     * @param retentionNanos how long a stream is kept at most
+     * @param most how many are kept that were delivered; these for the lifetime's retention at most, the others for its grace
+     *     period if that is longer
      */
-    FinishedStreams(int most, long retentionNanos) {
+    FinishedStreams(int most, Lifetime lifetime, EngineClock clock) {
         this.most = most;
-        this.retentionNanos = retentionNanos;
+        this.retentionNanos = lifetime.retentionNanos();
+        this.patienceNanos = Math.max(lifetime.retentionNanos(), lifetime.graceNanos());
+        this.clock = clock;
     }
 
     void delivered(LiveStream stream, long at) {
@@ -54,10 +58,10 @@ final class FinishedStreams {
 
     /** A stream that was kept for long enough. */
     Optional<LiveStream> old(long now) {
-        return old(delivered, now).or(() -> old(doubtful, now));
+        return old(delivered, retentionNanos, now).or(() -> old(doubtful, patienceNanos, now));
     }
 
-    private Optional<LiveStream> old(LazyQueue<Entry> queue, long now) {
-        return queue.first().filter(entry -> now - entry.at >= retentionNanos).map(Entry::stream);
+    private Optional<LiveStream> old(LazyQueue<Entry> queue, long nanos, long now) {
+        return queue.first().filter(entry -> clock.passed(nanos, entry.at, now)).map(Entry::stream);
     }
 }

@@ -71,7 +71,7 @@ final class Housekeeping {
         return session.listensOnly()
                 && session.revision().isEmpty()
                 && session.lifecycle().state().running() == 0
-                && now - begunAt >= lifetime.initializationNanos();
+                && engine.time().passed(lifetime.initializationNanos(), begunAt, now);
     }
 
     private boolean grewOld(long now, Effects effects) {

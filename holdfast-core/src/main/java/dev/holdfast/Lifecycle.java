@@ -1,6 +1,5 @@
 package dev.holdfast;
 
-import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
@@ -88,11 +87,13 @@ final class Lifecycle {
     }
 
     private final Lifetime lifetime;
+    private final EngineClock clock;
     private final AtomicReference<State> state;
 
-    Lifecycle(Lifetime lifetime, long now) {
+    Lifecycle(Lifetime lifetime, EngineClock clock) {
         this.lifetime = lifetime;
-        this.state = new AtomicReference<>(new State(SessionState.OPENING, 0, 0, false, false, now));
+        this.clock = clock;
+        this.state = new AtomicReference<>(new State(SessionState.OPENING, 0, 0, false, false, clock.now()));
     }
 
     State state() {
@@ -173,16 +174,11 @@ final class Lifecycle {
 
     /** Whether the deadline of this state has passed, exactly at the boundary included. */
     boolean expired(State s, long now) {
-        return !s.held() && now - s.since >= patience(s);
-    }
-
-    /** How long from now a session in this state still waits for its client, if nothing holds it. */
-    Duration left(State s, long now) {
-        return Duration.ofNanos(Math.max(0, patience(s) - (now - s.since)));
+        return !s.held() && clock.passed(patience(s), s.since, now);
     }
 
     /** How long this state waits for the client, in nanoseconds. */
-    private long patience(State s) {
+    long patience(State s) {
         if (s.phase == SessionState.DETACHED) {
             return lifetime.graceNanos();
         }

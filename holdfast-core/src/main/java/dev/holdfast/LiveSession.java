@@ -59,7 +59,7 @@ final class LiveSession implements Session {
         this.listensOnly = origin.listensOnly();
         this.lifetime = origin.lifetime();
         this.born = origin.epoch();
-        this.lifecycle = new Lifecycle(lifetime, engine.now());
+        this.lifecycle = new Lifecycle(lifetime, engine.time());
         this.upkeep = new Upkeep(engine.wallClock(), origin, engine.durable());
         this.journal = new Journal(engine.limits(), this::hold);
         this.outflow = new Outflow(this, engine, calls, journal, origin);
@@ -309,6 +309,11 @@ final class LiveSession implements Session {
     @Override
     public CompletionStage<Void> terminate() {
         return ending.terminate();
+    }
+
+    /** When the store may forget it, in milliseconds since 1970. */
+    long expiresAt() {
+        return locked(upkeep::expiresAt);
     }
 
     /** What time does to it. */

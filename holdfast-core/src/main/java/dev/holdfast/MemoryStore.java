@@ -3,6 +3,7 @@ package dev.holdfast;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
+import dev.holdfast.spi.ExpiryClock;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
@@ -28,12 +29,12 @@ public final class MemoryStore implements SessionStore {
     private final InstantSource clock;
     private final AtomicLong nextPurge = new AtomicLong();
 
-    /** Follows the clock of the system. */
+    /** Follows an {@link ExpiryClock} of the system's clocks. */
     public MemoryStore() {
-        this(InstantSource.system());
+        this(new ExpiryClock());
     }
 
-    /** Follows a clock of the caller's. */
+    /** Follows a clock of the caller's, by which sessions expire. */
     public MemoryStore(InstantSource clock) {
         this.clock = Objects.requireNonNull(clock, "clock");
     }

@@ -39,7 +39,14 @@ final class Outflow implements SessionLog.Owner {
         this.log = new SessionLog(session.monitor(), engine.store(), origin, this);
         boolean forgetful = origin.listensOnly() && lifetime.grace().isZero();
         this.streams = new StreamTable(
-                engine.limits(), lifetime, engine.messages(), log, calls::answered, engine.history(), forgetful);
+                engine.limits(),
+                lifetime,
+                engine.messages(),
+                log,
+                calls::answered,
+                engine.time(),
+                engine.history(),
+                forgetful);
         this.recovery = new Recovery(session, engine);
     }
 
@@ -156,7 +163,8 @@ final class Outflow implements SessionLog.Owner {
      * @return whether there was one
      */
     boolean timeOut(long now, Effects effects) {
-        List<LiveCall.Sink> late = calls.startedBefore(now - lifetime.callNanos());
+        long limit = lifetime.callNanos();
+        List<LiveCall.Sink> late = calls.overdue(call -> engine.time().passed(limit, call.startedAt(), now));
         for (LiveCall.Sink sink : late) {
             fail(sink, "the call took longer than " + lifetime.call());
             sink.stop(effects);

@@ -19,9 +19,10 @@ final class ParkedSessions {
      * A session that waits in the store.
      *
      * @param bytes how much the store keeps of it
-     * @param deadline when it ends, in nanoseconds of the engine's clock
+     * @param since when it left memory, in nanoseconds of the engine's clock
+     * @param nanos how long it waits for its client from then on
      */
-    record Parked(String id, String principal, long bytes, long deadline) {}
+    record Parked(String id, String principal, long bytes, long since, long nanos) {}
 
     private final NodeLimits limits;
     private final Map<SessionKey, Parked> all = new ConcurrentHashMap<>();

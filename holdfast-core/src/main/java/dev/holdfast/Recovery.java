@@ -61,9 +61,17 @@ final class Recovery {
             if (failure != null) {
                 begin(log, failure);
             } else if (!found) {
-                logger.error("session {}: the store has lost it", session.shortId());
-                session.close(EndReason.STORE_FAILED);
+                session.close(missing());
             }
         });
+    }
+
+    /** Why the store does not have the session: a store that goes by a wall clock may have let it expire. */
+    private EndReason missing() {
+        if (session.expiresAt() <= engine.wallClock().millis()) {
+            return EndReason.EXPIRED;
+        }
+        logger.error("session {}: the store has lost it", session.shortId());
+        return EndReason.STORE_FAILED;
     }
 }

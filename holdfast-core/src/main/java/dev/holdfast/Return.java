@@ -53,7 +53,7 @@ final class Return {
         Optional<Refusal> refusal = engine.opener().enter(principal);
         if (refusal.isPresent()) {
             turnedAway.accept(Duration.ofMillis(
-                    claim.record().expiresAt() - engine.wallClock().millis()));
+                    claim.record().expiresAt() - engine.expiryClock().millis()));
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
         LiveSession session = new LiveSession(engine, principal, origin);
@@ -69,7 +69,7 @@ final class Return {
 
     /** Whether a session has not expired while it was read. */
     private boolean lives(SessionStore.Claim claim) {
-        return engine.wallClock().millis() < claim.record().expiresAt();
+        return engine.expiryClock().millis() < claim.record().expiresAt();
     }
 
     /** A question to the store: what it throws and how it fails are one. */

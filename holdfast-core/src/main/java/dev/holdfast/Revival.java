@@ -108,9 +108,7 @@ final class Revival {
     /** Whether the client has everything of a stream that is complete is not known: it has the grace period at least to come. */
     private void complete(LiveStream stream) {
         stream.end(EndReason.COMPLETED);
-        Lifetime lifetime = extension.lifetime();
-        long longer = Math.max(0, lifetime.graceNanos() - lifetime.retentionNanos());
-        streams.doubt(stream, engine.now() + longer);
+        streams.doubt(stream, engine.now());
     }
 
     /** Nobody waits any more for what the last life asked. What earlier lives asked was withdrawn when this one began. */

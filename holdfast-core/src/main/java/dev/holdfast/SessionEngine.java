@@ -1,6 +1,7 @@
 package dev.holdfast;
 
 import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.ExpiryClock;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
@@ -32,8 +33,9 @@ public final class SessionEngine implements AutoCloseable {
     private final SessionStore store;
     private final SessionLimits limits;
     private final NodeLimits nodeLimits;
-    private final LongSupplier clock;
+    private final EngineClock clock;
     private final InstantSource wallClock;
+    private final ExpiryClock expiryClock;
     private final RandomGenerator random;
     private final ScheduledExecutorService scheduler;
     private final Duration sweepInterval;
@@ -58,10 +60,11 @@ public final class SessionEngine implements AutoCloseable {
         this.sessions = new SessionTable(this, nodeLimits);
         this.capacity = new Capacity(this, nodeLimits);
         this.history = new NodeHistory(this, nodeLimits);
-        this.clock = builder.clock;
+        this.clock = new EngineClock(builder.clock, builder.wallClock, builder.sweepInterval);
         this.wallClock = builder.wallClock;
+        this.expiryClock = new ExpiryClock(builder.wallClock, builder.clock);
         this.opener = new Opener(this, sessions, capacity, drain);
-        this.news = new News(builder.listener, clock);
+        this.news = new News(builder.listener, builder.clock);
         this.random = builder.random;
         this.sweepInterval = builder.sweepInterval;
         this.executor = builder.executor;
@@ -202,7 +205,7 @@ public final class SessionEngine implements AutoCloseable {
 
     /** The clock that all deadlines follow, in nanoseconds; only differences mean something. */
     public LongSupplier clock() {
-        return clock;
+        return clock::now;
     }
 
     /** Where timed work runs. */
@@ -216,7 +219,7 @@ public final class SessionEngine implements AutoCloseable {
     }
 
     private void sweep() {
-        long now = now();
+        long now = clock.look();
         guarded("capacity", capacity::sweep);
         guarded("parked sessions", () -> sessions.sweep(now));
         for (LiveSession session : sessions.live()) {
@@ -239,11 +242,21 @@ public final class SessionEngine implements AutoCloseable {
     }
 
     long now() {
-        return clock.getAsLong();
+        return clock.now();
+    }
+
+    /** What deadlines follow. */
+    EngineClock time() {
+        return clock;
     }
 
     InstantSource wallClock() {
         return wallClock;
+    }
+
+    /** The clock by which a record has expired. */
+    ExpiryClock expiryClock() {
+        return expiryClock;
     }
 
     Iterable<LiveSession> all() {
@@ -282,7 +295,10 @@ public final class SessionEngine implements AutoCloseable {
 
     /** Whether a session in this state has waited long enough for its client, and may as well wait in the store. */
     boolean waitsInStore(Lifecycle.State state, long now) {
-        return durable && state.phase() == SessionState.DETACHED && !state.held() && now - state.since() >= parkNanos;
+        return durable
+                && state.phase() == SessionState.DETACHED
+                && !state.held()
+                && clock.passed(parkNanos, state.since(), now);
     }
 
     /** A session has closed, and leaves its place. */

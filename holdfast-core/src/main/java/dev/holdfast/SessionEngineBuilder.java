@@ -66,8 +66,8 @@ public final class SessionEngineBuilder {
     }
 
     /**
-     * The clock that the store's expiry follows; deadlines follow {@link #clock}. Default: that of the system. Use the
-     * store's.
+     * The wall clock, by which the store's records are dated; deadlines follow {@link #clock}. Where it goes ahead of that one,
+     * the machine was asleep, and sessions wait anew for their clients. Default: that of the system.
      */
     public SessionEngineBuilder wallClock(InstantSource value) {
         wallClock = Objects.requireNonNull(value, "wallClock");

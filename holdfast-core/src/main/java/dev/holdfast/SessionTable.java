@@ -93,9 +93,9 @@ final class SessionTable {
         live.remove(session.key(), session);
     }
 
-    /** A session has left memory, and waits in the store until the deadline. */
-    void park(LiveSession session, long bytes, long deadline) {
-        parked.add(session.key(), new Parked(session.id(), session.principal(), bytes, deadline));
+    /** A session has left memory, and waits in the store for its client. */
+    void park(LiveSession session, long bytes, long since, long patience) {
+        parked.add(session.key(), new Parked(session.id(), session.principal(), bytes, since, patience));
         remove(session);
     }
 
@@ -135,7 +135,7 @@ final class SessionTable {
         }
         Consumer<Duration> turnedAway = left -> {
             if (was.isEmpty()) {
-                parked.add(key, new Parked(id, principal, 0, engine.now() + left.toNanos()));
+                parked.add(key, new Parked(id, principal, 0, engine.now(), left.toNanos()));
             }
         };
         return back.claim(key, id, principal, turnedAway)
@@ -201,7 +201,7 @@ final class SessionTable {
     /** Ends the parked sessions whose deadline has passed. */
     void sweep(long now) {
         parked.forEach((key, session) -> {
-            if (now - session.deadline() >= 0) {
+            if (engine.time().passed(session.nanos(), session.since(), now)) {
                 alone(key, () -> expire(key, session));
             }
         });

@@ -38,6 +38,7 @@ final class StreamTable {
 
     /**
      * @param questionDropped learns of server-to-client requests that are no longer kept
+     * @param clock what deadlines follow
      * @param whole counts what all sessions keep
      * @param forgetful whether nobody can come back to the listening stream: what is confirmed is not kept
      */
@@ -47,10 +48,11 @@ final class StreamTable {
             MessageFactory messages,
             SessionLog log,
             Consumer<RequestId> questionDropped,
+            EngineClock clock,
             NodeHistory whole,
             boolean forgetful) {
         this.limits = limits;
-        this.finished = new FinishedStreams(limits.finishedStreams(), lifetime.retentionNanos());
+        this.finished = new FinishedStreams(limits.finishedStreams(), lifetime, clock);
         this.tombstones = new Tombstones(messages);
         this.log = log;
         this.questionDropped = questionDropped;

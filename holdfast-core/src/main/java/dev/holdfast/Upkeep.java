@@ -11,8 +11,9 @@ import java.util.List;
  * What of a session's record has to follow the time: when the store may forget it, how far its client has surely read, whether
  * it has ever listened, and which server its backend was.
  *
- * <p>The store forgets it never before its deadline, for the renewal keeps at least the longer of grace and idle ahead of the
- * present. That matters only where no engine lives to end the session. Guarded by the session's lock.
+ * <p>The store forgets it never before its deadline, for the record is dated at least the longer of grace and idle ahead of the
+ * wall clock, and dated anew when that has gone on or was set. That matters only where no engine lives to end the session.
+ * Guarded by the session's lock.
  */
 final class Upkeep {
     private static final long MARGIN_MILLIS = Duration.ofHours(1).toMillis();
@@ -97,8 +98,8 @@ final class Upkeep {
     /** What has changed so much that the store has to know. */
     List<RecordChange> due(long read) {
         long now = clock.millis();
-        boolean expiry = expiresAt - now < patience() + MARGIN_MILLIS / 2;
-        boolean progress = read > confirmed && now - confirmedAt >= CONFIRMATION_MILLIS;
+        boolean expiry = Math.abs(fresh() - expiresAt) > MARGIN_MILLIS / 2;
+        boolean progress = read > confirmed && Math.abs(now - confirmedAt) >= CONFIRMATION_MILLIS;
         boolean reading = outlasts && (progress || followed != followedIsKept);
         if (!expiry && !reading) {
             return List.of();
@@ -116,10 +117,10 @@ final class Upkeep {
         return changes;
     }
 
-    /** What ends a life that is not the session's last: nobody will move its deadline. */
+    /** What ends a life that is not the session's last. Whoever parks it ends it in time, and sooner than the store. */
     List<RecordChange> parted(long read, Duration left) {
         confirmed = read;
-        expiresAt = clock.millis() + left.toMillis();
+        expiresAt = clock.millis() + left.toMillis() + MARGIN_MILLIS;
         return begun();
     }
 }

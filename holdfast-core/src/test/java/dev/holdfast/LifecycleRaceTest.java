@@ -3,6 +3,7 @@ package dev.holdfast;
 import dev.holdfast.Lifecycle.Detachment;
 import dev.holdfast.Lifecycle.Move;
 import java.time.Duration;
+import java.time.InstantSource;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
@@ -18,8 +19,10 @@ import org.junit.jupiter.api.Test;
 public class LifecycleRaceTest {
     private static final long GRACE = 2;
 
+    private static final EngineClock CLOCK = new EngineClock(() -> 0, InstantSource.system(), Duration.ofMillis(500));
+
     private final Lifecycle life =
-            new Lifecycle(new Lifetime(Duration.ofNanos(GRACE), Duration.ofNanos(GRACE + 1), Duration.ZERO), 0);
+            new Lifecycle(new Lifetime(Duration.ofNanos(GRACE), Duration.ofNanos(GRACE + 1), Duration.ZERO), CLOCK);
 
     public LifecycleRaceTest() {
         life.opened(0);

@@ -17,8 +17,10 @@ class LifecycleTest {
     /** Every deadline lies beyond the end of the clock's range. */
     private static final long T0 = new VirtualTime().getAsLong();
 
-    private final Lifecycle life =
-            new Lifecycle(new Lifetime(GRACE, IDLE, Duration.ofSeconds(60), INITIALIZATION, Duration.ofHours(1)), T0);
+    private static final EngineClock CLOCK = new EngineClock(() -> T0, new VirtualTime(), Duration.ofMillis(500));
+
+    private final Lifecycle life = new Lifecycle(
+            new Lifetime(GRACE, IDLE, Duration.ofSeconds(60), INITIALIZATION, Duration.ofHours(1)), CLOCK);
 
     @Test
     void anOpeningSessionHasNoDeadline() {
@@ -91,7 +93,7 @@ class LifecycleTest {
 
     @Test
     void aHandedOverSessionWaitsAtLeastTheGrace() {
-        Lifecycle patient = new Lifecycle(new Lifetime(IDLE, GRACE, Duration.ZERO), T0);
+        Lifecycle patient = new Lifecycle(new Lifetime(IDLE, GRACE, Duration.ZERO), CLOCK);
         patient.opened(T0);
         patient.attach(T0);
         patient.detach(T0, Detachment.HANDOVER);
@@ -102,7 +104,7 @@ class LifecycleTest {
 
     @Test
     void anOrderlyEndAfterAHandoverWaitsTheIdleTimeoutOnly() {
-        Lifecycle patient = new Lifecycle(new Lifetime(IDLE, GRACE, Duration.ZERO), T0);
+        Lifecycle patient = new Lifecycle(new Lifetime(IDLE, GRACE, Duration.ZERO), CLOCK);
         patient.opened(T0);
         patient.attach(T0);
         patient.detach(T0, Detachment.HANDOVER);
@@ -163,13 +165,13 @@ class LifecycleTest {
     void everyRequestAtTheBoundaryClosesInsteadOfReviving() {
         long boundary = T0 + IDLE_NANOS;
         Lifetime lifetime = new Lifetime(GRACE, IDLE, Duration.ZERO);
-        Lifecycle touched = new Lifecycle(lifetime, T0);
+        Lifecycle touched = new Lifecycle(lifetime, CLOCK);
         touched.opened(T0);
         assertThat(touched.touch(boundary).closes()).isTrue();
-        Lifecycle visited = new Lifecycle(lifetime, T0);
+        Lifecycle visited = new Lifecycle(lifetime, CLOCK);
         visited.opened(T0);
         assertThat(visited.visit(boundary).closes()).isTrue();
-        Lifecycle called = new Lifecycle(lifetime, T0);
+        Lifecycle called = new Lifecycle(lifetime, CLOCK);
         called.opened(T0);
         assertThat(called.callStarted(boundary).closes()).isTrue();
     }
@@ -192,7 +194,7 @@ class LifecycleTest {
 
     @Test
     void graceZeroEndsADetachedSessionAtOnce() {
-        Lifecycle strict = new Lifecycle(new Lifetime(Duration.ZERO, IDLE, Duration.ZERO), T0);
+        Lifecycle strict = new Lifecycle(new Lifetime(Duration.ZERO, IDLE, Duration.ZERO), CLOCK);
         strict.opened(T0);
         strict.attach(T0);
         strict.detach(T0, Detachment.BROKEN);
@@ -203,7 +205,7 @@ class LifecycleTest {
     void aForeverLongLifetimeDoesNotOverflow() {
         Lifecycle eternal = new Lifecycle(
                 new Lifetime(Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MAX_VALUE), Duration.ZERO),
-                T0);
+                CLOCK);
         eternal.opened(T0);
         eternal.touch(T0);
         assertThat(eternal.expire(T0 + Duration.ofDays(36_000).toNanos()).leavesClosed())

@@ -3,11 +3,11 @@ package dev.holdfast;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
+import dev.holdfast.spi.ExpiryClock;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -38,14 +38,14 @@ final class SimStore implements SessionStore {
      * @param failingPercent how many fail
      */
     SimStore(
-            InstantSource clock,
+            VirtualTime time,
             Random random,
             List<SimSession> sessions,
             Durability durability,
             int promptPercent,
             int failingPercent) {
         this.durability = durability;
-        this.kept = new MemoryStore(clock);
+        this.kept = new MemoryStore(new ExpiryClock(time, time));
         this.random = random;
         this.sessions = sessions;
         this.promptPercent = promptPercent;

@@ -3,6 +3,7 @@ package dev.holdfast;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
+import dev.holdfast.spi.ExpiryClock;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
@@ -86,8 +87,12 @@ final class TestStore implements SessionStore {
 
     private boolean holding;
 
-    TestStore(InstantSource clock) {
-        kept = new MemoryStore(clock);
+    /** By which sessions expire. */
+    InstantSource clock;
+
+    TestStore(VirtualTime time) {
+        clock = new ExpiryClock(time, time);
+        kept = new MemoryStore(() -> clock.instant());
     }
 
     /** Lets appends and claims wait from here on. */

@@ -26,6 +26,7 @@ final class VirtualTime extends AbstractExecutorService
 
     private final PriorityQueue<Task<?>> tasks = new PriorityQueue<>();
     private long now = START;
+    private Duration ahead = Duration.ZERO;
     private long sequence;
     private boolean shutdown;
 
@@ -34,10 +35,20 @@ final class VirtualTime extends AbstractExecutorService
         return now;
     }
 
-    /** The same time on the wall. */
+    /** The same time on the wall, unless that clock was set. */
     @Override
     public Instant instant() {
-        return Instant.EPOCH.plusNanos(now - START);
+        return Instant.EPOCH.plusNanos(now - START).plus(ahead);
+    }
+
+    /** Sets the wall clock forward, or back, as where a machine sleeps; the monotonic clock does not notice. */
+    void setForward(Duration step) {
+        ahead = ahead.plus(step);
+    }
+
+    /** Lets time pass while nobody works, as where the process is stopped: what falls due is late. */
+    void freeze(Duration duration) {
+        now += duration.toNanos();
     }
 
     /** Lets time pass, and everything happen that falls due in it, in order. */
@@ -45,7 +56,7 @@ final class VirtualTime extends AbstractExecutorService
         long target = now + duration.toNanos();
         for (Task<?> next = tasks.peek(); next != null && next.at - target <= 0; next = tasks.peek()) {
             tasks.remove(next);
-            now = next.at;
+            now = next.at - now > 0 ? next.at : now;
             next.runNow();
         }
         now = target;

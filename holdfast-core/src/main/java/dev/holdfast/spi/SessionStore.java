@@ -11,7 +11,8 @@ import java.util.concurrent.CompletionStage;
  * has left behind is whole or not there at all.
  *
  * <p>A session whose {@link SessionRecord#expiresAt} has passed is not there, whoever asks, and the store gives its space back
- * in a time of its own, also when nobody runs who knew the session.
+ * in a time of its own, also when nobody runs who knew the session. What has passed is told by an {@link ExpiryClock}, which no
+ * step of the wall clock puts ahead.
  *
  * <p>A stream is known from its first event on: the listening stream for the session's life, another one while it has events
  * or its call runs. Events are trimmed one by one, anywhere in a stream.

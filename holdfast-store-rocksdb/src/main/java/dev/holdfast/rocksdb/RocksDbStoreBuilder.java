@@ -1,5 +1,6 @@
 package dev.holdfast.rocksdb;
 
+import dev.holdfast.spi.ExpiryClock;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,7 +17,7 @@ public final class RocksDbStoreBuilder {
     String machine = Openings.thisMachine();
 
     Durability durability = Durability.PROCESS_DEATH;
-    InstantSource clock = InstantSource.system();
+    InstantSource clock = new ExpiryClock();
     Duration sweepInterval = Duration.ofMinutes(1);
     long memoryBytes = 64 * MEBIBYTE;
 
@@ -36,7 +37,7 @@ public final class RocksDbStoreBuilder {
         return this;
     }
 
-    /** The clock that sessions expire by. Default: that of the system. */
+    /** The clock that sessions expire by. Default: an {@link ExpiryClock} of the system's clocks. */
     public RocksDbStoreBuilder clock(InstantSource value) {
         clock = Objects.requireNonNull(value, "clock");
         return this;
