@@ -13,9 +13,9 @@ import java.util.function.ToLongFunction;
 
 /**
  * What all sessions keep, counted, and who makes room when that is too much: the largest histories are lowered to one level, as
- * water is let out of a lake, so that the small ones lose nothing. A session that cannot come down to the level, since what it
- * holds must not be dropped, keeps that, and the others come down further; if all together that is not enough, the sessions
- * that hold most end.
+ * water is let out of a lake, so that the small ones lose nothing. The level is never lower than a fair share, the limit over the
+ * sessions that keep something. A session that cannot come down to it, since what it holds must not be dropped, keeps that; if it
+ * is too much even so, the sessions that hold most end.
  *
  * <p>Counting is safe for use by any thread, under a session's lock too; one thread at a time makes room, without one.
  */
@@ -37,6 +37,12 @@ final class NodeHistory {
 
         private long excess() {
             return total.get() - (limit - limit / SLACK);
+        }
+
+        /** What each may keep that keeps something, if all keep the same; those who are being opened have theirs already. */
+        private long fair(List<Share> shares) {
+            long sum = shares.stream().mapToLong(Share::size).sum();
+            return shares.isEmpty() ? 0 : Math.max(0, (sum - excess()) / shares.size());
         }
     }
 
@@ -99,22 +105,25 @@ final class NodeHistory {
     private void makeRoom(Measure measure, Leveller leveller) {
         Set<LiveSession> atTheirLeast = new HashSet<>();
         while (measure.exceeded()) {
-            List<Share> shares = shares(measure, atTheirLeast);
-            if (!shares.isEmpty()) {
-                lower(shares, measure, leveller, atTheirLeast);
-            } else if (!endLargest(measure)) {
+            List<Share> shares = shares(measure);
+            long fair = measure.fair(shares);
+            List<Share> above = shares.stream()
+                    .filter(share -> share.size > fair && !atTheirLeast.contains(share.session))
+                    .toList();
+            if (!above.isEmpty()) {
+                long level = Math.max(fair, level(above, measure.excess()));
+                lower(above, leveller.at(level), atTheirLeast);
+            } else if (!endLargest(shares, fair)) {
                 return;
             }
         }
     }
 
-    /** The sessions that may have something to drop, the largest first. */
-    private List<Share> shares(Measure measure, Set<LiveSession> but) {
+    /** The sessions that keep something, the largest first. */
+    private List<Share> shares(Measure measure) {
         List<Share> shares = new ArrayList<>();
         for (LiveSession session : engine.all()) {
-            boolean counts =
-                    !but.contains(session) && !session.lifecycle().state().closed();
-            long size = counts ? measure.share.applyAsLong(session) : 0;
+            long size = session.lifecycle().state().closed() ? 0 : measure.share.applyAsLong(session);
             if (size > 0) {
                 shares.add(new Share(session, size));
             }
@@ -123,13 +132,9 @@ final class NodeHistory {
         return shares;
     }
 
-    private static void lower(List<Share> shares, Measure measure, Leveller leveller, Set<LiveSession> atTheirLeast) {
-        long level = level(shares, measure.excess());
+    private static void lower(List<Share> shares, Level level, Set<LiveSession> atTheirLeast) {
         for (Share share : shares) {
-            if (share.size <= level) {
-                return;
-            }
-            if (!share.session.shorten(leveller.at(level))) {
+            if (!share.session.shorten(level)) {
                 atTheirLeast.add(share.session);
             }
         }
@@ -149,8 +154,9 @@ final class NodeHistory {
         return Math.max(0, (sum - excess) / count);
     }
 
-    private boolean endLargest(Measure measure) {
-        Optional<Share> largest = shares(measure, Set.of()).stream().findFirst();
+    /** Ends the session that keeps most; false if not even that one keeps more than its share. */
+    private static boolean endLargest(List<Share> shares, long fair) {
+        Optional<Share> largest = shares.stream().findFirst().filter(share -> share.size > fair);
         largest.ifPresent(share -> share.session.close(EndReason.OVERFLOW));
         return largest.isPresent();
     }

@@ -10,8 +10,9 @@ package dev.holdfast;
  *
  * <p>History is all that sessions keep: messages for their clients, their journals, and messages that wait for a backend.
  * When that of all sessions exceeds its bytes or its messages, the largest histories are shortened first, by the same
- * order in which a session drops its own; so a noisy session shortens its own history only. If what must not be dropped exceeds
- * them alone, the sessions with most of it end with {@link EndReason#OVERFLOW}.
+ * order in which a session drops its own; so noisy sessions shorten their own histories only. No session is shortened below its
+ * fair share, the limit divided by the number of sessions that keep something: if others keep more and must not drop it, the
+ * largest of them end with {@link EndReason#OVERFLOW}.
  *
  * <p>Where the store outlives this process, a session that was used is not ended for another but parked, as long as those that
  * are parked are no more than ten times what may be in memory: {@code sessions}, {@code principalSessions}, {@code historyBytes}.

@@ -80,16 +80,31 @@ class NodeHistoryTest {
     }
 
     @Test
-    void whatMayBeDroppedAnywhereIsDroppedBeforeASessionEnds() {
+    void whatIsAboveAFairShareAndMayBeDroppedIsDroppedBeforeASessionEnds() {
         Session owing = bed.open();
         Session chatty = bed.open();
         notices(1, 60);
 
-        owe(0, owing, 60);
+        owe(0, owing, 43);
 
         assertThat(owing.state()).isNotEqualTo(SessionState.CLOSED);
-        assertThat(kept(owing)).isEqualTo(60);
-        assertThat(kept(chatty)).isLessThan(40);
+        assertThat(kept(owing)).isEqualTo(43);
+        assertThat(kept(chatty)).isBetween(38, 42);
+    }
+
+    @Test
+    void whatOthersMustNotDropIsNotPaidByASessionAtItsFairShare() {
+        Session quiet = bed.open();
+        notices(0, 5);
+        List<Session> noisy = List.of(bed.open(), bed.open(), bed.open());
+        for (int i = 0; i < 3; i++) {
+            owe(i + 1, noisy.get(i), 40);
+        }
+
+        assertThat(kept(quiet)).isEqualTo(5);
+        assertThat(bed.news.heard.stream().filter("closed: OVERFLOW"::equals)).hasSize(1);
+        assertThat(noisy.stream().filter(session -> session.state() == SessionState.CLOSED))
+                .hasSize(1);
     }
 
     @Test

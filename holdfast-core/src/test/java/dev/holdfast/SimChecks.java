@@ -19,6 +19,9 @@ final class SimChecks {
     /** Commits after this moment belong to the present step. */
     private long stepBegan;
 
+    private boolean someWereOpening;
+    private int endedBefore;
+
     SimChecks(Simulation world, SessionLimits limits, NodeLimits nodeLimits) {
         this.world = world;
         this.limits = limits;
@@ -54,6 +57,10 @@ final class SimChecks {
                         || (running == 0 ? world.engine.running() == 0 : world.engine.running() >= running),
                 () -> "the engine counts " + world.engine.running() + " requests, the sessions " + running + " calls");
         stepBegan = world.tick();
+        someWereOpening = opening();
+        endedBefore = (int) world.sessions.stream()
+                .filter(session -> session.closed.isPresent())
+                .count();
     }
 
     /** Whether a session is counted that has no name yet. */
@@ -190,8 +197,12 @@ final class SimChecks {
             world.check(rank(session, fact) < HELD, () -> SimLog.name(fact) + " was dropped, and must not be");
         }
         for (Fact fact : known) {
-            if (!released(session, fact) && !nodeIsTight()) {
-                order(session, fact, kept, gone);
+            if (!released(session, fact)) {
+                if (nodeIsTight()) {
+                    fairly(session, fact, kept, gone);
+                } else {
+                    order(session, fact, kept, gone);
+                }
             }
         }
     }
@@ -203,6 +214,23 @@ final class SimChecks {
         long keptUntil = session.undecided.getOrDefault(fact.event.stream(), Long.MAX_VALUE);
         boolean old = session.undecided.containsKey(fact.event.stream()) && world.time.getAsLong() - keptUntil >= 0;
         return (had && !session.awaited(fact)) || old || session.finished.contains(fact.event.stream());
+    }
+
+    /** Where no limit of its session asked for it, others needed the room: then its session kept more than its share. */
+    private void fairly(SimSession session, Fact fact, Set<Fact> kept, List<Fact> gone) {
+        boolean own = !fits(fact, kept, gone, true, limits.streamBytes(), limits.streamEvents())
+                || !fits(fact, kept, gone, false, limits.sessionBytes(), limits.sessionEvents());
+        if (own || opening() || someWereOpening) {
+            return;
+        }
+        int sharing = Math.max(1, world.sessions.size() - endedBefore);
+        long bytes = session.live().historyBytes()
+                + gone.stream().mapToLong(each -> each.size).sum();
+        int events = kept.size() + gone.size();
+        boolean more = bytes > nodeLimits.historyBytes() * 15 / 16 / sharing
+                || events > nodeLimits.historyEvents() * 15 / 16 / sharing;
+        world.check(
+                more, () -> SimLog.name(fact) + " was dropped for others, and its session kept no more than its share");
     }
 
     /** A limit was exceeded, and whatever had to go before is gone. */
