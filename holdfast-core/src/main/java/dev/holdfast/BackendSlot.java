@@ -297,6 +297,7 @@ final class BackendSlot {
             next.get().use(fresh);
             next = nextUser(life);
         }
+        session.makeRoom();
     }
 
     /** Who waits first; when nobody does, the backend is open to all. */
@@ -318,7 +319,7 @@ final class BackendSlot {
 
     /** The session cannot go on with any backend. */
     private void giveUp(int life, String cause) {
-        Optional<List<User>> refused = refuseWaiting(life);
+        Optional<List<User>> refused = refuseWaiting(life, cause);
         if (refused.isPresent()) {
             close();
             refused.get().forEach(user -> user.refused(cause));
@@ -328,19 +329,22 @@ final class BackendSlot {
 
     /** There is no backend for the moment: whoever comes next may try again. */
     private void putOff(int life, String cause) {
-        refuseWaiting(life).orElse(List.of()).forEach(user -> user.refused(cause));
+        refuseWaiting(life, cause).orElse(List.of()).forEach(user -> user.refused(cause));
     }
 
-    /** Ends the restore of this life, if it is under way; returns those who waited for it. */
-    private Optional<List<User>> refuseWaiting(int life) {
-        return session.locked(() -> {
+    /** Ends the restore of this life, if it is under way, and withdraws what it has asked; returns those who waited for it. */
+    private Optional<List<User>> refuseWaiting(int life, String cause) {
+        Optional<List<User>> waited = session.locked(() -> {
             if (state != State.RESTORING || life != incarnation) {
                 return Optional.empty();
             }
             state = State.EMPTY;
             lastLost = life;
+            session.backendLost(cause);
             return Optional.of(waiting.takeAll());
         });
+        session.drain();
+        return waited;
     }
 
     /** A backend is gone. */

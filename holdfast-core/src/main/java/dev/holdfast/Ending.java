@@ -68,7 +68,8 @@ final class Ending {
         CompletionStage<Void> gone = gone();
         close(EndReason.TERMINATED);
         return session.ended() == EndReason.PARKED
-                ? gone.thenCompose(put -> engine.sessions().terminate(session))
+                ? gone.thenCompose(put -> engine.terminate(session.id(), session.principal()))
+                        .thenApply(was -> null)
                 : gone;
     }
 

@@ -331,14 +331,21 @@ final class Inflow {
             });
             return question.flatMap(asked -> backend.connection(asked.life()));
         });
-        asker.ifPresent(connection -> {
-            try {
-                connection.answer(response);
-            } catch (Throwable e) {
-                logger.error("session {}: the backend failed on an answer", session.shortId(), e);
-            }
-        });
+        asker.ifPresent(connection -> answer(connection, response));
         return asker.isPresent();
+    }
+
+    /** Answers this life of the backend, if it is still there; without the lock. */
+    void answer(int life, InboundMessage response) {
+        session.locked(() -> backend.connection(life)).ifPresent(connection -> answer(connection, response));
+    }
+
+    private void answer(BackendConnection connection, InboundMessage response) {
+        try {
+            connection.answer(response);
+        } catch (Throwable e) {
+            logger.error("session {}: the backend failed on an answer", session.shortId(), e);
+        }
     }
 
     void cancel(RequestId request, InboundMessage notification) {

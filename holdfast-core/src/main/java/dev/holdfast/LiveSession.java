@@ -280,6 +280,16 @@ final class LiveSession implements Session {
         log.drain();
     }
 
+    /** What it keeps may have grown: makes room where all sessions together keep too much; without the lock. */
+    void makeRoom() {
+        engine.history().makeRoom();
+    }
+
+    /** Answers a question of the backend's in the place of the client, if that life of the backend is still there. */
+    void answerFor(int life, InboundMessage response) {
+        inflow.answer(life, response);
+    }
+
     void later(Runnable task, long millis) {
         engine.later(task, millis);
     }

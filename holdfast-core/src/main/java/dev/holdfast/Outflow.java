@@ -1,11 +1,14 @@
 package dev.holdfast;
 
 import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
@@ -18,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 final class Outflow implements SessionLog.Owner {
     private static final int INTERNAL_ERROR = -32603;
     private static final int NO_LIFE = 0;
+    private static final String GIVEN_UP = "the client has not answered, and too much waits for it";
 
     private final LiveSession session;
     private final SessionEngine engine;
@@ -29,6 +33,8 @@ final class Outflow implements SessionLog.Owner {
     private final Recovery recovery;
     /** What has to be said when the log goes on, because the store did not take it. */
     private final LazyQueue<Runnable> unsaid = new LazyQueue<>();
+    /** Questions that no client will answer any more, and whose askers do not know it yet. */
+    private final LazyQueue<CallTable.Question> givenUp = new LazyQueue<>();
 
     Outflow(LiveSession session, SessionEngine engine, CallTable calls, Journal journal, Origin origin) {
         this.session = session;
@@ -43,7 +49,7 @@ final class Outflow implements SessionLog.Owner {
                 lifetime,
                 engine.messages(),
                 log,
-                calls::answered,
+                id -> calls.answered(id).ifPresent(givenUp::addLast),
                 engine.time(),
                 engine.history(),
                 forgetful);
@@ -101,7 +107,28 @@ final class Outflow implements SessionLog.Owner {
             return CompletableFuture.failedFuture(new StoreUnavailableException(null));
         }
         log.drain();
+        tellAskers();
         return log.stageOf(entry);
+    }
+
+    /** Tells those who asked what nobody will answer; without the lock. */
+    private void tellAskers() {
+        if (session.locked(givenUp::isEmpty)) {
+            return;
+        }
+        for (CallTable.Question question : session.locked(givenUp::takeAll)) {
+            RequestId id = Objects.requireNonNull(question.node().event.id());
+            byte[] error = engine.messages().error(id, INTERNAL_ERROR, GIVEN_UP).bytes();
+            session.answerFor(
+                    question.life(),
+                    new InboundMessage(
+                            InboundMessage.Kind.RESPONSE,
+                            id,
+                            "",
+                            error,
+                            JournalChange.NONE,
+                            InboundMessage.NO_CONTEXT));
+        }
     }
 
     /** Whether a call that is run again has been told as far as this before. */
@@ -116,8 +143,10 @@ final class Outflow implements SessionLog.Owner {
         Node node = streams.assign(stream, message);
         if (message.id() != null && EventKind.asks(message.kind())) {
             Optional<LiveCall> call = Optional.ofNullable(sink).map(LiveCall.Sink::call);
-            calls.ask(message.id(), new CallTable.Question(node, life, call))
-                    .ifPresent(givenUp -> streams.settle(List.of(givenUp.node())));
+            calls.ask(message.id(), new CallTable.Question(node, life, call)).ifPresent(oldest -> {
+                givenUp.addLast(oldest);
+                streams.settle(List.of(oldest.node()));
+            });
         }
         Entry entry;
         if (sink != null && EventKind.answers(message.kind())) {
@@ -281,6 +310,9 @@ final class Outflow implements SessionLog.Owner {
         }
         if (!streams.commit(node)) {
             effects.add(() -> session.close(EndReason.OVERFLOW));
+        }
+        if (!givenUp.isEmpty()) {
+            effects.add(this::tellAskers);
         }
         LiveCall.Sink sink = entry.answered;
         if (sink != null) {

@@ -8,6 +8,7 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -130,6 +131,28 @@ public final class SessionEngine implements AutoCloseable {
     }
 
     /**
+     * Ends a session for good, as {@link Session#terminate} does; one that waits in the store does not come back for that.
+     *
+     * @return whether there was one, when the store does not have it any more; fails if the store could not say so yet
+     */
+    public CompletionStage<Boolean> terminate(String id, String principal) {
+        return sessions.terminate(id, principal);
+    }
+
+    /**
+     * Sends a notification that is the server's own to one session, if it is in memory and initialized.
+     *
+     * @param notification a message without an id
+     * @return completes when the session has it; fails if the store failed
+     * @throws IllegalArgumentException if the message has an id
+     */
+    public CompletionStage<Void> announce(OutboundMessage notification, String id, String principal) {
+        return sessions.inMemory(id, principal)
+                .map(session -> announce(notification, List.of(session)))
+                .orElse(SessionLog.DONE);
+    }
+
+    /**
      * Sends a notification that is the server's own, and of no session's backend: to sessions in memory that are initialized,
      * whether their backend is there or not. Each keeps it for its client like what its backend sends.
      *
@@ -139,11 +162,15 @@ public final class SessionEngine implements AutoCloseable {
      * @throws IllegalArgumentException if the message has an id
      */
     public CompletionStage<Void> announce(OutboundMessage notification, Predicate<? super Session> to) {
+        return announce(notification, sessions.live().stream().filter(to).toList());
+    }
+
+    private static CompletionStage<Void> announce(OutboundMessage notification, List<LiveSession> to) {
         if (notification.id() != null) {
             throw new IllegalArgumentException("only a notification can be announced, and this message has an id");
         }
-        return CompletableFuture.allOf(sessions.live().stream()
-                .filter(session -> !session.revision().isEmpty() && to.test(session))
+        return CompletableFuture.allOf(to.stream()
+                .filter(session -> !session.revision().isEmpty())
                 .map(session -> session.outflow().tell(notification).toCompletableFuture())
                 .toArray(CompletableFuture[]::new));
     }

@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -33,6 +34,7 @@ import java.util.function.Supplier;
  */
 final class SessionTable {
     private static final CompletionStage<Finding> MISSING = CompletableFuture.completedFuture(new Missing());
+    private static final CompletionStage<Boolean> NOTHING = CompletableFuture.completedFuture(false);
 
     /** Something has changed meanwhile: look again. */
     private static final CompletionStage<Optional<Finding>> AGAIN = CompletableFuture.completedFuture(Optional.empty());
@@ -86,6 +88,11 @@ final class SessionTable {
 
     boolean has(SessionKey key) {
         return live.containsKey(key);
+    }
+
+    /** The session of an id that is in memory. */
+    Optional<LiveSession> inMemory(String id, String principal) {
+        return Optional.ofNullable(live.get(SessionKey.of(id, principal)));
     }
 
     /** The store has let go of a session that has ended. */
@@ -218,27 +225,58 @@ final class SessionTable {
         });
     }
 
-    /** Ends a session that was parked just now, or has come back already. Completes when the store has let it go. */
-    CompletionStage<Void> terminate(LiveSession put) {
-        SessionKey key = put.key();
-        return alone(key, () -> live.containsKey(key) ? AGAIN : terminateParked(put))
-                .thenCompose(finding -> finding.<CompletionStage<Finding>>map(CompletableFuture::completedFuture)
-                        .orElseGet(() -> find(put.id(), put.principal())))
+    /**
+     * Ends a session for good, wherever it is; one that is only in the store needs no backend and no place for that.
+     *
+     * @return whether there was one, when the store has let it go
+     */
+    CompletionStage<Boolean> terminate(String id, String principal) {
+        SessionKey key = SessionKey.of(id, principal);
+        LiveSession session = live.get(key);
+        if (session != null && session.touch()) {
+            return session.terminate().thenApply(done -> true);
+        }
+        if (session != null) {
+            return session.ended() == EndReason.PARKED
+                    ? session.ending().gone().thenCompose(gone -> terminate(id, principal))
+                    : NOTHING;
+        }
+        return engine.durable() ? terminateKept(key, id, principal) : NOTHING;
+    }
+
+    private CompletionStage<Boolean> terminateKept(SessionKey key, String id, String principal) {
+        AtomicBoolean was = new AtomicBoolean();
+        return alone(key, () -> live.containsKey(key) ? AGAIN : erase(key, id, was))
                 .thenCompose(finding -> {
-                    if (finding instanceof Found found) {
-                        return found.session().terminate();
-                    }
-                    return finding instanceof Missing ? SessionLog.DONE : terminate(put);
+                    boolean gone = finding.filter(Missing.class::isInstance).isPresent();
+                    return gone
+                            ? CompletableFuture.completedFuture(was.get())
+                            // somebody else has moved it meanwhile
+                            : terminate(id, principal);
                 });
     }
 
-    private CompletionStage<Optional<Finding>> terminateParked(LiveSession put) {
-        return Return.fromStore(() -> engine.store().delete(put.key())).thenApply(done -> {
-            // it may have expired meanwhile
-            if (parked.remove(put.key()).isPresent()) {
-                engine.news().closedInStore(put.id(), EndReason.TERMINATED);
-            }
-            return Optional.of(new Missing());
+    /** Lets the store forget a session that is in nobody's memory. */
+    private CompletionStage<Optional<Finding>> erase(SessionKey key, String id, AtomicBoolean was) {
+        return isKept(key).thenCompose(kept -> {
+            CompletionStage<Void> deleted =
+                    kept ? Return.fromStore(() -> engine.store().delete(key)) : SessionLog.DONE;
+            return deleted.thenApply(done -> {
+                was.set(kept);
+                parked.remove(key);
+                if (kept) {
+                    engine.news().closedInStore(id, EndReason.TERMINATED);
+                }
+                return Optional.of(new Missing());
+            });
         });
+    }
+
+    private CompletionStage<Boolean> isKept(SessionKey key) {
+        return parked.has(key)
+                ? CompletableFuture.completedFuture(true)
+                : Return.fromStore(
+                                () -> engine.store().claim(key, engine.random().nextInt()))
+                        .thenApply(Optional::isPresent);
     }
 }

@@ -77,6 +77,15 @@ class DropOrderTest {
     }
 
     @Test
+    void whoeverSentAPingThatIsGivenUpIsTold() {
+        send("ping 1");
+        fill("question ", EVENTS - 1);
+        send("question r");
+        assertThat(kept()).doesNotContain("ping 1");
+        assertThat(bed.backend.life().heard).singleElement().asString().startsWith("error 1 -32603");
+    }
+
+    @Test
     void otherNotificationsGoNext() {
         send("question q", "notice 1", "notice 2");
         fill("question ", EVENTS - 3);

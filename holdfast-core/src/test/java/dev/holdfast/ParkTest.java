@@ -137,6 +137,28 @@ class ParkTest {
     }
 
     @Test
+    void whoeverTerminatesItWhileItIsParkedNeedsNoBackendAndNoPlace() {
+        park();
+        TestBed.listen(bed.open());
+        int backends = bed.backend.lives.size();
+        assertThat(TestBed.now(bed.engine.terminate(session.id(), "somebody"))).isFalse();
+        assertThat(TestBed.now(bed.engine.terminate(session.id(), ""))).isTrue();
+        assertThat(TestBed.now(bed.engine.terminate(session.id(), ""))).isFalse();
+        assertThat(bed.backend.lives).hasSize(backends);
+        assertThat(bed.news.heard).endsWith("closed: TERMINATED");
+        assertThat(bed.find(session.id(), "")).isEmpty();
+    }
+
+    @Test
+    void aSessionOfAnEarlierProcessIsTerminatedWithoutABackend() {
+        bed.die();
+        int backends = bed.backend.lives.size();
+        assertThat(TestBed.now(bed.engine.terminate(session.id(), ""))).isTrue();
+        assertThat(TestBed.now(bed.engine.terminate(session.id(), ""))).isFalse();
+        assertThat(bed.backend.lives).hasSize(backends);
+    }
+
+    @Test
     void whoeverTerminatesItWhileItLeavesHasEndedIt() {
         bed.pass(Duration.ofSeconds(1));
         bed.store.hold();

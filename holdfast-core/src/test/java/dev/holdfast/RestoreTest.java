@@ -251,6 +251,46 @@ class RestoreTest {
         servedAgain();
     }
 
+    @Test
+    void whatARestoreThatFailsHasAskedIsWithdrawn() {
+        Connection listening = TestBed.listen(session);
+        bed.backend.slow = true;
+        die();
+        bed.post(session, 10);
+        TestBackend.Life second = bed.backend.life();
+        second.sink.send(Wire.question("\"q\""));
+        assertThat(listening.read()).containsExactly("question \"q\"");
+
+        second.stayAway();
+        second.closed++; // it left nothing behind
+
+        assertThat(listening.read()).containsExactly("question \"q\"", "cancelled \"q\": it is away");
+        assertThat(session.answer(Wire.answer(new RequestId("\"q\"")))).isFalse();
+    }
+
+    @Test
+    void theNodeStaysWithinItsLimitWhenTheJournalGrowsForThoseWhoWaited() {
+        NodeLimits limits = NodeLimits.DEFAULT.withHistory(5_000, 1_000);
+        try (TestBed small = new TestBed(SessionLimits.DEFAULT, limits)) {
+            Session noisy = small.open();
+            for (int i = 0; i < 100; i++) {
+                small.backend.life().sink.send(Wire.notice("x".repeat(100)));
+            }
+            Session waiting = small.open();
+            small.backend.life().sink.lost("the process died");
+            small.backend.slow = true;
+            for (int i = 0; i < 20; i++) {
+                String subject = "subject " + i + "y".repeat(60);
+                waiting.notify(Wire.notification("notifications/" + subject, new JournalChange.Put(subject)));
+            }
+
+            small.backend.life().accept();
+
+            assertThat(small.engine.stats().historyBytes()).isLessThanOrEqualTo(5_000);
+            assertThat(noisy.state()).isNotEqualTo(SessionState.CLOSED);
+        }
+    }
+
     private void servedAgain() {
         assertThat(session.state()).isNotEqualTo(SessionState.CLOSED);
         Connection next = bed.post(session, 11);

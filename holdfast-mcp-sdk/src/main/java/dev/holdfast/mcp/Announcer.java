@@ -33,12 +33,16 @@ final class Announcer {
         });
     }
 
-    /** Sends a notification to a session, by the id the client holds or by the SDK's own. */
+    /**
+     * Sends a notification to a session, by the id the client holds or by the SDK's own. A session whose backend is not there is
+     * looked for among all, for whose it is is not known.
+     */
     Mono<Void> toOne(String sessionId, String method, Object params) {
-        return Mono.defer(() -> {
-            String id = backend.clientSessionId(sessionId).orElse(sessionId);
-            return announce(method, params, session -> session.id().equals(id));
-        });
+        return Mono.defer(() -> backend.connection(sessionId)
+                .map(connection -> SinkTransport.committed(engine.announce(
+                        messages.notification(method, params), connection.clientSessionId(), connection.principal())))
+                .orElseGet(
+                        () -> announce(method, params, session -> session.id().equals(sessionId))));
     }
 
     private Mono<Void> announce(String method, Object params, Predicate<Session> to) {

@@ -26,6 +26,9 @@ final class SdkBackend implements Backend {
 
     private final SdkMessages messages;
     private final Map<String, SdkConnection> connections = new ConcurrentHashMap<>();
+    /** By the id that the client holds, where that is known and another one. */
+    private final Map<String, SdkConnection> restored = new ConcurrentHashMap<>();
+
     private volatile McpStreamableServerSession.@Nullable Factory factory;
 
     SdkBackend(SdkMessages messages) {
@@ -58,14 +61,17 @@ final class SdkBackend implements Backend {
         }
         McpStreamableServerSession.McpStreamableServerSessionInit init = sessions.startSession(initialize);
         McpStreamableServerSession session = init.session();
-        SdkConnection connection =
-                new SdkConnection(session, sink, messages, () -> connections.remove(session.getId()));
+        SdkConnection connection = new SdkConnection(
+                session, request.principal(), sink, messages, () -> closed(session.getId(), sink.sessionId()));
         return init.initResult()
                 .map(result -> opened(connection, envelope, result))
                 .toFuture()
                 .handle((outcome, failure) -> {
                     if (outcome != null) {
                         connections.put(session.getId(), connection);
+                        if (!sink.sessionId().isEmpty()) {
+                            restored.put(sink.sessionId(), connection);
+                        }
                         return outcome;
                     }
                     connection.close();
@@ -104,8 +110,15 @@ final class SdkBackend implements Backend {
                 .build();
     }
 
-    /** The session id that a client holds, by the SDK's own. */
-    Optional<String> clientSessionId(String inner) {
-        return Optional.ofNullable(connections.get(inner)).map(SdkConnection::clientSessionId);
+    private void closed(String inner, String sessionId) {
+        SdkConnection connection = connections.remove(inner);
+        if (connection != null) {
+            restored.remove(sessionId, connection);
+        }
+    }
+
+    /** The connection of a session, by the SDK's id or by the one that the client holds. */
+    Optional<SdkConnection> connection(String sessionId) {
+        return Optional.ofNullable(connections.get(sessionId)).or(() -> Optional.ofNullable(restored.get(sessionId)));
     }
 }

@@ -21,13 +21,20 @@ final class SdkConnection implements BackendConnection {
     private static final Logger log = LoggerFactory.getLogger(SdkConnection.class);
 
     private final McpStreamableServerSession session;
+    private final String principal;
     private final ListeningSink listening;
     private final SdkMessages messages;
     private final Runnable onClose;
     private final Disposable.Composite running = Disposables.composite();
 
-    SdkConnection(McpStreamableServerSession session, ListeningSink listening, SdkMessages messages, Runnable onClose) {
+    SdkConnection(
+            McpStreamableServerSession session,
+            String principal,
+            ListeningSink listening,
+            SdkMessages messages,
+            Runnable onClose) {
         this.session = session;
+        this.principal = principal;
         this.listening = listening;
         this.messages = messages;
         this.onClose = onClose;
@@ -41,6 +48,11 @@ final class SdkConnection implements BackendConnection {
     /** The session id that the client holds. */
     String clientSessionId() {
         return listening.sessionId();
+    }
+
+    /** Whose session it is, empty for nobody. */
+    String principal() {
+        return principal;
     }
 
     boolean attached() {

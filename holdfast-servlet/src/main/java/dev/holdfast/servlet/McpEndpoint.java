@@ -199,10 +199,8 @@ public final class McpEndpoint {
     }
 
     private void delete(Exchange exchange) {
-        session(
-                exchange,
-                session -> exchange.when(
-                        session.terminate(), Optional.empty(), done -> exchange.status(HttpServletResponse.SC_OK)));
+        guard.checkRevision(exchange.headers())
+                .ifPresentOrElse(exchange::reply, () -> exchange.lookup().terminate());
     }
 
     /** Finds the session of a request without a body; if there is none, the request is answered. */

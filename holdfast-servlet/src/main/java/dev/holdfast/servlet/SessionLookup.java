@@ -6,6 +6,7 @@ import dev.holdfast.SessionEngine;
 import dev.holdfast.SessionEngine.Finding;
 import dev.holdfast.SessionEngine.Found;
 import dev.holdfast.spi.RequestId;
+import jakarta.servlet.http.HttpServletResponse;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -74,6 +75,22 @@ final class SessionLookup {
                                     () -> exchange.reply(
                                             absent(finding, id.get()).to(message))));
         }
+    }
+
+    /** Ends the session, which need not come back from the store for that; the request is answered. */
+    void terminate() {
+        Optional<String> id = sessionId();
+        if (id.isEmpty()) {
+            exchange.reply(Rejection.malformed("the Mcp-Session-Id header is missing"));
+            return;
+        }
+        exchange.when(engine.terminate(id.get(), exchange.principal()), Optional.empty(), was -> {
+            if (was) {
+                exchange.status(HttpServletResponse.SC_OK);
+            } else {
+                exchange.reply(unknown(id.get()));
+            }
+        });
     }
 
     /** What there is to say of a session that was not found. */
