@@ -1,5 +1,6 @@
 package dev.holdfast;
 
+import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
@@ -65,6 +66,15 @@ final class News {
         }
     }
 
+    void promised(SessionStore.Promise promise) {
+        String survives = switch (promise.durability()) {
+            case NOTHING -> "sessions end with this process";
+            case PROCESS_DEATH -> "sessions survive the end of this process";
+            case POWER_LOSS -> "sessions survive the end of this process and a power loss";
+        };
+        logger.info("store: {}{}", survives, promise.shared() ? ", and are shared between nodes" : "");
+    }
+
     void created(LiveSession session) {
         logger.debug("session {}: created", session.shortId());
         created.increment();
@@ -73,7 +83,10 @@ final class News {
 
     void detached(LiveSession session, Duration grace) {
         detachedLines.write(more -> logger.info(
-                "session {}: connection lost, waiting {} for the client{}", session.shortId(), grace, more));
+                "session {}: connection lost, waiting {} for the client{}",
+                session.shortId(),
+                TimeText.of(grace),
+                more));
         tell(l -> l.onSessionDetached(session.id(), grace));
     }
 

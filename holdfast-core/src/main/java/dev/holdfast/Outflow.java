@@ -195,7 +195,7 @@ final class Outflow implements SessionLog.Owner {
         long limit = lifetime.callNanos();
         List<LiveCall.Sink> late = calls.overdue(call -> engine.time().passed(limit, call.startedAt(), now));
         for (LiveCall.Sink sink : late) {
-            fail(sink, "the call took longer than " + lifetime.call());
+            fail(sink, "the call took longer than " + TimeText.of(lifetime.call()));
             sink.stop(effects);
             effects.add(() -> engine.news().timedOut(session));
         }

@@ -88,8 +88,7 @@ public final class SessionEngine implements AutoCloseable {
 
     /** Starts to watch the time. Call it once. */
     public SessionEngine start() {
-        SessionStore.Promise promise = store.promise();
-        logger.info("sessions survive: {}; shared between nodes: {}", promise.durability(), promise.shared());
+        news.promised(store.promise());
         long nanos = sweepInterval.toNanos();
         sweeping = scheduler.scheduleWithFixedDelay(this::sweep, nanos, nanos, TimeUnit.NANOSECONDS);
         return this;

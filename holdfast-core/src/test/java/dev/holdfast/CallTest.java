@@ -194,7 +194,7 @@ class CallTest {
 
         bed.pass(Duration.ofMinutes(4).plusSeconds(1));
 
-        assertThat(first.read()).containsExactly("error 1 -32603: the call took longer than PT5M");
+        assertThat(first.read()).containsExactly("error 1 -32603: the call took longer than 5 min");
         assertThat(first.reason()).isEqualTo(EndReason.COMPLETED);
         assertThat(stopped).containsExactly(Optional.empty());
         assertThat(second.read()).isEmpty();
@@ -229,7 +229,7 @@ class CallTest {
         bed.pass(Duration.ofMinutes(6));
         bed.store.release();
 
-        assertThat(post.read()).containsExactly("p", "error 1 -32603: the call took longer than PT5M");
+        assertThat(post.read()).containsExactly("p", "error 1 -32603: the call took longer than 5 min");
         assertThat(stopped).hasSize(1);
     }
 

@@ -54,10 +54,9 @@ class NewsLogTest {
         try (TestBed other = new TestBed()) {
             assertThat(other.engine.size()).isZero();
         }
-        assertThat(lines("sessions survive"))
+        assertThat(lines("store: "))
                 .containsExactly(
-                        "sessions survive: PROCESS_DEATH; shared between nodes: false",
-                        "sessions survive: NOTHING; shared between nodes: false");
+                        "store: sessions survive the end of this process", "store: sessions end with this process");
     }
 
     /** A handful is told in full, a flood is not; then the next line says how much was left out. */

@@ -304,7 +304,7 @@ class EngineFixtureTest {
         assertThat(line.read()).isEmpty();
         process.pass(MOMENT);
         backend.send(Words.notice("late"));
-        assertThat(line.read()).containsExactly("error 4 -32603: the call took longer than PT23M0.113S");
+        assertThat(line.read()).containsExactly("error 4 -32603: the call took longer than 23 min 0.113 s");
     }
 
     @Test

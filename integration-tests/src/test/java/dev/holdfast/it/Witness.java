@@ -16,7 +16,7 @@ final class Witness implements AutoCloseable {
     /** No complaint so far, and one line at most for each connection that broke, beside the one at the start. */
     void assertQuiet(int brokenConnections) {
         assertThat(log.notes())
-                .filteredOn(line -> !line.text().startsWith("sessions survive"))
+                .filteredOn(line -> !line.text().startsWith("store: "))
                 .hasSizeLessThanOrEqualTo(brokenConnections);
         assertNoComplaint();
     }
