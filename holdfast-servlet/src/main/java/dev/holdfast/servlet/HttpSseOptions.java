@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
  */
 public record HttpSseOptions(String path, String messagePath, Duration reconnectGrace, String base) {
     // possessive: a group that may give back what it took is matched by one recursion for each time it stands there
-    private static final Pattern PATH = Pattern.compile("(?:/[A-Za-z0-9._~-]++)++");
+    private static final Pattern PATH = Pattern.compile("(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]++)++");
     private static final int MAX_PREFIX = 1_024;
 
     /** The defaults named above. */
@@ -44,8 +44,9 @@ public record HttpSseOptions(String path, String messagePath, Duration reconnect
 
     private static void requirePath(String name, String value) {
         if (!PATH.matcher(value).matches()) {
-            throw new IllegalArgumentException(
-                    name + " must be of letters, digits and ._~- between single '/', got " + value);
+            throw new IllegalArgumentException(name
+                    + " must be of letters, digits and ._~- between single '/', without a part that is . or .., got "
+                    + value);
         }
     }
 

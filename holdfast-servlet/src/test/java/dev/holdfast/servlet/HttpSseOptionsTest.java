@@ -34,4 +34,20 @@ class HttpSseOptionsTest {
                 .isThrownBy(() -> HttpSseOptions.DEFAULT.withPaths("/a".repeat(10_000) + "/", "/message"))
                 .withMessageContaining("path");
     }
+
+    /** Clients take such a part away before they send a path. */
+    @ParameterizedTest
+    @ValueSource(strings = {"/..", "/.", "/../sse", "/a/../sse", "/a/./sse", "/sse/.."})
+    void aPathThatClientsDoNotSendAsItIsWrittenIsNone(String path) {
+        assertThat(HttpSseOptions.prefix(path)).isFalse();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> HttpSseOptions.DEFAULT.withPaths(path, "/message"))
+                .withMessageContaining("path");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/...", "/.well-known", "/a..b", "/..a/b."})
+    void aPartMayHaveDots(String path) {
+        assertThat(HttpSseOptions.prefix(path)).isTrue();
+    }
 }
