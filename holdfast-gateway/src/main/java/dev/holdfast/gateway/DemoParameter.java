@@ -36,7 +36,7 @@ sealed interface DemoParameter {
                         : Optional.of(
                                 "'" + name + "' has " + length + " characters, at most " + maxLength + " are allowed");
             }
-            return Optional.of("'" + name + "' must be a text, but is " + described(value));
+            return Optional.of("'" + name + "' must be a string, but is " + described(value));
         }
     }
 

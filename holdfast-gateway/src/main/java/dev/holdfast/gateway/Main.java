@@ -39,7 +39,9 @@ public final class Main implements Runnable {
         List<String> all = Arrays.asList(args);
         int end = all.indexOf(END_OF_OPTIONS);
         Optional<List<String>> words = end < 0 ? Optional.empty() : Optional.of(all.subList(end + 1, all.size()));
-        CommandLine line = new CommandLine(new Main()).addSubcommand(new ServeCommand(words));
+        CommandLine line = new CommandLine(new Main())
+                .addSubcommand(new ServeCommand(words))
+                .addSubcommand(new CommandLine.HelpCommand());
         line.setParameterExceptionHandler((wrong, given) -> fail(line, text(wrong), MISUSED));
         line.setExecutionExceptionHandler((failure, command, result) -> {
             if (failure instanceof GatewayException) {
@@ -58,7 +60,7 @@ public final class Main implements Runnable {
     private static String text(ParameterException wrong) {
         if (wrong instanceof UnmatchedArgumentException unmatched && !unmatched.isUnknownOption()) {
             String first = unmatched.getUnmatched().get(0);
-            return "what is '" + first + "'? Write: holdfast serve [OPTIONS] [-- COMMAND ARGS...]";
+            return "unknown argument '" + first + "'; usage: holdfast serve [OPTIONS] [-- COMMAND ARGS...]";
         }
         return String.valueOf(wrong.getMessage());
     }

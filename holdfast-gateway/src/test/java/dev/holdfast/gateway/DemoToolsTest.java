@@ -119,8 +119,8 @@ class DemoToolsTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-                    echo   | {}                           | echo: 'text' must be a text, but is missing
-                    echo   | {"text":5}                   | echo: 'text' must be a text, but is 5
+                    echo   | {}                           | echo: 'text' must be a string, but is missing
+                    echo   | {"text":5}                   | echo: 'text' must be a string, but is 5
                     slow   | {"ms":-1,"steps":1}          | slow: 'ms' must be a whole number from 0 to 600000, but is -1
                     slow   | {"ms":600001,"steps":1}      | slow: 'ms' must be a whole number from 0 to 600000, but is 600001
                     slow   | {"ms":1.5,"steps":1}         | slow: 'ms' must be a whole number from 0 to 600000, but is 1.5
@@ -128,7 +128,7 @@ class DemoToolsTest {
                     slow   | {"ms":1,"steps":4294967297}  | slow: 'steps' must be a whole number from 1 to 1000, but is 4294967297
                     slow   | {"ms":"1","steps":null}      | slow: 'ms' must be a whole number from 0 to 600000, but is a text; 'steps' must be a whole number from 1 to 1000, but is missing
                     notify | {"count":10001,"tag":"a"}    | notify: 'count' must be a whole number from 0 to 10000, but is 10001
-                    notify | {"count":1,"tag":["a"]}      | notify: 'tag' must be a text, but is a list or an object
+                    notify | {"count":1,"tag":["a"]}      | notify: 'tag' must be a string, but is a list or an object
                     """)
     void badInputIsAToolErrorThatNamesEveryFault(String tool, String arguments, String fault) {
         assertThat(transport.connect().call(tool, DemoJson.object(arguments)))
