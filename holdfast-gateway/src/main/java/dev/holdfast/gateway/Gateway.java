@@ -21,7 +21,7 @@ final class Gateway {
     /** Where it tells what its engine holds and counts, to those whom it serves. */
     static final String STATS = "/stats";
 
-    /** As long as a connection may be silent, so that one which a client keeps for later is not cut early. */
+    /** How long the head of a request may take. */
     private static final Duration HEAD_TIME = Duration.ofSeconds(60);
 
     private static final Logger log = LoggerFactory.getLogger(Gateway.class);
@@ -50,7 +50,8 @@ final class Gateway {
         // machine.
         List<String> names = address.isAnyLocalAddress() ? List.of() : List.of(options.host());
         EdgeOptions edge = options.edge(names).withAuthenticator(authenticator(options, address));
-        WebServer web = WebServer.listen(options.host(), address, options.port(), HEAD_TIME);
+        WebServer web = WebServer.listen(
+                options.host(), address, options.port(), new ConnectionTimes(HEAD_TIME, options.keepAlive()));
         OpenStore store = openStore(options, web);
         McpService service = McpService.of(options, edge, store.sessions());
         web.start(service, store.health(), options.paths());
@@ -59,7 +60,11 @@ final class Gateway {
 
     private static OpenStore openStore(ServeOptions options, WebServer web) {
         try {
-            return OpenStore.open(options.store());
+            OpenStore store = OpenStore.open(options.store());
+            if (options.store() instanceof StoreChoice.RocksDb disk) {
+                OpenToOthers.complain(disk.folder());
+            }
+            return store;
         } catch (GatewayException e) {
             web.release();
             throw e;

@@ -16,8 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Bounds how long a connection of HTTP/1 may take for the next request's head, from its opening or the end of its last request on.
- * Jetty's idle timeout begins again with every byte, so that a client which drips would keep its connection for ever.
+ * Bounds how long a connection of HTTP/1 may take for a request's head, from its first byte on. Jetty's idle timeout begins again
+ * with every byte, so that a client which drips would keep its connection for ever. For as long as no byte comes, a connection is
+ * left to the idle timeout.
  */
 final class HeadDeadline extends AbstractLifeCycle implements Connection.Listener, HttpConfiguration.Customizer {
     private static final Logger log = LoggerFactory.getLogger(HeadDeadline.class);
@@ -28,13 +29,27 @@ final class HeadDeadline extends AbstractLifeCycle implements Connection.Listene
     /** Every open connection and what it does. */
     private final Map<Connection, Turn> turns = new ConcurrentHashMap<>();
 
-    /** What a connection does, and since when; each is one of its own, so that what comes late changes nothing. */
-    private static final class Turn {
-        private final boolean awaitsHead;
-        private final long since = System.nanoTime();
+    private enum Phase {
+        /** No byte of the next head has come; {@link Turn#mark} is how many came before. */
+        QUIET,
+        /** A head has begun to come; {@link Turn#mark} is when. */
+        HEAD,
+        /** A request is served. */
+        SERVING
+    }
 
-        private Turn(boolean awaitsHead) {
-            this.awaitsHead = awaitsHead;
+    /** What a connection does; each is one of its own, so that what comes late changes nothing. */
+    private static final class Turn {
+        private final Phase phase;
+        private final long mark;
+
+        private Turn(Phase phase, long mark) {
+            this.phase = phase;
+            this.mark = mark;
+        }
+
+        private static Turn quiet(Connection connection) {
+            return new Turn(Phase.QUIET, connection.getBytesIn());
         }
     }
 
@@ -68,7 +83,9 @@ final class HeadDeadline extends AbstractLifeCycle implements Connection.Listene
         }
         long now = System.nanoTime();
         turns.forEach((connection, turn) -> {
-            if (turn.awaitsHead && now - turn.since >= nanos && turns.remove(connection, turn)) {
+            if (turn.phase == Phase.QUIET && connection.getBytesIn() != turn.mark) {
+                turns.replace(connection, turn, new Turn(Phase.HEAD, now));
+            } else if (turn.phase == Phase.HEAD && now - turn.mark >= nanos && turns.remove(connection, turn)) {
                 log.debug("a connection took too long for the head of a request");
                 connection.getEndPoint().close();
             }
@@ -78,7 +95,7 @@ final class HeadDeadline extends AbstractLifeCycle implements Connection.Listene
 
     @Override
     public void onOpened(Connection connection) {
-        turns.put(connection, new Turn(true));
+        turns.put(connection, Turn.quiet(connection));
     }
 
     @Override
@@ -90,9 +107,9 @@ final class HeadDeadline extends AbstractLifeCycle implements Connection.Listene
     @Override
     public Request customize(Request request, HttpFields.Mutable responseHeaders) {
         Connection connection = request.getConnectionMetaData().getConnection();
-        Turn busy = new Turn(false);
+        Turn busy = new Turn(Phase.SERVING, 0);
         if (turns.replace(connection, busy) != null) {
-            Request.addCompletionListener(request, failure -> turns.replace(connection, busy, new Turn(true)));
+            Request.addCompletionListener(request, failure -> turns.replace(connection, busy, Turn.quiet(connection)));
         }
         return request;
     }

@@ -1,7 +1,6 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.Lifetime;
-import dev.holdfast.servlet.HttpSseOptions;
 import java.time.Duration;
 import java.util.Optional;
 import picocli.CommandLine.ITypeConverter;
@@ -79,29 +78,16 @@ final class ServeFlags {
     private Duration maxAge = Duration.ZERO;
 
     @Option(
-            names = "--sse-path",
-            paramLabel = "PATH",
-            defaultValue = "/sse",
-            description = "path of HTTP+SSE, for clients of 2024-11-05" + DEFAULT)
-    private String ssePath = "";
-
-    @Option(
-            names = "--message-path",
-            paramLabel = "PATH",
-            defaultValue = "/message",
-            description = "path that clients of HTTP+SSE post to" + DEFAULT)
-    private String messagePath = "";
-
-    @Option(
-            names = "--sse-reconnect-grace",
+            names = "--keep-alive",
             paramLabel = "TIME",
-            defaultValue = "0",
+            defaultValue = "75s",
             converter = Time.class,
-            description = "the same as --reconnect-grace, for HTTP+SSE" + DEFAULT)
-    private Duration sseGrace = Duration.ZERO;
+            description =
+                    "how long a connection without a request is kept; longer than a proxy in front keeps it" + DEFAULT)
+    private Duration keepAlive = Duration.ZERO;
 
-    @Option(names = "--no-sse", description = "do not serve HTTP+SSE")
-    private boolean noSse;
+    @Mixin
+    private SseFlags sse = new SseFlags();
 
     @Option(
             names = "--start-timeout",
@@ -164,12 +150,13 @@ final class ServeFlags {
         return new ServeOptions(
                 host,
                 port,
-                checkedPath("--path", path, "/|(/[A-Za-z0-9._~-]+)+"),
+                range("--keep-alive", keepAlive, Duration.ofSeconds(1), HOUR),
+                path.equals("/") ? path : ServedPath.checked("--path", path),
                 lifetime,
                 range("--heartbeat", heartbeat, Duration.ofMillis(100), HOUR),
                 range("--retry", retry, Duration.ZERO, HOUR),
                 maxAge,
-                httpSse(),
+                sse.options(path),
                 range("--start-timeout", startTimeout, MILLI, HOUR),
                 range("--drain-timeout", drainTimeout, Duration.ZERO, HOUR),
                 trust.trust(),
@@ -177,35 +164,6 @@ final class ServeFlags {
                 store.choice(),
                 store.parkAfter(),
                 command);
-    }
-
-    private Optional<HttpSseOptions> httpSse() {
-        if (noSse) {
-            return Optional.empty();
-        }
-        checkedPath("--sse-path", ssePath, "(/[A-Za-z0-9._~-]+)+");
-        checkedPath("--message-path", messagePath, "(/[A-Za-z0-9._~-]+)+");
-        String all = "none of --path, --sse-path and --message-path may end with another (or use --no-sse)";
-        if (ssePath.endsWith(messagePath) || messagePath.endsWith(ssePath)) {
-            throw new IllegalArgumentException(all);
-        }
-        HttpSseOptions sse = HttpSseOptions.DEFAULT.withPaths(ssePath, messagePath);
-        if (!path.equals("/") && sse.conflictsWith(path)) {
-            throw new IllegalArgumentException(all);
-        }
-        return Optional.of(sse.withReconnectGrace(range("--sse-reconnect-grace", sseGrace, Duration.ZERO, YEAR)));
-    }
-
-    private static String checkedPath(String flag, String path, String form) {
-        if (!path.startsWith("/")) {
-            throw new IllegalArgumentException(flag + " must begin with '/', not be " + path);
-        }
-        if (!path.matches(form) || path.equals(Gateway.HEALTH) || path.equals(Gateway.STATS)) {
-            throw new IllegalArgumentException(
-                    flag + " must be of letters, digits and ._~- between single '/', and not " + Gateway.HEALTH + " or "
-                            + Gateway.STATS + ": " + path);
-        }
-        return path;
     }
 
     /** The value, if it is in its range. */

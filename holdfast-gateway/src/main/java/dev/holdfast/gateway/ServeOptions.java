@@ -13,6 +13,7 @@ import java.util.stream.Stream;
  *
  * @param host the name or address to listen on
  * @param port the port, 0 for any that is free
+ * @param keepAlive how long a connection is kept between two requests
  * @param path the path of the MCP endpoint
  * @param lifetime how long sessions live without a connection
  * @param heartbeat how long a stream may be silent
@@ -30,6 +31,7 @@ import java.util.stream.Stream;
 record ServeOptions(
         String host,
         int port,
+        Duration keepAlive,
         String path,
         Lifetime lifetime,
         Duration heartbeat,

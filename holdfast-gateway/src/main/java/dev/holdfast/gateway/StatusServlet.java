@@ -7,8 +7,13 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.function.Supplier;
 
-/** A page for who watches the gateway. */
+/**
+ * A page for who watches the gateway. OPTIONS is answered with the status that a GET would have, without a body: HAProxy's
+ * {@code httpchk} asks by it unless it is told otherwise.
+ */
 final class StatusServlet extends HttpServlet {
+    private static final String METHODS = "GET, HEAD, OPTIONS";
+
     private final transient Guard guard;
     private final transient Supplier<Status> status;
 
@@ -31,11 +36,20 @@ final class StatusServlet extends HttpServlet {
         }
         switch (request.getMethod()) {
             case "GET", "HEAD" -> doGet(request, response);
+            case "OPTIONS" -> doOptions(request, response);
             default -> {
-                response.setHeader("Allow", "GET, HEAD");
+                response.setHeader("Allow", METHODS);
                 response.sendError(HttpServletResponse.SC_METHOD_NOT_ALLOWED);
             }
         }
+    }
+
+    @Override
+    protected void doOptions(HttpServletRequest request, HttpServletResponse response) {
+        response.setStatus(status.get().code());
+        response.setHeader("Allow", METHODS);
+        response.setHeader("Cache-Control", "no-store");
+        response.setContentLength(0);
     }
 
     @Override

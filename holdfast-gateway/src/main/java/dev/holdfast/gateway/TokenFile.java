@@ -8,7 +8,6 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermission;
 import java.security.MessageDigest;
 import java.util.Collections;
 import java.util.List;
@@ -52,9 +51,7 @@ final class TokenFile implements Authenticator {
      */
     static TokenFile open(Path file, LongSupplier clock) {
         TokenFile opened = new TokenFile(file, clock, content(file));
-        if (readableByOthers(file)) {
-            log.warn("{} can be read by everybody on this machine: take that right away (chmod o-r)", file);
-        }
+        OpenToOthers.complain(file);
         return opened;
     }
 
@@ -88,6 +85,7 @@ final class TokenFile implements Authenticator {
                 tokens = again(content);
                 seen = digest;
                 trouble = "";
+                OpenToOthers.complain(file);
                 log.info("{} was read again: {} tokens", file, tokens.size());
             }
         } catch (GatewayException e) {
@@ -130,15 +128,6 @@ final class TokenFile implements Authenticator {
                     .toString();
         } catch (CharacterCodingException e) {
             throw new GatewayException(file + ": not UTF-8", e);
-        }
-    }
-
-    private static boolean readableByOthers(Path file) {
-        try {
-            return Files.getPosixFilePermissions(file).contains(PosixFilePermission.OTHERS_READ);
-        } catch (IOException | UnsupportedOperationException e) {
-            log.debug("{}: who may read it is not known: {}", file, e.toString());
-            return false;
         }
     }
 }

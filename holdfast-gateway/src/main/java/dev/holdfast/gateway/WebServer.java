@@ -3,7 +3,6 @@ package dev.holdfast.gateway;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.InetAddress;
-import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -28,8 +27,8 @@ final class WebServer {
     private static final int LEAST_THREADS = 8;
     /** All clients may come back at once after a cut. */
     private static final int BACKLOG = 1024;
-    /** Ends connections between two requests. A stream is not touched by it, as long as none of its writes waits this long. */
-    private static final long IDLE_MILLIS = TimeUnit.SECONDS.toMillis(60);
+    /** How long a write of a response, or a read of a body, may wait for the peer; a silent stream is not touched by it. */
+    private static final long STUCK_MILLIS = TimeUnit.SECONDS.toMillis(60);
 
     private static final long LAST_BYTES_MILLIS = TimeUnit.SECONDS.toMillis(1);
 
@@ -48,22 +47,23 @@ final class WebServer {
     /**
      * Takes a port; nobody is served yet.
      *
-     * @param headTime how long the head of a request may take
+     * @param times how long connections may take
      * @throws GatewayException if it cannot be had
      */
-    static WebServer listen(String host, InetAddress address, int port, Duration headTime) {
+    static WebServer listen(String host, InetAddress address, int port, ConnectionTimes times) {
         QueuedThreadPool threads = new QueuedThreadPool(MOST_THREADS, LEAST_THREADS);
         threads.setName("holdfast-http");
         Server server = new Server(threads);
         HttpConfiguration http = new HttpConfiguration();
         http.setSendServerVersion(false);
         http.setSendXPoweredBy(false);
+        http.setIdleTimeout(STUCK_MILLIS);
         ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http));
         connector.setHost(address.getHostAddress());
         connector.setPort(port);
         connector.setAcceptQueueSize(BACKLOG);
-        connector.setIdleTimeout(IDLE_MILLIS);
-        HeadDeadline.set(connector, headTime);
+        connector.setIdleTimeout(times.keepAlive().toMillis());
+        HeadDeadline.set(connector, times.head());
         server.addConnector(connector);
         try {
             connector.open();
@@ -100,6 +100,7 @@ final class WebServer {
         endpoint.setAsyncSupported(true);
         endpoint.setInitOrder(0);
         paths.forEach(path -> context.addServlet(endpoint, path.equals("/") ? "" : path));
+        context.addServlet(new ServletHolder("unknown", new UnknownPath()), "/");
         addPage(context, Gateway.HEALTH, Guard.NONE, () -> Status.health(service.engine(), store.get()));
         addPage(context, Gateway.STATS, service.guard(), () -> Status.stats(service.engine()));
         requests.setHandler(context);

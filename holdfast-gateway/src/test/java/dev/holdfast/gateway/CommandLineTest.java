@@ -41,8 +41,8 @@ class CommandLineTest {
             delimiter = '|',
             value = {
                 "nothing                           | nothing to do; try 'holdfast serve' or 'holdfast --help'",
-                "surve                             | what is 'surve'? Write: holdfast serve [OPTIONS] [-- COMMAND ARGS...]",
-                "serve node                        | what is 'node'? Write: holdfast serve [OPTIONS] [-- COMMAND ARGS...]",
+                "surve                             | unknown argument 'surve'; usage: holdfast serve [OPTIONS] [-- COMMAND ARGS...]",
+                "serve node                        | unknown argument 'node'; usage: holdfast serve [OPTIONS] [-- COMMAND ARGS...]",
                 "serve --                          | no command behind --",
                 "serve --colour                    | Unknown option: '--colour'",
                 "serve --port                      | Missing required parameter for option '--port' (PORT)",
@@ -74,6 +74,23 @@ class CommandLineTest {
                 "serve --park-after 9s             | --park-after must be 10s to 8760h, not 9s",
                 "serve --path mcp                  | --path must begin with '/', not be mcp",
                 "serve --path /a//b                | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /a//b",
+                "serve --path /../mcp              | --path must not have . or .. between its '/', which clients take away: /../mcp",
+                "serve --path /mcp/.               | --path must not have . or .. between its '/', which clients take away: /mcp/.",
+                "serve --sse-path /a/../sse        | --sse-path must not have . or .. between its '/', which clients take away: /a/../sse",
+                "serve --path=                     | --path must begin with '/', and is empty",
+                "serve --path //                   | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: //",
+                "serve --path /mcp/                | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /mcp/",
+                "serve --path /mcp?a=b             | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /mcp?a=b",
+                "serve --path /mcp#a               | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /mcp#a",
+                "serve --path /m%63p               | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /m%63p",
+                "serve --path /mcp;a               | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /mcp;a",
+                "serve --message-path /mcp/*       | --message-path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /mcp/*",
+                "serve --keep-alive 0              | --keep-alive must be 1s to 1h, not 0",
+                "serve --base-url mcp.example      | --base-url must be as in https://mcp.example/tools or /tools, without '/' at its end, not mcp.example",
+                "serve --base-url /tools/          | --base-url must be as in https://mcp.example/tools or /tools, without '/' at its end, not /tools/",
+                "serve --base-url=                 | --base-url must be as in https://mcp.example/tools or /tools, without '/' at its end, not empty",
+                "serve --base-url http://a/..      | --base-url must be as in https://mcp.example/tools or /tools, without '/' at its end, not http://a/..",
+                "serve --base-url /a --no-sse      | --base-url is for HTTP+SSE, which --no-sse switches off",
                 "serve --path /stats               | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /stats",
                 "serve --path /healthz             | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /healthz",
             })
@@ -167,7 +184,15 @@ class CommandLineTest {
                 .contains("holdfast serve [OPTIONS] [-- COMMAND ARGS...]")
                 .contains("--host=", "(default: 127.0.0.1)", "--port=", "(default: 8080)", "--path=", "(default: /mcp)")
                 .contains("--reconnect-grace=", "--idle-timeout=", "(default: 30m)", "--heartbeat=", "(default: 15s)")
-                .contains("--retry=", "(default: 2s)", "--max-connection-age=", "(default: 0)", "--start-timeout=")
+                .contains(
+                        "--retry=",
+                        "(default: 2s)",
+                        "--max-connection-age=",
+                        "(default: 0)",
+                        "--keep-alive=",
+                        "(default: 75s)",
+                        "--base-url=",
+                        "--start-timeout=")
                 .contains("(default: 30s)", "--drain-timeout=", "(default: 20s)", "--log-level=", "(default: info)")
                 .contains("--auth-token-file=", "--insecure", "--allowed-host=", "--allowed-origin=")
                 .contains("--max-sessions=", "(default: 10000)", "--max-principal-sessions=", "(default: 1000)")
@@ -178,6 +203,14 @@ class CommandLineTest {
                         "--store-sync",
                         "--park-after=",
                         "(default: 10m)");
+    }
+
+    @Test
+    void helpIsACommandToo() {
+        assertThat(run("help")).isZero();
+        assertThat(out.toString()).contains("holdfast serve [OPTIONS] [-- COMMAND ARGS...]");
+        assertThat(run("help", "serve")).isZero();
+        assertThat(out.toString()).contains("--reconnect-grace");
     }
 
     @Test

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -120,6 +122,22 @@ class GatewayProcessTest {
         url(start("serve", "--port", "0", "--store", "memory"));
 
         assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void clientsOfHttpSseAreToldToPostWhereTheBaseUrlSays() throws IOException, InterruptedException {
+        Process gateway = start("serve", "--port", "0", "--store", "memory", "--base-url", "https://mcp.example/tools");
+        HttpRequest get = HttpRequest.newBuilder(url(gateway).resolve("/sse"))
+                .header("Accept", "text/event-stream")
+                .build();
+
+        try (Stream<String> lines = HttpClient.newHttpClient()
+                .send(get, HttpResponse.BodyHandlers.ofLines())
+                .body()) {
+            assertThat(lines.filter(line -> line.startsWith("data: ")).findFirst())
+                    .hasValueSatisfying(
+                            line -> assertThat(line).startsWith("data: https://mcp.example/tools/message?sessionId="));
+        }
     }
 
     @Test

@@ -57,7 +57,8 @@ class HeadDeadlineTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web = WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, LIMIT);
+    private final WebServer web = WebServer.listen(
+            "127.0.0.1", InetAddress.getLoopbackAddress(), 0, new ConnectionTimes(LIMIT, Wait.PATIENCE));
 
     @BeforeEach
     void start() {
@@ -123,6 +124,33 @@ class HeadDeadlineTest {
             send(socket, WHOLE);
             held.answer();
             assertAnswered(socket);
+
+            assertThat(drip(socket)).isBetween(LIMIT.minusMillis(500), LIMIT.plusSeconds(8));
+        }
+    }
+
+    /** A proxy may keep it for its next request for as long as the keep-alive lasts; the deadline begins with the first byte. */
+    @Test
+    void aConnectionMayBeQuietLongerThanAHeadMayTake() throws Exception {
+        try (Socket first = connection();
+                Socket later = connection()) {
+            send(later, WHOLE);
+            held.answer();
+            assertAnswered(later);
+            TimeUnit.MILLISECONDS.sleep(LIMIT.toMillis() * 2);
+
+            for (Socket socket : List.of(first, later)) {
+                send(socket, WHOLE);
+                held.answer();
+                assertAnswered(socket);
+            }
+        }
+    }
+
+    @Test
+    void aHeadThatDripsIsCutOffHoweverLongItsConnectionWasQuiet() throws Exception {
+        try (Socket socket = connection()) {
+            TimeUnit.MILLISECONDS.sleep(LIMIT.toMillis() * 2);
 
             assertThat(drip(socket)).isBetween(LIMIT.minusMillis(500), LIMIT.plusSeconds(8));
         }

@@ -28,7 +28,7 @@ class JettyConnectionResetTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web = WebServer.listen("127.0.0.1", LOOPBACK, 0, Wait.PATIENCE);
+    private final WebServer web = WebServer.listen("127.0.0.1", LOOPBACK, 0, TestGateway.TIMES);
 
     @BeforeEach
     void start() {

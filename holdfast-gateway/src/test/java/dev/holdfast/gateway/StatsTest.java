@@ -126,15 +126,19 @@ class StatsTest {
     }
 
     @Test
-    void onlyGetAndHeadAreServed() throws IOException {
+    void onlyGetHeadAndOptionsAreServed() throws IOException {
         try (TestGateway gateway = new TestGateway()) {
-            for (String method : List.of("POST", "PUT", "DELETE", "OPTIONS", "TRACE")) {
+            for (String method : List.of("POST", "PUT", "DELETE", "TRACE")) {
                 assertThat(answer(gateway, method, "Host: localhost"))
                         .as(method)
                         .startsWith("HTTP/1.1 405 ")
-                        .contains("Allow: GET, HEAD\r\n")
+                        .contains("Allow: GET, HEAD, OPTIONS\r\n")
                         .doesNotContain("sessions");
             }
+            assertThat(answer(gateway, "OPTIONS", "Host: localhost"))
+                    .startsWith("HTTP/1.1 200 ")
+                    .contains("Allow: GET, HEAD, OPTIONS\r\n")
+                    .doesNotContain("sessions");
             assertThat(answer(gateway, "HEAD", "Host: localhost"))
                     .startsWith("HTTP/1.1 200 ")
                     .endsWith("\r\n\r\n");

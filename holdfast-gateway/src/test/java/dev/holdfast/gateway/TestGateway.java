@@ -8,9 +8,11 @@ import java.util.Optional;
 
 /** A gateway in this process, on a free port. */
 final class TestGateway implements AutoCloseable {
+    static final ConnectionTimes TIMES = new ConnectionTimes(Wait.PATIENCE, Wait.PATIENCE);
     static final ServeOptions OPTIONS = new ServeOptions(
             "127.0.0.1",
             0,
+            Duration.ofSeconds(75),
             "/mcp",
             Lifetime.DEFAULT,
             Duration.ofSeconds(15),
@@ -43,10 +45,19 @@ final class TestGateway implements AutoCloseable {
         this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, limits);
     }
 
+    TestGateway(StoreChoice store) {
+        this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, Limits.DEFAULT, store);
+    }
+
     private TestGateway(String host, Lifetime lifetime, Trust trust, Limits limits) {
+        this(host, lifetime, trust, limits, OPTIONS.store());
+    }
+
+    private TestGateway(String host, Lifetime lifetime, Trust trust, Limits limits, StoreChoice store) {
         gateway = Gateway.start(new ServeOptions(
                 host,
                 OPTIONS.port(),
+                OPTIONS.keepAlive(),
                 OPTIONS.path(),
                 lifetime,
                 OPTIONS.heartbeat(),
@@ -57,7 +68,7 @@ final class TestGateway implements AutoCloseable {
                 OPTIONS.drainTimeout(),
                 trust,
                 limits,
-                OPTIONS.store(),
+                store,
                 OPTIONS.parkAfter(),
                 OPTIONS.command()));
     }

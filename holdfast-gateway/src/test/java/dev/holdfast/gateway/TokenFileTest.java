@@ -68,7 +68,7 @@ class TokenFileTest {
         return TokenFile.open(file(text), clock::get);
     }
 
-    private static Answer ask(TokenFile tokens, String... credentials) {
+    static Answer ask(TokenFile tokens, String... credentials) {
         HttpServletRequest request = (HttpServletRequest) Proxy.newProxyInstance(
                 TokenFileTest.class.getClassLoader(),
                 new Class<?>[] {HttpServletRequest.class},
@@ -154,19 +154,6 @@ class TokenFileTest {
     void aByteOrderMarkIsNoPartOfAPrincipal() throws IOException {
         TokenFile tokens = opened("\uFEFFalice " + ONE);
         assertThat(ask(tokens, "Bearer " + ONE)).isEqualTo(new Known("alice"));
-    }
-
-    @Test
-    void aFileThatEverybodyCanReadIsNamed() throws IOException {
-        Path file = file("alice " + ONE);
-        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
-
-        TokenFile.open(file, clock::get);
-
-        assertThat(log.list).singleElement().satisfies(line -> {
-            assertThat(line.getLevel()).isEqualTo(Level.WARN);
-            assertThat(line.getFormattedMessage()).contains("can be read by everybody");
-        });
     }
 
     @Test

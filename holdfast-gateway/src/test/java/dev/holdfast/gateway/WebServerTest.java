@@ -11,6 +11,7 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What goes wrong before or outside of the MCP endpoint. */
 @Timeout(60)
@@ -34,7 +36,7 @@ class WebServerTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web = WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, Wait.PATIENCE);
+    private final WebServer web = WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, TestGateway.TIMES);
 
     @BeforeEach
     void start() {
@@ -99,7 +101,15 @@ class WebServerTest {
         "404, GET /other HTTP/1.1|Host: a|Connection: close||",
         "405, DELETE /healthz HTTP/1.1|Host: a|Connection: close||",
         "405, TRACE /healthz HTTP/1.1|Host: a|Connection: close||",
-        "405, OPTIONS /healthz HTTP/1.1|Host: a|Connection: close||",
+        "404, POST /other HTTP/1.1|Host: a|Content-Length: 2|Connection: close||{}",
+        "404, POST /mcp/ HTTP/1.1|Host: a|Content-Length: 2|Connection: close||{}",
+        "404, GET /mcp/ HTTP/1.1|Host: a|Connection: close||",
+        "404, DELETE /mcp/more HTTP/1.1|Host: a|Connection: close||",
+        "404, OPTIONS /other HTTP/1.1|Host: a|Connection: close||",
+        "404, OPTIONS * HTTP/1.1|Host: a|Connection: close||",
+        "404, TRACE /other HTTP/1.1|Host: a|Connection: close||",
+        "404, PUT /healthz/ HTTP/1.1|Host: a|Connection: close||",
+        "404, POST / HTTP/1.1|Host: a|Content-Length: 2|Connection: close||{}",
         "414, GET /LONG HTTP/1.1|Host: a||",
         "431, GET /mcp HTTP/1.1|Host: a|X: LONG||",
         "500, GET /mcp HTTP/1.1|Host: a|Connection: close||",
@@ -128,5 +138,35 @@ class WebServerTest {
                 .doesNotContainIgnoringCase("jetty")
                 .doesNotContainIgnoringCase("<html")
                 .doesNotContain("Exception", "secret", "dev.holdfast", "Broken", "\tat ");
+    }
+
+    /** HAProxy asks by OPTIONS, in HTTP/1.0 and without a Host, unless it is told otherwise. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "OPTIONS /healthz HTTP/1.0||",
+                "OPTIONS /healthz HTTP/1.1|Host: a|Connection: close||",
+                "OPTIONS /stats HTTP/1.1|Host: a|Connection: close||",
+            })
+    void optionsSaysWhetherThePageIsWellAndWhatItTakes(String request) throws IOException {
+        assertThat(answer(request.replace("|", "\r\n")))
+                .startsWith("HTTP/1.1 200 ")
+                .contains("Allow: GET, HEAD, OPTIONS\r\n", "Content-Length: 0\r\n")
+                .endsWith("\r\n\r\n");
+    }
+
+    @Test
+    void optionsSendsClientsAwayFromANodeThatDrains() throws IOException {
+        engine.drain(Duration.ZERO).toCompletableFuture().join();
+
+        assertThat(answer("OPTIONS /healthz HTTP/1.0\r\n\r\n")).startsWith("HTTP/1.1 503 ");
+    }
+
+    @Test
+    void headIsAGetWithoutItsBody() throws IOException {
+        assertThat(answer("HEAD /healthz HTTP/1.0\r\n\r\n"))
+                .startsWith("HTTP/1.1 200 ")
+                .containsPattern("Content-Length: [1-9]")
+                .endsWith("\r\n\r\n");
     }
 }
