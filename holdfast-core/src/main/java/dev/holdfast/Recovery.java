@@ -1,5 +1,9 @@
 package dev.holdfast;
 
+import dev.holdfast.spi.UnreadableSessionException;
+import java.util.Objects;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -58,7 +62,10 @@ final class Recovery {
             return;
         }
         log.claim(engine.random().nextInt()).whenComplete((found, failure) -> {
-            if (failure != null) {
+            if (lost(failure)) {
+                engine.news().unreadable(session.id(), Objects.requireNonNull(failure));
+                session.close(EndReason.RESTORE_FAILED);
+            } else if (failure != null) {
                 begin(log, failure);
             } else if (!found) {
                 session.close(missing());
@@ -73,5 +80,11 @@ final class Recovery {
         }
         logger.error("session {}: the store has lost it", session.shortId());
         return EndReason.STORE_FAILED;
+    }
+
+    /** Whether the store will never be able to answer. */
+    private static boolean lost(@Nullable Throwable failure) {
+        return failure instanceof UnreadableSessionException
+                || (failure instanceof CompletionException && failure.getCause() instanceof UnreadableSessionException);
     }
 }

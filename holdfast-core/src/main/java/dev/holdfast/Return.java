@@ -8,6 +8,7 @@ import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.UnreadableSessionException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -19,6 +20,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The way of a session from the store back into memory. */
 final class Return {
@@ -78,15 +80,20 @@ final class Return {
         try {
             answer = question.get();
         } catch (RuntimeException e) {
-            return CompletableFuture.failedFuture(new StoreUnavailableException(e));
+            return CompletableFuture.failedFuture(failed(e));
         }
         return answer.handle((value, failure) -> {
             if (failure != null) {
-                throw new StoreUnavailableException(
-                        failure instanceof CompletionException wrapped ? wrapped.getCause() : failure);
+                throw failed(failure instanceof CompletionException wrapped ? wrapped.getCause() : failure);
             }
             return value;
         });
+    }
+
+    private static RuntimeException failed(@Nullable Throwable cause) {
+        return cause instanceof UnreadableSessionException lost
+                ? new UnreadableException(lost)
+                : new StoreUnavailableException(cause);
     }
 
     /** Reads all that is kept of each stream; false if the store has let the session go meanwhile. */

@@ -7,7 +7,7 @@ import java.util.function.Supplier;
 final class UnreadableException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
-    private UnreadableException(RuntimeException cause) {
+    UnreadableException(RuntimeException cause) {
         super(cause);
     }
 

@@ -8,6 +8,7 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.UnreadableSessionException;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -74,6 +75,9 @@ final class TestStore implements SessionStore {
     private final Deque<Pending<?>> waiting = new ArrayDeque<>();
     private final Deque<Fate> fates = new ArrayDeque<>();
     boolean refuseAppends;
+    /** What never succeeds again, by the method's name, until the session is deleted. */
+    String damaged = "";
+
     Durability durability = Durability.NOTHING;
     /** The epoch since which nothing was lost, as claims tell from now on. */
     int certainFrom = 1;
@@ -130,6 +134,13 @@ final class TestStore implements SessionStore {
         return waiting.getFirst();
     }
 
+    private <T> CompletionStage<T> unless(String method, Supplier<CompletionStage<T>> action) {
+        return damaged.contains(method)
+                ? CompletableFuture.failedFuture(
+                        new UnreadableSessionException("a block is damaged", new IllegalStateException("checksum")))
+                : action.get();
+    }
+
     private <T> CompletionStage<T> later(String what, Supplier<CompletionStage<T>> effect) {
         Pending<T> pending = new Pending<>(what, effect);
         waiting.add(pending);
@@ -155,7 +166,7 @@ final class TestStore implements SessionStore {
         claims++;
         return later(
                 "claim",
-                () -> kept.claim(key, nonce)
+                () -> unless("claim", () -> kept.claim(key, nonce))
                         .thenApply(claim -> claim.map(found -> new Claim(
                                 found.epoch(), found.before(), found.record(), found.streams(), certainFrom))));
     }
@@ -167,7 +178,7 @@ final class TestStore implements SessionStore {
                 return CompletableFuture.failedFuture(new IllegalStateException("no room"));
             }
             appended.add(append);
-            return kept.append(key, epoch, append);
+            return unless("append", () -> kept.append(key, epoch, append));
         });
     }
 
@@ -175,12 +186,13 @@ final class TestStore implements SessionStore {
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
         return reading.<CompletionStage<List<Event>>>map(
                         wait -> wait.thenCompose(go -> kept.read(key, stream, after, maxBytes)))
-                .orElseGet(() -> kept.read(key, stream, after, maxBytes));
+                .orElseGet(() -> unless("read", () -> kept.read(key, stream, after, maxBytes)));
     }
 
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
         deleted.add(key);
+        damaged = "";
         return deleting.<CompletionStage<Void>>map(wait -> wait.thenCompose(go -> kept.delete(key)))
                 .orElseGet(() -> kept.delete(key));
     }

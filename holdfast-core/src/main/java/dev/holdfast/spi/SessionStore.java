@@ -14,6 +14,9 @@ import java.util.concurrent.CompletionStage;
  * in a time of its own, also when nobody runs who knew the session. What has passed is told by an {@link ExpiryClock}, which no
  * step of the wall clock puts ahead.
  *
+ * <p>What meets something of its session that can never be read again fails with an {@link UnreadableSessionException}: the
+ * session is lost then, and no other. Whoever gets it deletes the session, which works all the same.
+ *
  * <p>A stream is known from its first event on: the listening stream for the session's life, another one while it has events
  * or its call runs. Events are trimmed one by one, anywhere in a stream.
  *
@@ -49,7 +52,7 @@ public interface SessionStore extends AutoCloseable {
      */
     CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes);
 
-    /** Removes a session and all its events; no error where there is none. */
+    /** Removes a session and all its events, those that cannot be read too; no error where there is none. */
     CompletionStage<Void> delete(SessionKey key);
 
     /** Releases what the store holds; completed appends keep their promise. Called by whoever made the store. */
