@@ -13,16 +13,23 @@ final class Changes {
     private final List<Change> list = new ArrayList<>(4);
     private int bytes;
 
-    private record Change(byte[] key, byte @Nullable [] value) {}
+    /** One of them: the end is given where it is of all keys up to there. */
+    private record Change(byte[] key, byte @Nullable [] value, byte @Nullable [] end) {}
 
     void put(byte[] key, byte[] value) {
-        list.add(new Change(key, value));
+        list.add(new Change(key, value, null));
         bytes += key.length + value.length + OVERHEAD;
     }
 
     void delete(byte[] key) {
-        list.add(new Change(key, null));
+        list.add(new Change(key, null, null));
         bytes += key.length + OVERHEAD;
+    }
+
+    /** Deletes from a key on, to before another. */
+    void deleteRange(byte[] from, byte[] to) {
+        list.add(new Change(from, null, to));
+        bytes += from.length + to.length + OVERHEAD;
     }
 
     boolean isEmpty() {
@@ -36,10 +43,13 @@ final class Changes {
     void addTo(WriteBatch batch) throws RocksDBException {
         for (Change change : list) {
             byte[] value = change.value;
-            if (value == null) {
-                batch.delete(change.key);
-            } else {
+            byte[] end = change.end;
+            if (value != null) {
                 batch.put(change.key, value);
+            } else if (end != null) {
+                batch.deleteRange(change.key, end);
+            } else {
+                batch.delete(change.key);
             }
         }
     }

@@ -155,6 +155,12 @@ final class Database implements AutoCloseable {
         }
     }
 
+    /** Whether what is on disk is not what was written, so that it will never be read. */
+    static boolean isCorrupt(RocksDBException e) {
+        Status status = e.getStatus();
+        return status != null && status.getCode() == Status.Code.Corruption;
+    }
+
     /** The key after this one and all that it begins. */
     static byte[] after(byte[] prefix) {
         byte[] next = Arrays.copyOf(prefix, prefix.length + 1);

@@ -26,6 +26,9 @@ record Header(
         int opening,
         int certainFrom) {
 
+    /** That of a session which is not there any more. */
+    static final Header NONE = new Header(1, "", "", 0, new byte[0], "", List.of(new Epoch(0, 0)), 0, 1);
+
     static Header of(Epoch first, SessionRecord record, Openings openings) {
         return new Header(
                 record.version(),

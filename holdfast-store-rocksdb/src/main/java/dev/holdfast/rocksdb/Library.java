@@ -4,27 +4,25 @@ import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
-import dev.holdfast.spi.SessionRecord.RunningCall;
 import dev.holdfast.spi.SessionStore.Claim;
 import dev.holdfast.spi.SessionStore.Durability;
 import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.UnreadableSessionException;
 import java.time.InstantSource;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
-import java.util.function.BiPredicate;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksDBException;
 
 /**
@@ -49,6 +47,7 @@ final class Library {
     private final Folder folder;
     private final Vault vault;
     private final Writer writer;
+    private final DiskReads disk;
     private final Completions completions;
     private final ScheduledThreadPoolExecutor reader;
     private boolean closed;
@@ -63,6 +62,7 @@ final class Library {
             folder.close();
             throw e;
         }
+        disk = new DiskReads(vault);
         completions = new Completions(Runtime.getRuntime().availableProcessors());
         writer = new Writer(vault, this::decided);
         reader = new ScheduledThreadPoolExecutor(1, StoreThreads.named("holdfast-store-reader"));
@@ -72,6 +72,10 @@ final class Library {
 
     long millis() {
         return clock.millis();
+    }
+
+    DiskReads disk() {
+        return disk;
     }
 
     Map<SessionKey, Shelf> shelves() {
@@ -159,16 +163,11 @@ final class Library {
     }
 
     private Optional<Shelf> load(SessionKey key) {
-        Optional<Shelf> shelf = reading(
-                () -> vault.database().get(Keys.header(key)).map(packed -> new Shelf(key, Header.unpack(packed))));
-        if (shelf.isPresent()) {
-            scan(Keys.journal(key, 0), Keys.end(key), (at, value) -> {
-                shelf.get().found(at, value);
-                return true;
-            });
-            shelf.get().use(System.nanoTime());
-            shelves.put(key, shelf.get());
-        }
+        Optional<Shelf> shelf = disk.shelf(key);
+        shelf.ifPresent(loaded -> {
+            loaded.use(System.nanoTime());
+            shelves.put(key, loaded);
+        });
         return shelf;
     }
 
@@ -184,12 +183,10 @@ final class Library {
                 return CompletableFuture.failedFuture(vault.closed());
             }
             Optional<Shelf> used = used(key);
-            boolean fresh =
-                    reading(() -> vault.database().get(Keys.header(key))).isEmpty();
-            if (used.isPresent() || fresh) {
+            if (used.isPresent() || !disk.has(key)) {
                 return create(key, epoch, record, used);
             }
-        } catch (RocksDbStoreException e) {
+        } catch (RocksDbStoreException | UnreadableSessionException e) {
             return CompletableFuture.failedFuture(e);
         } finally {
             lock.unlock();
@@ -226,74 +223,66 @@ final class Library {
                     .thenCompose(done -> onReader(
                             key,
                             still -> CompletableFuture.completedFuture(still.map(there -> new Claim(
-                                    header.epoch(), before, record(key, header), extents, header.certainFrom())))));
+                                    header.epoch(),
+                                    before,
+                                    disk.record(key, header),
+                                    extents,
+                                    header.certainFrom())))));
         });
-    }
-
-    /** Under the session's lock, on the reader's thread. */
-    private SessionRecord record(SessionKey key, Header header) {
-        Map<String, byte[]> journal = new LinkedHashMap<>();
-        Map<StreamId, RunningCall> running = new HashMap<>();
-        scan(Keys.journal(key, 0), Keys.trimmed(key, StreamId.LISTENING), (at, value) -> {
-            if (Keys.what(at) == Keys.JOURNAL) {
-                Values.Noted noted = Values.Noted.unpack(value);
-                journal.put(noted.subject(), noted.message());
-            } else {
-                running.put(Keys.stream(at), Values.call(value));
-            }
-            return true;
-        });
-        return new SessionRecord(
-                header.version(),
-                header.kind(),
-                header.principal(),
-                header.expiresAt(),
-                header.extension(),
-                header.revision(),
-                journal,
-                running);
     }
 
     CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
-        return onReader(key, found -> {
-            List<Event> events = new ArrayList<>();
-            if (found.isPresent() && after < Long.MAX_VALUE) {
-                long[] room = {maxBytes};
-                byte[] end = Database.after(Keys.event(key, stream, Long.MAX_VALUE));
-                scan(Keys.event(key, stream, after + 1), end, (at, value) -> {
-                    Event event = Values.event(at, value);
-                    room[0] -= event.bytes().length;
-                    boolean fits = events.isEmpty() || room[0] >= 0;
-                    if (fits) {
-                        events.add(event);
-                    }
-                    return fits;
-                });
-            }
-            return CompletableFuture.completedFuture(events);
-        });
+        return onReader(
+                key,
+                found -> CompletableFuture.completedFuture(
+                        found.isPresent() ? disk.events(key, stream, after, maxBytes) : List.of()));
     }
 
-    void scan(byte[] from, byte[] to, BiPredicate<byte[], byte[]> visitor) {
-        reading(() -> {
-            vault.database().scan(from, to, visitor);
-            return DONE;
-        });
+    /** Deletes a session; what cannot be read of it goes unread. */
+    CompletionStage<Void> delete(SessionKey key) {
+        CompletionStage<Void> deleted =
+                with(key, found -> found.map(this::delete).orElse(DONE));
+        return deleted.handle((done, failure) -> isUnreadable(failure) ? deleteUnread(key) : deleted)
+                .thenCompose(Function.identity());
     }
 
-    private interface Reading<T> {
-        T read() throws RocksDBException;
+    private static boolean isUnreadable(@Nullable Throwable failure) {
+        return failure instanceof UnreadableSessionException
+                || (failure instanceof CompletionException && failure.getCause() instanceof UnreadableSessionException);
     }
 
-    /** Reads; what RocksDB cannot read and what is not as it was written come to the same. */
-    private <T> T reading(Reading<T> what) {
+    private CompletionStage<Void> deleteUnread(SessionKey key) {
+        Lock lock = vault.lockOf(key);
+        lock.lock();
         try {
-            return what.read();
-        } catch (RocksDbStoreException e) {
-            throw e;
-        } catch (RocksDBException | RuntimeException e) {
-            throw vault.cannotRead(e);
+            return closed ? CompletableFuture.failedFuture(vault.closed()) : remove(key, List.of());
+        } finally {
+            lock.unlock();
         }
+    }
+
+    /** Removes what there is of a session without reading it, and entries of the index; under the session's lock. */
+    CompletionStage<Void> remove(SessionKey key, List<byte[]> expiries) {
+        Changes changes = new Changes();
+        Optional<Shelf> used = used(key);
+        try {
+            disk.header(key).ifPresent(header -> changes.delete(Keys.expiry(header.expiresAt(), key)));
+        } catch (UnreadableSessionException e) {
+            // the sweeper finds its place in the index when its time has come
+        }
+        expiries.forEach(changes::delete);
+        changes.deleteRange(Keys.header(key), Keys.end(key));
+        Shelf remains = Shelf.remains(key);
+        used.filter(Shelf::waits).ifPresent(remains::follow);
+        shelves.put(key, remains);
+        return commit(remains, changes);
+    }
+
+    /** Removes an entry of the index that no session stands behind; under the lock of the one it names. */
+    CompletionStage<Void> removeExpiry(byte[] expiry) {
+        Changes changes = new Changes();
+        changes.delete(expiry);
+        return commit(Shelf.remains(Keys.session(expiry)), changes);
     }
 
     CompletionStage<Void> delete(Shelf shelf) {

@@ -83,7 +83,7 @@ public final class RocksDbStore implements SessionStore {
 
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
-        return library.with(key, found -> found.map(library::delete).orElse(DONE));
+        return library.delete(key);
     }
 
     /** How the store is now. May look at the disk: not for every request. */

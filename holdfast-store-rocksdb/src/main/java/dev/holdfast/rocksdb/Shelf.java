@@ -51,6 +51,13 @@ final class Shelf {
         return shelf;
     }
 
+    /** A session that is removed, of which nothing is known. */
+    static Shelf remains(SessionKey key) {
+        Shelf shelf = new Shelf(key, Header.NONE);
+        shelf.gone = true;
+        return shelf;
+    }
+
     SessionKey key() {
         return key;
     }
@@ -218,7 +225,8 @@ final class Shelf {
 
     /**
      * Deletes every key of the session, one by one. A range delete would be shorter to write, but each one is looked at by
-     * every later read until it is compacted away, and sessions end by the thousand with a handful of keys each.
+     * every later read until it is compacted away, and sessions end by the thousand with a handful of keys each. Only what cannot
+     * be read is deleted so.
      */
     void delete(Changes changes) {
         gone = true;

@@ -1,10 +1,11 @@
 package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.UnreadableSessionException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -76,18 +77,13 @@ final class Sweeper {
     }
 
     private List<byte[]> due(byte[] from) {
-        List<byte[]> due = new ArrayList<>();
         Lock open = vault.anyLock();
         open.lock();
         try {
-            library.scan(from, Keys.expiriesFrom(library.millis() + 1), (expiry, nothing) -> {
-                due.add(expiry);
-                return due.size() < AT_A_TIME;
-            });
+            return library.disk().due(from, library.millis(), AT_A_TIME);
         } finally {
             open.unlock();
         }
-        return due;
     }
 
     private void expireOne(byte[] expiry) {
@@ -96,18 +92,29 @@ final class Sweeper {
         lock.lock();
         try {
             Optional<Shelf> shelf = library.find(key);
-            if (shelf.isPresent() && !shelf.get().gone() && shelf.get().expired(library.millis())) {
-                library.delete(shelf.get()).whenComplete((done, failure) -> {
-                    if (failure != null) {
-                        logger.debug("an expired session stays for now: {}", failure.toString());
-                    }
-                });
+            if (shelf.filter(Shelf::gone).isPresent()) {
+                return;
             }
+            if (shelf.isEmpty() || shelf.get().header().expiresAt() != Keys.expiresAt(expiry)) {
+                told(library.removeExpiry(expiry));
+            } else if (shelf.get().expired(library.millis())) {
+                told(library.delete(shelf.get()));
+            }
+        } catch (UnreadableSessionException e) {
+            told(library.remove(key, List.of(expiry)));
         } catch (RocksDbStoreException e) {
             // it was told where it was read, and must not keep the others
             logger.debug("an expired session stays, since it cannot be read: {}", e.toString());
         } finally {
             lock.unlock();
         }
+    }
+
+    private static void told(CompletionStage<Void> removal) {
+        removal.whenComplete((done, failure) -> {
+            if (failure != null) {
+                logger.debug("an expired session stays for now: {}", failure.toString());
+            }
+        });
     }
 }

@@ -1,6 +1,7 @@
 package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.UnreadableSessionException;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -95,6 +96,12 @@ final class Vault {
         RocksDbStoreException failure = new RocksDbStoreException(folder.path(), "cannot read", cause);
         unread = Optional.of(new Unread(failure, System.nanoTime()));
         return failure;
+    }
+
+    /** Something that is kept will never be read. */
+    UnreadableSessionException unreadable(Exception cause) {
+        RocksDbStoreException failure = cannotRead(cause);
+        return new UnreadableSessionException(String.valueOf(failure.getMessage()), failure);
     }
 
     /** Why something could not be read, if that was a short while ago. */

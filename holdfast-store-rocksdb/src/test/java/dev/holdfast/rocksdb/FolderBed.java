@@ -1,7 +1,10 @@
 package dev.holdfast.rocksdb;
 
+import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Durability;
+import dev.holdfast.spi.StreamId;
+import dev.holdfast.tck.DamagedBed;
 import dev.holdfast.tck.TornBed;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -14,9 +17,10 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
+import org.rocksdb.RocksDBException;
 
 /** A store in a folder of its own. A crash is a copy of the folder, taken while the store is open: what a dead process leaves. */
-final class FolderBed implements TornBed {
+final class FolderBed implements TornBed, DamagedBed {
     private final Durability durability;
     private final Path home;
     private final List<SessionStore> abandoned = new ArrayList<>();
@@ -148,6 +152,28 @@ final class FolderBed implements TornBed {
             file.seek(at);
             file.write(~was);
         });
+    }
+
+    @Override
+    public void spoilRecord(SessionKey key) {
+        spoil(Keys.header(key));
+    }
+
+    @Override
+    public void spoilEvent(SessionKey key, long offset) {
+        spoil(Keys.event(key, StreamId.LISTENING, offset));
+    }
+
+    /** Too short to be anything. */
+    private void spoil(byte[] at) {
+        Changes changes = new Changes();
+        changes.put(at, new byte[3]);
+        try {
+            store.library().vault().database().write(List.of(changes), changes.bytes());
+        } catch (RocksDBException e) {
+            throw new IllegalStateException(e);
+        }
+        reopen();
     }
 
     @Override

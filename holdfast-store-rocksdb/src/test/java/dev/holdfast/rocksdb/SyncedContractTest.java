@@ -9,6 +9,7 @@ import dev.holdfast.tck.ReopenContract;
 import dev.holdfast.tck.SessionsContract;
 import dev.holdfast.tck.TornTailContract;
 import dev.holdfast.tck.TrimContract;
+import dev.holdfast.tck.UnreadableContract;
 import org.junit.jupiter.api.Nested;
 
 /** The store keeps the contract with fsync. */
@@ -69,6 +70,13 @@ class SyncedContractTest {
     @Nested
     class TornTail extends TornTailContract {
         TornTail() {
+            super(SyncedContractTest::bed);
+        }
+    }
+
+    @Nested
+    class Unreadable extends UnreadableContract {
+        Unreadable() {
             super(SyncedContractTest::bed);
         }
     }

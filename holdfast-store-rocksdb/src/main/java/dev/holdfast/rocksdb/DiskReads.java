@@ -1,0 +1,124 @@
+package dev.holdfast.rocksdb;
+
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionRecord.RunningCall;
+import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.UnreadableSessionException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiPredicate;
+import org.rocksdb.RocksDBException;
+
+/**
+ * Reads what is on disk of a session, under its lock. What RocksDB calls corrupt, and what is not as it was written, will never
+ * be read: an {@link UnreadableSessionException}. Any other failure may pass: a {@link RocksDbStoreException}.
+ */
+final class DiskReads {
+    private final Vault vault;
+
+    DiskReads(Vault vault) {
+        this.vault = vault;
+    }
+
+    /** Whether there is such a session, though it may have expired. */
+    boolean has(SessionKey key) {
+        return reading(() -> vault.database().get(Keys.header(key))).isPresent();
+    }
+
+    Optional<Header> header(SessionKey key) {
+        return reading(() -> vault.database().get(Keys.header(key)).map(Header::unpack));
+    }
+
+    Optional<Shelf> shelf(SessionKey key) {
+        Optional<Shelf> shelf = header(key).map(header -> new Shelf(key, header));
+        if (shelf.isPresent()) {
+            scan(Keys.journal(key, 0), Keys.end(key), (at, value) -> {
+                shelf.get().found(at, value);
+                return true;
+            });
+        }
+        return shelf;
+    }
+
+    SessionRecord record(SessionKey key, Header header) {
+        Map<String, byte[]> journal = new LinkedHashMap<>();
+        Map<StreamId, RunningCall> running = new HashMap<>();
+        scan(Keys.journal(key, 0), Keys.trimmed(key, StreamId.LISTENING), (at, value) -> {
+            if (Keys.what(at) == Keys.JOURNAL) {
+                Values.Noted noted = Values.Noted.unpack(value);
+                journal.put(noted.subject(), noted.message());
+            } else {
+                running.put(Keys.stream(at), Values.call(value));
+            }
+            return true;
+        });
+        return new SessionRecord(
+                header.version(),
+                header.kind(),
+                header.principal(),
+                header.expiresAt(),
+                header.extension(),
+                header.revision(),
+                journal,
+                running);
+    }
+
+    /** The events of a stream after an offset, at least one if there is one, and no more than fit beyond that. */
+    List<Event> events(SessionKey key, StreamId stream, long after, int maxBytes) {
+        List<Event> events = new ArrayList<>();
+        if (after == Long.MAX_VALUE) {
+            return events;
+        }
+        long[] room = {maxBytes};
+        byte[] end = Database.after(Keys.event(key, stream, Long.MAX_VALUE));
+        scan(Keys.event(key, stream, after + 1), end, (at, value) -> {
+            Event event = Values.event(at, value);
+            room[0] -= event.bytes().length;
+            boolean fits = events.isEmpty() || room[0] >= 0;
+            if (fits) {
+                events.add(event);
+            }
+            return fits;
+        });
+        return events;
+    }
+
+    /** Those entries of the index that have expired, from one place on; needs any lock. */
+    List<byte[]> due(byte[] from, long now, int most) {
+        List<byte[]> due = new ArrayList<>();
+        scan(from, Keys.expiriesFrom(now + 1), (expiry, nothing) -> {
+            due.add(expiry);
+            return due.size() < most;
+        });
+        return due;
+    }
+
+    private void scan(byte[] from, byte[] to, BiPredicate<byte[], byte[]> visitor) {
+        reading(() -> {
+            vault.database().scan(from, to, visitor);
+            return to;
+        });
+    }
+
+    private interface Reading<T> {
+        T read() throws RocksDBException;
+    }
+
+    private <T> T reading(Reading<T> what) {
+        try {
+            return what.read();
+        } catch (RocksDbStoreException e) {
+            throw e;
+        } catch (RocksDBException e) {
+            throw Database.isCorrupt(e) ? vault.unreadable(e) : vault.cannotRead(e);
+        } catch (RuntimeException e) {
+            throw vault.unreadable(e);
+        }
+    }
+}
