@@ -4,12 +4,16 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Properties;
 import java.util.function.BiPredicate;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
+import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.CompactionStyle;
 import org.rocksdb.CompressionType;
+import org.rocksdb.DBOptions;
 import org.rocksdb.InfoLogLevel;
 import org.rocksdb.LRUCache;
 import org.rocksdb.Options;
@@ -37,15 +41,25 @@ final class Database implements AutoCloseable {
     private static final int BATCH_OVERHEAD = 32;
 
     private final Deque<AutoCloseable> owned = new ArrayDeque<>();
+    private final Watermark acknowledged;
     private final WriteOptions atOnce;
     private final WriteOptions patient;
     private final RocksDB db;
 
-    Database(Path folder, long memoryBytes, boolean sync) throws RocksDBException {
+    /** How the log is read that the last opening has left. */
+    enum Log {
+        /** As far as it is whole; refused where nothing of it is there. */
+        WHOLE,
+        /** As far as it goes. */
+        WHAT_THERE_IS
+    }
+
+    Database(Path folder, long memoryBytes, boolean sync, Log log, Watermark acknowledged) throws RocksDBException {
+        this.acknowledged = acknowledged;
         atOnce = own(new WriteOptions()).setNoSlowdown(true);
         patient = own(new WriteOptions()).setSync(sync);
         try {
-            db = own(RocksDB.open(options(memoryBytes), folder.toString()));
+            db = own(RocksDB.open(options(memoryBytes, log), folder.toString()));
         } catch (RocksDBException e) {
             close();
             throw e;
@@ -57,11 +71,11 @@ final class Database implements AutoCloseable {
         return what;
     }
 
-    private Options options(long memoryBytes) {
+    private Options options(long memoryBytes, Log log) {
         BlockBasedTableConfig tables = new BlockBasedTableConfig()
                 .setBlockCache(own(new LRUCache(memoryBytes / 2)))
                 .setFilterPolicy(own(new BloomFilter(FILTER_BITS)));
-        return own(new Options())
+        return own(new Options(own(trackingLogs(log)), own(new ColumnFamilyOptions())))
                 .setCreateIfMissing(true)
                 .setTableFormatConfig(tables)
                 // three buffers at most: about half of the memory, so that one is filled while another is flushed
@@ -74,7 +88,8 @@ final class Database implements AutoCloseable {
                 .setCompactionStyle(CompactionStyle.LEVEL)
                 .setLevelCompactionDynamicLevelBytes(true)
                 .setCompressionType(CompressionType.LZ4_COMPRESSION)
-                // a torn tail ends the log where it is torn, whatever tore it
+                // a torn tail ends the log where it is torn, whatever tore it; whether that was the tail, the mark
+                // tells
                 .setWalRecoveryMode(WALRecoveryMode.PointInTimeRecovery)
                 .setMaxOpenFiles(OPEN_FILES)
                 // the folder takes what it holds, not what it may hold one day
@@ -87,11 +102,19 @@ final class Database implements AutoCloseable {
                 .setStatsPersistPeriodSec(0);
     }
 
+    /** Each file of the log names the one before, so that one which is missing ends the log. Java has no setter for that. */
+    private static DBOptions trackingLogs(Log log) {
+        Properties properties = new Properties();
+        properties.setProperty("track_and_verify_wals", String.valueOf(log == Log.WHOLE));
+        return Objects.requireNonNull(DBOptions.getDBOptionsFromProps(properties), "RocksDB does not track its logs");
+    }
+
     /** Writes without waiting for the disk; false if RocksDB would have made it wait, and nothing was written. */
     boolean tryWrite(Changes changes) throws RocksDBException {
         try (WriteBatch batch = new WriteBatch(changes.bytes() + BATCH_OVERHEAD)) {
             changes.addTo(batch);
             db.write(atOnce, batch);
+            acknowledged.set(sequence());
             return true;
         } catch (RocksDBException e) {
             Status status = e.getStatus();
@@ -109,7 +132,13 @@ final class Database implements AutoCloseable {
                 changes.addTo(batch);
             }
             db.write(patient, batch);
+            acknowledged.set(sequence());
         }
+    }
+
+    /** The number of the last write. */
+    long sequence() {
+        return db.getLatestSequenceNumber();
     }
 
     Optional<byte[]> get(byte[] key) throws RocksDBException {

@@ -27,7 +27,8 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>
  *   FORMAT     the number of the format
- *   OPENINGS   how often it was opened, and how it ended
+ *   OPENINGS   how often it was opened, how it ended, and what was damaged
+ *   WATERMARK  how far its log was acknowledged
  *   LOCK       locked while somebody writes
  *   db/        RocksDB's
  * </pre>
@@ -50,12 +51,14 @@ final class Folder implements AutoCloseable {
     private final Path path;
     private final Path real;
     private final FileChannel lockFile;
-    private final Openings openings;
+    private final Watermark watermark;
+    private volatile Openings openings;
 
-    private Folder(Path path, Path real, FileChannel lockFile, Openings openings) {
+    private Folder(Path path, Path real, FileChannel lockFile, Watermark watermark, Openings openings) {
         this.path = path;
         this.real = real;
         this.lockFile = lockFile;
+        this.watermark = watermark;
         this.openings = openings;
     }
 
@@ -92,7 +95,13 @@ final class Folder implements AutoCloseable {
                 throw inUse(path);
             }
             checkFormat(path);
-            return new Folder(path, real, lockFile, Openings.next(path, sync, machine));
+            Watermark watermark = Watermark.open(path);
+            Openings openings =
+                    Openings.next(path, sync, machine, watermark.last().isPresent());
+            if (!openings.damage().isEmpty()) {
+                logger.error("the session store in {} was damaged: {}", path, openings.damage());
+            }
+            return new Folder(path, real, lockFile, watermark, openings);
         } catch (OverlappingFileLockException e) {
             LEFT_OPEN.add(lockFile);
             throw inUse(path);
@@ -175,6 +184,19 @@ final class Folder implements AutoCloseable {
         return openings;
     }
 
+    Watermark watermark() {
+        return watermark;
+    }
+
+    /** Something that was acknowledged may be lost, and sessions shall learn of it. */
+    void damaged(String what) {
+        try {
+            openings = openings.withDamage(what);
+        } catch (IOException e) {
+            throw new RocksDbStoreException(path, "is damaged, and that cannot be written down", e);
+        }
+    }
+
     Path database() {
         return path.resolve(DATABASE);
     }
@@ -228,6 +250,7 @@ final class Folder implements AutoCloseable {
     /** Everything is on disk, and nothing more will be written. */
     void endsInOrder() {
         try {
+            watermark.force();
             openings.closed();
         } catch (IOException e) {
             logger.debug("the next opening of {} will take this end for one out of order", path, e);

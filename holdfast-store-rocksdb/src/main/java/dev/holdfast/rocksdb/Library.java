@@ -352,7 +352,8 @@ final class Library {
         return new RocksDbStore.Usage(
                 folder.bytes(),
                 vault.trouble().map(cause -> vault.cannotWrite().getMessage()),
-                vault.unread().map(Throwable::getMessage));
+                vault.unread().map(Throwable::getMessage),
+                Optional.of(folder.openings().damage()).filter(damage -> !damage.isEmpty()));
     }
 
     void close() {

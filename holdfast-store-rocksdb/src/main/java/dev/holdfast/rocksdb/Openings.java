@@ -10,34 +10,69 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How often a folder was opened, and before which opening acknowledged appends may have been lost: the machine ended with the
- * store open, and the store did not wait for the disk.
+ * store open, and the store did not wait for the disk; or something in the folder is damaged.
  *
  * <p>Whether the machine has ended since is told by the id that the kernel draws at its start. Where there is none, every end
  * that was not in order counts.
  *
  * @param number of the present opening, from 1; 0 in a folder of a time when they were not counted
  * @param lostBefore the number of the opening before which something may have been lost, 0 if nothing was
+ * @param powerLost whether the machine has ended since the last opening, which did not wait for the disk
+ * @param watermarked whether the folder had a {@link Watermark} before
+ * @param damage what is damaged, empty if nothing is; told until an opening that follows on an end in order
  */
-record Openings(Path file, int number, int lostBefore, boolean sync, String machine) {
+record Openings(
+        Path file,
+        int number,
+        int lostBefore,
+        boolean sync,
+        String machine,
+        boolean powerLost,
+        boolean watermarked,
+        String damage) {
     static final String FILE = "OPENINGS";
     private static final Path MACHINE = Path.of("/proc/sys/kernel/random/boot_id");
     private static final String OPEN = "open";
 
-    /** Counts an opening, from here on until {@link #closed}. */
-    static Openings next(Path folder, boolean sync, String machine) throws IOException {
+    /**
+     * Counts an opening, from here on until {@link #closed}.
+     *
+     * @param watermark whether the folder has one
+     */
+    static Openings next(Path folder, boolean sync, String machine, boolean watermark) throws IOException {
         Path file = folder.resolve(FILE);
-        Map<String, String> before = read(file);
+        Optional<Map<String, String>> known = read(file);
+        Map<String, String> before = known.orElse(Map.of());
+        // the file is written as a whole; it was not always there
+        boolean whole = known.isPresent() ? isWhole(before) : !watermark;
+        if (!whole) {
+            String what = "the file " + FILE + " is damaged or gone";
+            Openings now = new Openings(file, countless(), countless(), sync, machine, false, watermark, what);
+            now.write(OPEN);
+            return now;
+        }
         int number = number(before, "number") + 1;
-        boolean lost = OPEN.equals(before.get("state"))
+        boolean died = OPEN.equals(before.get("state"));
+        boolean powerLost = died
                 && !Boolean.parseBoolean(before.get("sync"))
                 && (machine.isEmpty() || !machine.equals(before.get("machine")));
-        int lostBefore = lost ? number : number(before, "lost-before");
-        Openings now = new Openings(file, number, lostBefore, sync, machine);
+        Openings now = new Openings(
+                file,
+                number,
+                powerLost ? number : number(before, "lost-before"),
+                sync,
+                machine,
+                powerLost,
+                Boolean.parseBoolean(before.get("watermark")),
+                died ? before.getOrDefault("damage", "") : "");
         now.write(OPEN);
         return now;
     }
@@ -51,28 +86,45 @@ record Openings(Path file, int number, int lostBefore, boolean sync, String mach
         }
     }
 
-    /** The store was closed in order. */
-    void closed() throws IOException {
-        write("closed");
+    /** Something that was acknowledged may be lost: whatever was claimed up to now is in doubt. */
+    Openings withDamage(String what) throws IOException {
+        Openings now = new Openings(file, number + 1, number + 1, sync, machine, powerLost, watermarked, what);
+        now.write(OPEN);
+        return now;
     }
 
-    private static Map<String, String> read(Path file) throws IOException {
+    /** The store was closed in order. */
+    void closed() throws IOException {
+        new Openings(file, number, lostBefore, sync, machine, powerLost, true, damage).write("closed");
+    }
+
+    /** A number greater than any that was counted, also by this way: a folder is not opened once a minute since 1970. */
+    private static int countless() {
+        return (int) TimeUnit.MILLISECONDS.toMinutes(System.currentTimeMillis());
+    }
+
+    private static boolean isWhole(Map<String, String> lines) {
+        return lines.containsKey("state") && isNumber(lines.get("number")) && isNumber(lines.get("lost-before"));
+    }
+
+    private static boolean isNumber(@Nullable String text) {
+        return text != null && text.matches("\\d{1,9}");
+    }
+
+    private static int number(Map<String, String> lines, String name) {
+        return Integer.parseInt(lines.getOrDefault(name, "0"));
+    }
+
+    private static Optional<Map<String, String>> read(Path file) throws IOException {
         try {
-            return Files.readAllLines(file, UTF_8).stream()
+            return Optional.of(new String(Files.readAllBytes(file), UTF_8)
+                    .lines()
                     .map(line -> line.split(" ", 2))
                     .filter(parts -> parts.length == 2)
                     .collect(Collectors.toMap(
-                            parts -> parts[0], parts -> parts[1], (one, other) -> other, TreeMap::new));
+                            parts -> parts[0], parts -> parts[1], (one, other) -> other, TreeMap::new)));
         } catch (NoSuchFileException e) {
-            return Map.of();
-        }
-    }
-
-    private static int number(Map<String, String> lines, String name) throws IOException {
-        try {
-            return Integer.parseInt(lines.getOrDefault(name, "0"));
-        } catch (NumberFormatException e) {
-            throw new IOException("the file " + FILE + " is damaged: " + name + " is no number", e);
+            return Optional.empty();
         }
     }
 
@@ -83,6 +135,8 @@ record Openings(Path file, int number, int lostBefore, boolean sync, String mach
                 "lost-before " + lostBefore,
                 "sync " + sync,
                 "machine " + machine,
+                "watermark " + watermarked,
+                "damage " + damage,
                 "state " + state);
         Files.write(
                 draft,

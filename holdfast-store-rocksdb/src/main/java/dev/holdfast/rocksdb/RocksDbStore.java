@@ -108,6 +108,8 @@ public final class RocksDbStore implements SessionStore {
      * @param bytes what its folder takes on disk
      * @param trouble why it cannot write now; empty while all is well
      * @param unread why something could not be read in the last minute; empty if all could be
+     * @param damage what was found damaged, so that something acknowledged may be lost; told until the store was closed in
+     *     order and opened again
      */
-    public record Usage(long bytes, Optional<String> trouble, Optional<String> unread) {}
+    public record Usage(long bytes, Optional<String> trouble, Optional<String> unread, Optional<String> damage) {}
 }

@@ -27,8 +27,7 @@ final class Vault {
     private static final long UNREAD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final Folder folder;
-    private final long memoryBytes;
-    private final boolean sync;
+    private final DatabaseOpening opening;
     private final ReentrantLock[] stripes =
             Stream.generate(ReentrantLock::new).limit(STRIPES).toArray(ReentrantLock[]::new);
 
@@ -40,11 +39,10 @@ final class Vault {
 
     Vault(Folder folder, long memoryBytes, boolean sync) {
         this.folder = folder;
-        this.memoryBytes = memoryBytes;
-        this.sync = sync;
+        this.opening = new DatabaseOpening(folder, memoryBytes, sync);
         try {
             NativeLibrary.load();
-            database = Optional.of(new Database(folder.database(), memoryBytes, sync));
+            database = Optional.of(opening.open());
         } catch (RocksDBException e) {
             throw new RocksDbStoreException(folder.path(), "cannot be opened", e);
         } catch (IOException | UnsatisfiedLinkError e) {
@@ -118,7 +116,7 @@ final class Vault {
             database.ifPresent(Database::close);
             database = Optional.empty();
             try {
-                database = Optional.of(new Database(folder.database(), memoryBytes, sync));
+                database = Optional.of(opening.open());
                 trouble = Optional.empty();
                 logger.info("the session store in {} writes again", folder.path());
             } catch (RocksDBException e) {

@@ -1,12 +1,9 @@
 package dev.holdfast.rocksdb;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.SessionStore.Claim;
 import dev.holdfast.spi.SessionStore.Durability;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -100,15 +97,5 @@ class PowerLossTest {
     void whereTheMachineHasNoNameEveryEndOutOfOrderCounts() throws Exception {
         die("");
         assertThat(claim().certainFrom()).isEqualTo(2);
-    }
-
-    @Test
-    void aDamagedFileOfOpeningsIsNamed() throws IOException {
-        store.close();
-        Files.writeString(folder.resolve(Openings.FILE), "number many\n");
-        assertThatThrownBy(() -> open("one"))
-                .isInstanceOf(RocksDbStoreException.class)
-                .hasRootCauseMessage("For input string: \"many\"")
-                .hasStackTraceContaining("OPENINGS is damaged");
     }
 }

@@ -1,0 +1,86 @@
+package dev.holdfast.rocksdb;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.OptionalLong;
+
+/**
+ * How far RocksDB's log was acknowledged: the number of its last write, in a mapped file, so that it costs no system call and
+ * outlives the process. A log that is recovered to less has lost something, whatever has become of it.
+ *
+ * <p>There are two places, each a number and its complement, written in turn: of a process that dies in between, the other one is
+ * whole. One writer at a time.
+ */
+final class Watermark {
+    static final String FILE = "WATERMARK";
+    private static final int PLACES = 2;
+    private static final int PLACE_BYTES = 2 * Long.BYTES;
+
+    private final MappedByteBuffer file;
+    private int next;
+
+    private Watermark(MappedByteBuffer file) {
+        this.file = file;
+    }
+
+    /** Opens the file, or makes it. */
+    static Watermark open(Path folder) throws IOException {
+        Path path = folder.resolve(FILE);
+        try (FileChannel channel =
+                FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            int size = PLACES * PLACE_BYTES;
+            if (channel.size() < size) {
+                // a full disk shows now, not when the page is first touched
+                channel.write(ByteBuffer.allocate(size), 0);
+                channel.force(true);
+            }
+            return new Watermark(channel.map(FileChannel.MapMode.READ_WRITE, 0, size));
+        }
+    }
+
+    /** Whether nothing was ever set. */
+    boolean isBlank() {
+        boolean blank = true;
+        for (int at = 0; at < PLACES * PLACE_BYTES; at += Long.BYTES) {
+            blank &= file.getLong(at) == 0;
+        }
+        return blank;
+    }
+
+    /** What was set last; empty if it cannot be told. */
+    OptionalLong last() {
+        OptionalLong last = OptionalLong.empty();
+        for (int place = 0; place < PLACES; place++) {
+            long number = file.getLong(place * PLACE_BYTES);
+            boolean whole = number == ~file.getLong(place * PLACE_BYTES + Long.BYTES);
+            if (whole && number >= last.orElse(0)) {
+                last = OptionalLong.of(number);
+            }
+        }
+        return last;
+    }
+
+    /** Everything up to this number is acknowledged from now on. */
+    void set(long number) {
+        int at = next * PLACE_BYTES;
+        file.putLong(at, number);
+        file.putLong(at + Long.BYTES, ~number);
+        next = 1 - next;
+    }
+
+    /** Begins again at this number. */
+    void reset(long number) {
+        set(number);
+        set(number);
+        force();
+    }
+
+    /** Brings it to the disk. */
+    void force() {
+        file.force();
+    }
+}
