@@ -60,7 +60,7 @@ final class Gateway {
 
     private static OpenStore openStore(ServeOptions options, WebServer web) {
         try {
-            OpenStore store = OpenStore.open(options.store());
+            OpenStore store = OpenStore.open(options.store(), options.command());
             if (options.store() instanceof StoreChoice.RocksDb disk) {
                 OpenToOthers.complain(disk.folder());
             }

@@ -2,9 +2,12 @@ package dev.holdfast.gateway;
 
 import dev.holdfast.MemoryStore;
 import dev.holdfast.rocksdb.RocksDbStore;
+import dev.holdfast.rocksdb.RocksDbStoreBuilder;
 import dev.holdfast.rocksdb.RocksDbStoreException;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
 
@@ -24,22 +27,33 @@ record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) implements
     /**
      * Opens what was asked for.
      *
+     * @param command whose sessions are kept there, the demo's if there is none
      * @throws GatewayException if that cannot be here
      */
-    static OpenStore open(StoreChoice choice) {
+    static OpenStore open(StoreChoice choice, Optional<ServerCommand> command) {
         if (choice instanceof StoreChoice.RocksDb disk) {
+            RocksDbStoreBuilder builder = RocksDbStore.builder(disk.folder()).survives(disk.survives());
+            command.ifPresentOrElse(
+                    server -> builder.belongsTo(server.shortName(), server.words()),
+                    () -> builder.belongsTo("the demo", List.of()));
+            if (disk.takesOver()) {
+                builder.takeOver();
+            }
             try {
-                return of(RocksDbStore.builder(disk.folder())
-                        .survives(disk.survives())
-                        .open());
+                return of(builder.open());
             } catch (RocksDbStoreException e) {
-                throw new GatewayException(e.getMessage() + "; choose another by --store", e);
+                throw new GatewayException(e.getMessage() + hint(e), e);
             }
         }
         MemoryStore memory = new MemoryStore();
         StoreHealth health =
                 new StoreHealth("memory", memory.promise().durability(), OptionalLong.empty(), StoreHealth.State.WELL);
         return new OpenStore(memory, () -> health);
+    }
+
+    private static String hint(RocksDbStoreException refused) {
+        String takeOver = refused.belongsToAnother() ? ", or take it over by --take-over-store" : "";
+        return "; choose another by --store" + takeOver;
     }
 
     private static OpenStore of(RocksDbStore store) {
@@ -57,7 +71,10 @@ record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) implements
         if (usage.trouble().isPresent()) {
             return StoreHealth.State.CANNOT_WRITE;
         }
-        return usage.unread().isPresent() ? StoreHealth.State.CANNOT_READ : StoreHealth.State.WELL;
+        if (usage.unread().isPresent()) {
+            return StoreHealth.State.CANNOT_READ;
+        }
+        return usage.damage().isPresent() ? StoreHealth.State.DAMAGED : StoreHealth.State.WELL;
     }
 
     @Override

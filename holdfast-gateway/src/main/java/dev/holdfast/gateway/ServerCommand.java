@@ -25,6 +25,12 @@ record ServerCommand(List<String> words) {
         return words.get(0);
     }
 
+    /** The program without its folder and its arguments, which may hold secrets. */
+    String shortName() {
+        Path file = Path.of(program()).getFileName();
+        return file == null ? program() : file.toString();
+    }
+
     /** The file that is executed, if there is one: the named one, or the first of that name on the PATH. */
     Optional<Path> executable() {
         return find(program());

@@ -13,6 +13,7 @@ sealed interface StoreChoice {
      *
      * @param folder where; made if it is not there
      * @param survives what a message survives that was sent
+     * @param takesOver whether it may be the folder of another command
      */
-    record RocksDb(Path folder, Durability survives) implements StoreChoice {}
+    record RocksDb(Path folder, Durability survives, boolean takesOver) implements StoreChoice {}
 }

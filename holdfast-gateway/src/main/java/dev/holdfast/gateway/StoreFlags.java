@@ -28,6 +28,12 @@ final class StoreFlags {
     private boolean sync;
 
     @Option(
+            names = "--take-over-store",
+            description = "serve the sessions in the folder of --store though another COMMAND, or one with other"
+                    + " arguments, has kept them there")
+    private boolean takeOver;
+
+    @Option(
             names = "--park-after",
             paramLabel = "TIME",
             defaultValue = "10m",
@@ -56,13 +62,16 @@ final class StoreFlags {
             if (sync) {
                 throw new IllegalArgumentException("--store-sync needs a store on disk, and --store is memory");
             }
+            if (takeOver) {
+                throw new IllegalArgumentException("--take-over-store needs a store on disk, and --store is memory");
+            }
             return new StoreChoice.Memory();
         }
         String folder = store.startsWith(ROCKSDB) ? store.substring(ROCKSDB.length()) : "";
         if (folder.isBlank()) {
             throw new IllegalArgumentException("--store must be memory or rocksdb:DIR, not " + store);
         }
-        return new StoreChoice.RocksDb(path(folder), sync ? Durability.POWER_LOSS : Durability.PROCESS_DEATH);
+        return new StoreChoice.RocksDb(path(folder), sync ? Durability.POWER_LOSS : Durability.PROCESS_DEATH, takeOver);
     }
 
     private static Path path(String folder) {

@@ -21,6 +21,8 @@ record StoreHealth(String kind, Durability survives, OptionalLong bytes, State s
         CANNOT_WRITE("cannot write; the log says why"),
         /** Something that it keeps could not be read a short while ago. */
         CANNOT_READ("cannot read; the log says why"),
+        /** Something that it had kept is lost; it is told until the gateway has ended in order and started again. */
+        DAMAGED("was damaged; the log says what is lost"),
         /** The disk has not said for a while what the store takes there. */
         HANGS("does not answer");
 

@@ -1,6 +1,7 @@
 package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.SessionStore.Durability;
 import java.io.IOException;
@@ -10,6 +11,8 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,6 +74,7 @@ class CommandLineTest {
                 "serve --store redis:x             | --store must be memory or rocksdb:DIR, not redis:x",
                 "serve --store rocksdb:            | --store must be memory or rocksdb:DIR, not rocksdb:",
                 "serve --store memory --store-sync | --store-sync needs a store on disk, and --store is memory",
+                "serve --store memory --take-over-store | --take-over-store needs a store on disk, and --store is memory",
                 "serve --park-after 9s             | --park-after must be 10s to 8760h, not 9s",
                 "serve --path mcp                  | --path must begin with '/', not be mcp",
                 "serve --path /a//b                | --path must be of letters, digits and ._~- between single '/', and not /healthz or /stats: /a//b",
@@ -144,7 +148,8 @@ class CommandLineTest {
 
     @Test
     void aFolderThatIsInUseIsNamed() {
-        try (OpenStore other = OpenStore.open(new StoreChoice.RocksDb(folder, Durability.PROCESS_DEATH))) {
+        try (OpenStore other =
+                OpenStore.open(new StoreChoice.RocksDb(folder, Durability.PROCESS_DEATH, false), Optional.empty())) {
             assertStoreIsRefused("is in use: one process at a time may write to it; choose another by --store");
             assertThat(other.sessions().promise().durability()).isEqualTo(Durability.PROCESS_DEATH);
         }
@@ -155,6 +160,21 @@ class CommandLineTest {
         Files.writeString(folder.resolve("letter.txt"), "dear");
 
         assertStoreIsRefused("is not one: the folder has other files in it; choose another by --store");
+    }
+
+    @Test
+    void aFolderOfAnotherCommandIsNamed() {
+        ServerCommand command = new ServerCommand(List.of("/opt/bin/files", "--token", "a secret"));
+        StoreChoice choice = new StoreChoice.RocksDb(folder, Durability.PROCESS_DEATH, false);
+        OpenStore.open(choice, Optional.of(command)).close();
+
+        assertStoreIsRefused("keeps the sessions of files, and this is the demo; choose another by --store,"
+                + " or take it over by --take-over-store");
+        ServerCommand other = new ServerCommand(List.of("/opt/bin/files", "--token", "another"));
+        assertThatThrownBy(() -> OpenStore.open(choice, Optional.of(other)))
+                .isInstanceOf(GatewayException.class)
+                .hasMessageContaining("keeps the sessions of files with other arguments; ");
+        OpenStore.open(choice, Optional.of(command)).close();
     }
 
     @Test
@@ -201,6 +221,7 @@ class CommandLineTest {
                         "--store=",
                         "(default: rocksdb:./holdfast-data)",
                         "--store-sync",
+                        "--take-over-store",
                         "--park-after=",
                         "(default: 10m)");
     }

@@ -118,6 +118,27 @@ class GatewayProcessTest {
     }
 
     @Test
+    void aFolderOfAnotherCommandIsServedOnlyWhereItIsTakenOver() throws IOException, InterruptedException {
+        Process demo = start("serve", "--port", "0");
+        url(demo);
+        demo.destroy();
+        assertThat(exitCode(demo)).isZero();
+
+        assertThat(exitCode(serving(ShellServer.COMMAND))).isEqualTo(1);
+        Process taken = start(words("serve", "--port", "0", "--take-over-store"));
+        url(taken);
+        taken.destroyForcibly().waitFor();
+
+        url(serving(ShellServer.COMMAND));
+        assertThat(exitCode(start("serve", "--port", "0"))).isEqualTo(1);
+    }
+
+    private static String[] words(String... own) {
+        return Stream.concat(Stream.concat(Stream.of(own), Stream.of("--")), ShellServer.COMMAND.words().stream())
+                .toArray(String[]::new);
+    }
+
+    @Test
     void nothingIsWrittenWhereSessionsAreKeptInMemory() throws IOException {
         url(start("serve", "--port", "0", "--store", "memory"));
 

@@ -16,6 +16,7 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -64,7 +65,7 @@ class HeadDeadlineTest {
     void start() {
         web.start(
                 new McpService(held, Guard.NONE, engine, () -> {}),
-                OpenStore.open(new StoreChoice.Memory()).health(),
+                OpenStore.open(new StoreChoice.Memory(), Optional.empty()).health(),
                 List.of("/mcp"));
     }
 

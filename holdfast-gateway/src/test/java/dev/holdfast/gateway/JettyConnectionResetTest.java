@@ -14,6 +14,7 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -32,7 +33,7 @@ class JettyConnectionResetTest {
 
     @BeforeEach
     void start() {
-        OpenStore store = OpenStore.open(new StoreChoice.Memory());
+        OpenStore store = OpenStore.open(new StoreChoice.Memory(), Optional.empty());
         web.start(new McpService(flood, Guard.NONE, engine, () -> {}), store.health(), List.of("/mcp"));
     }
 

@@ -7,6 +7,7 @@ import dev.holdfast.servlet.JsonRpc;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -46,6 +47,7 @@ class StatusTest {
     @CsvSource({
         "CANNOT_WRITE, cannot write; the log says why",
         "CANNOT_READ, cannot read; the log says why",
+        "DAMAGED, was damaged; the log says what is lost",
         "HANGS, does not answer"
     })
     void aStoreInTroubleDegradesANodeThatServesOn(StoreHealth.State state, String trouble) {
@@ -66,7 +68,8 @@ class StatusTest {
 
     @Test
     void anOpenFolderIsLookedAt(@TempDir Path folder) {
-        try (OpenStore open = OpenStore.open(new StoreChoice.RocksDb(folder, Durability.POWER_LOSS))) {
+        try (OpenStore open =
+                OpenStore.open(new StoreChoice.RocksDb(folder, Durability.POWER_LOSS, false), Optional.empty())) {
             StoreHealth health = open.health().get();
 
             assertThat(health.survives()).isEqualTo(Durability.POWER_LOSS);

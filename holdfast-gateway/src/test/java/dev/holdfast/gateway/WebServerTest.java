@@ -14,6 +14,7 @@ import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -40,7 +41,7 @@ class WebServerTest {
 
     @BeforeEach
     void start() {
-        OpenStore store = OpenStore.open(new StoreChoice.Memory());
+        OpenStore store = OpenStore.open(new StoreChoice.Memory(), Optional.empty());
         web.start(new McpService(new Broken(), Guard.NONE, engine, () -> {}), store.health(), List.of("/mcp"));
     }
 

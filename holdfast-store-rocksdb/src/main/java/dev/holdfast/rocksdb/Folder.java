@@ -29,6 +29,7 @@ import org.slf4j.LoggerFactory;
  *   FORMAT     the number of the format
  *   OPENINGS   how often it was opened, how it ended, and what was damaged
  *   WATERMARK  how far its log was acknowledged
+ *   OWNER      whose sessions it keeps, if he has said so
  *   LOCK       locked while somebody writes
  *   db/        RocksDB's
  * </pre>
@@ -67,8 +68,9 @@ final class Folder implements AutoCloseable {
      *
      * @param sync whether what is acknowledged survives the machine's end
      * @param machine names the present life of the machine
+     * @param entry whether whoever opens it may
      */
-    static Folder open(Path path, boolean sync, String machine) {
+    static Folder open(Path path, boolean sync, String machine, Entry entry) {
         try {
             make(path);
             refuseForeign(path);
@@ -77,7 +79,7 @@ final class Folder implements AutoCloseable {
                 throw inUse(path);
             }
             try {
-                return open(path, real, sync, machine);
+                return open(path, real, sync, machine, entry);
             } catch (IOException | RuntimeException e) {
                 OPEN.remove(real);
                 throw e;
@@ -87,7 +89,12 @@ final class Folder implements AutoCloseable {
         }
     }
 
-    private static Folder open(Path path, Path real, boolean sync, String machine) throws IOException {
+    /** What is asked before anything is changed in a folder. */
+    interface Entry {
+        void ask(Path folder) throws IOException;
+    }
+
+    private static Folder open(Path path, Path real, boolean sync, String machine, Entry entry) throws IOException {
         FileChannel lockFile =
                 FileChannel.open(path.resolve(LOCK_FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
         try {
@@ -95,6 +102,7 @@ final class Folder implements AutoCloseable {
                 throw inUse(path);
             }
             checkFormat(path);
+            entry.ask(path);
             Watermark watermark = Watermark.open(path);
             Openings openings =
                     Openings.next(path, sync, machine, watermark.last().isPresent());

@@ -55,7 +55,7 @@ final class Library {
     Library(RocksDbStoreBuilder builder) {
         sync = builder.durability == Durability.POWER_LOSS;
         clock = builder.clock;
-        folder = Folder.open(builder.folder, sync, builder.machine);
+        folder = Folder.open(builder.folder, sync, builder.machine, builder::enter);
         try {
             vault = new Vault(folder, builder.memoryBytes, sync);
         } catch (RuntimeException e) {

@@ -2,10 +2,13 @@ package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.ExpiryClock;
 import dev.holdfast.spi.SessionStore.Durability;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 
 /** Every knob of a {@link RocksDbStore}. */
 public final class RocksDbStoreBuilder {
@@ -16,6 +19,8 @@ public final class RocksDbStoreBuilder {
     /** For tests: the present life of the machine. */
     String machine = Openings.thisMachine();
 
+    Optional<Owner> owner = Optional.empty();
+    boolean takesOver;
     Durability durability = Durability.PROCESS_DEATH;
     InstantSource clock = new ExpiryClock();
     Duration sweepInterval = Duration.ofMinutes(1);
@@ -34,6 +39,24 @@ public final class RocksDbStoreBuilder {
             throw new IllegalArgumentException("a store on disk survives the death of its process at least");
         }
         durability = Objects.requireNonNull(value, "durability");
+        return this;
+    }
+
+    /**
+     * Whose sessions the folder keeps: the store of another is not opened. A folder that is nobody's becomes this one's. Default:
+     * whoever comes.
+     *
+     * @param name for messages, on one line; it is written into the folder
+     * @param words all that tells one from another; only a fingerprint of them is written, for they may hold secrets
+     */
+    public RocksDbStoreBuilder belongsTo(String name, List<String> words) {
+        owner = Optional.of(Owner.of(name, words));
+        return this;
+    }
+
+    /** Makes a folder that belongs to another this one's, with the sessions in it. Default: it is refused. */
+    public RocksDbStoreBuilder takeOver() {
+        takesOver = true;
         return this;
     }
 
@@ -67,10 +90,17 @@ public final class RocksDbStoreBuilder {
         return this;
     }
 
+    void enter(Path present) throws IOException {
+        if (owner.isPresent()) {
+            owner.get().enter(present, takesOver);
+        }
+    }
+
     /**
      * Opens the store.
      *
-     * @throws RocksDbStoreException where the folder cannot be written, is in use, or was written by a newer version
+     * @throws RocksDbStoreException where the folder cannot be written, is in use or another's, or was written by a newer
+     *     version
      */
     public RocksDbStore open() {
         return new RocksDbStore(this);

@@ -9,12 +9,30 @@ import java.nio.file.Path;
 public final class RocksDbStoreException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
+    private final boolean belongsToAnother;
+
     RocksDbStoreException(Path folder, String what) {
-        super("the session store in " + folder + " " + what);
+        this(folder, what, false);
     }
 
     RocksDbStoreException(Path folder, String what, Throwable cause) {
         super("the session store in " + folder + " " + what + ": " + reason(cause), cause);
+        this.belongsToAnother = false;
+    }
+
+    private RocksDbStoreException(Path folder, String what, boolean belongsToAnother) {
+        super("the session store in " + folder + " " + what);
+        this.belongsToAnother = belongsToAnother;
+    }
+
+    static RocksDbStoreException ofAnother(Path folder, String owner, String comer) {
+        String difference = owner.equals(comer) ? " with other arguments" : ", and this is " + comer;
+        return new RocksDbStoreException(folder, "keeps the sessions of " + owner + difference, true);
+    }
+
+    /** Whether the folder keeps the sessions of another, from whom {@link RocksDbStoreBuilder#takeOver} would take it. */
+    public boolean belongsToAnother() {
+        return belongsToAnother;
     }
 
     /** What Java says of a file is often no more than its name. */
