@@ -129,7 +129,9 @@ class GatewayProcessTest {
         url(taken);
         taken.destroyForcibly().waitFor();
 
-        url(serving(ShellServer.COMMAND));
+        Process again = serving(ShellServer.COMMAND);
+        url(again);
+        again.destroyForcibly().waitFor();
         assertThat(exitCode(start("serve", "--port", "0"))).isEqualTo(1);
     }
 
