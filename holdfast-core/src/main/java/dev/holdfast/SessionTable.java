@@ -277,6 +277,11 @@ final class SessionTable {
                 ? CompletableFuture.completedFuture(true)
                 : Return.fromStore(
                                 () -> engine.store().claim(key, engine.random().nextInt()))
-                        .thenApply(Optional::isPresent);
+                        .handle((claim, failure) -> {
+                            if (failure != null && !(causeOf(failure) instanceof UnreadableException)) {
+                                throw new CompletionException(causeOf(failure));
+                            }
+                            return failure != null || claim.isPresent();
+                        });
     }
 }

@@ -14,6 +14,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -48,7 +49,7 @@ class KeepAliveTest {
     void start() {
         web.start(
                 new McpService(new Large(), Guard.NONE, engine, () -> {}),
-                OpenStore.open(new StoreChoice.Memory()).health(),
+                OpenStore.open(new StoreChoice.Memory(), Optional.empty()).health(),
                 List.of("/mcp"));
     }
 

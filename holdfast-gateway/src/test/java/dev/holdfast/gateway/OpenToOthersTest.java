@@ -128,6 +128,6 @@ class OpenToOthersTest {
     }
 
     private static void start(Path store) {
-        new TestGateway(new StoreChoice.RocksDb(store, Durability.PROCESS_DEATH)).close();
+        new TestGateway(new StoreChoice.RocksDb(store, Durability.PROCESS_DEATH, false)).close();
     }
 }

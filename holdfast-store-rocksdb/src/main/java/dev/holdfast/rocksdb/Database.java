@@ -51,7 +51,9 @@ final class Database implements AutoCloseable {
         /** As far as it is whole; refused where nothing of it is there. */
         WHOLE,
         /** As far as it goes. */
-        WHAT_THERE_IS
+        WHAT_THERE_IS,
+        /** As far as it goes, and tables that are damaged are opened, but not compacted. */
+        OF_A_WRECK
     }
 
     Database(Path folder, long memoryBytes, boolean sync, Log log, Watermark acknowledged) throws RocksDBException {
@@ -76,7 +78,9 @@ final class Database implements AutoCloseable {
                 .setBlockCache(own(new LRUCache(memoryBytes / 2)))
                 .setFilterPolicy(own(new BloomFilter(FILTER_BITS)));
         return own(new Options(own(trackingLogs(log)), own(new ColumnFamilyOptions())))
-                .setCreateIfMissing(true)
+                .setCreateIfMissing(log != Log.OF_A_WRECK)
+                .setParanoidChecks(log != Log.OF_A_WRECK)
+                .setDisableAutoCompactions(log == Log.OF_A_WRECK)
                 .setTableFormatConfig(tables)
                 // three buffers at most: about half of the memory, so that one is filled while another is flushed
                 .setWriteBufferSize(memoryBytes / (2 * WRITE_BUFFERS))

@@ -24,6 +24,7 @@ final class DatabaseOpening {
 
     /** Opens it; whether something is missing is told by {@link Openings#damage} then. */
     Database open() throws RocksDBException {
+        folder.finishDraft();
         try {
             return compared(database(Database.Log.WHOLE), "");
         } catch (RocksDBException e) {
@@ -39,9 +40,35 @@ final class DatabaseOpening {
         try {
             database = database(Database.Log.WHAT_THERE_IS);
         } catch (RocksDBException e) {
-            throw refused;
+            return salvage(refused);
         }
         return compared(database, String.valueOf(refused.getMessage()));
+    }
+
+    /**
+     * Opens a copy of what can be read of the database, in its place.
+     *
+     * @param cause what is damaged
+     */
+    Database salvage(RocksDBException cause) throws RocksDBException {
+        logger.warn("the session store in {} is damaged; what can be read is brought over", folder.path(), cause);
+        long lost;
+        try (Database wreck =
+                new Database(folder.database(), memoryBytes, false, Database.Log.OF_A_WRECK, Watermark.ofNothing())) {
+            folder.beginDraft();
+            try (Database draft = new Database(
+                    folder.draft(), memoryBytes, sync, Database.Log.WHAT_THERE_IS, Watermark.ofNothing())) {
+                lost = new Salvage(wreck, draft).run();
+            }
+        } catch (RocksDBException e) {
+            cause.addSuppressed(e);
+            throw cause;
+        }
+        damaged(lost + " sessions could not be read, and are lost", " (" + cause.getMessage() + ")");
+        folder.useDraft();
+        Database database = database(Database.Log.WHOLE);
+        folder.watermark().reset(database.sequence());
+        return database;
     }
 
     private Database database(Database.Log log) throws RocksDBException {
@@ -77,8 +104,12 @@ final class DatabaseOpening {
         String cause = refused.isEmpty() ? "" : " (" + refused + ")";
         if (folder.openings().powerLost()) {
             logger.warn("the session store in {}: {}{}, since the machine ended", folder.path(), what, cause);
-            return;
+        } else {
+            damaged(what, cause);
         }
+    }
+
+    private void damaged(String what, String cause) {
         logger.error(
                 "the session store in {} is damaged: {}{}. Each of its sessions will tell its client of a possible gap",
                 folder.path(),

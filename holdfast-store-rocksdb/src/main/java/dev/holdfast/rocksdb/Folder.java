@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
@@ -32,6 +33,7 @@ import org.slf4j.LoggerFactory;
  *   OWNER      whose sessions it keeps, if he has said so
  *   LOCK       locked while somebody writes
  *   db/        RocksDB's
+ *   db.new/    what takes its place, where it is damaged; db.old/ for a moment then, too
  * </pre>
  */
 final class Folder implements AutoCloseable {
@@ -207,6 +209,60 @@ final class Folder implements AutoCloseable {
 
     Path database() {
         return path.resolve(DATABASE);
+    }
+
+    /** Where the database is made anew. */
+    Path draft() {
+        return path.resolve(DATABASE + ".new");
+    }
+
+    /** Makes room for a draft. */
+    void beginDraft() {
+        changing(() -> remove(draft()));
+    }
+
+    /** Puts the draft, which is whole, into the place of the database; whoever dies here finishes it at the next opening. */
+    void useDraft() {
+        changing(() -> {
+            Path old = path.resolve(DATABASE + ".old");
+            remove(old);
+            Files.move(database(), old, StandardCopyOption.ATOMIC_MOVE);
+        });
+        finishDraft();
+    }
+
+    /** Goes on where a process has died that replaced the database. */
+    void finishDraft() {
+        changing(() -> {
+            if (!Files.exists(database()) && Files.exists(draft())) {
+                Files.move(draft(), database(), StandardCopyOption.ATOMIC_MOVE);
+            }
+            remove(path.resolve(DATABASE + ".old"));
+            remove(draft());
+        });
+    }
+
+    private interface Change {
+        void run() throws IOException;
+    }
+
+    private void changing(Change change) {
+        try {
+            change.run();
+        } catch (IOException e) {
+            throw new RocksDbStoreException(path, "cannot be changed", e);
+        }
+    }
+
+    private static void remove(Path folder) throws IOException {
+        if (!Files.exists(folder)) {
+            return;
+        }
+        try (Stream<Path> files = Files.walk(folder)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
     }
 
     /** Whether it can be written, and has room to open the database: what stands in its log is then written into tables. */

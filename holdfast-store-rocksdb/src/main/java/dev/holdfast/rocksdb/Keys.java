@@ -2,7 +2,9 @@ package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.StreamId;
+import java.math.BigInteger;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 
 /**
  * Where things are, in the order of their bytes; all numbers big-endian, none negative.
@@ -113,7 +115,37 @@ final class Keys {
     }
 
     static SessionKey session(byte[] expiry) {
-        ByteBuffer bytes = ByteBuffer.wrap(expiry).position(1 + Long.BYTES);
+        return session(ByteBuffer.wrap(expiry).position(1 + Long.BYTES));
+    }
+
+    /** Whose key it is, or the beginning of one. */
+    static SessionKey owner(byte[] key) {
+        return session(ByteBuffer.wrap(key).position(1));
+    }
+
+    /** Before all that is kept of sessions, and behind the index. */
+    static byte[] sessions() {
+        return new byte[] {SESSIONS};
+    }
+
+    static byte[] afterSessions() {
+        return new byte[] {SESSIONS + 1};
+    }
+
+    /** The beginning of a session's keys as a number of 64 bits, in their order. */
+    static BigInteger name(byte[] key) {
+        return new BigInteger(1, Arrays.copyOfRange(key, 1, 1 + Long.BYTES));
+    }
+
+    /** The first place of the sessions with this name. */
+    static byte[] named(BigInteger name) {
+        return ByteBuffer.allocate(1 + Long.BYTES)
+                .put(SESSIONS)
+                .putLong(name.longValue())
+                .array();
+    }
+
+    private static SessionKey session(ByteBuffer bytes) {
         return new SessionKey(bytes.getLong(), bytes.getLong(), bytes.getLong(), bytes.getLong());
     }
 }

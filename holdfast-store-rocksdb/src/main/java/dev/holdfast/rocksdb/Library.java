@@ -57,7 +57,7 @@ final class Library {
         clock = builder.clock;
         folder = Folder.open(builder.folder, sync, builder.machine, builder::enter);
         try {
-            vault = new Vault(folder, builder.memoryBytes, sync);
+            vault = new Vault(folder, builder.memoryBytes, sync, this::forgetAll);
         } catch (RuntimeException e) {
             folder.close();
             throw e;
@@ -80,6 +80,12 @@ final class Library {
 
     Map<SessionKey, Shelf> shelves() {
         return shelves;
+    }
+
+    /** The disk may not have what is known in memory. */
+    private void forgetAll() {
+        shelves.values().forEach(Shelf::breakUp);
+        shelves.clear();
     }
 
     /** What is done with a session, or without one, under its lock. */

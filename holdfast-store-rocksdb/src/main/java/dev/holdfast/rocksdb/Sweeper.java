@@ -69,6 +69,8 @@ final class Sweeper {
                 byte[] next = Database.after(due.get(due.size() - 1));
                 reader.execute(() -> expire(next));
             }
+        } catch (UnreadableSessionException e) {
+            vault.damaged(e);
         } catch (RejectedExecutionException e) {
             logger.debug("the store closes; the rest expires when it is open again");
         } catch (RuntimeException e) {

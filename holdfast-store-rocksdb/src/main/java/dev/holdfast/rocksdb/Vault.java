@@ -28,6 +28,7 @@ final class Vault {
 
     private final Folder folder;
     private final DatabaseOpening opening;
+    private final Runnable forget;
     private final ReentrantLock[] stripes =
             Stream.generate(ReentrantLock::new).limit(STRIPES).toArray(ReentrantLock[]::new);
 
@@ -37,14 +38,21 @@ final class Vault {
 
     private record Unread(RocksDbStoreException failure, long at) {}
 
-    Vault(Folder folder, long memoryBytes, boolean sync) {
+    /**
+     * Opens the database.
+     *
+     * @param forget called when sessions in use may be lost, under the locks of all
+     */
+    Vault(Folder folder, long memoryBytes, boolean sync, Runnable forget) {
         this.folder = folder;
+        this.forget = forget;
         this.opening = new DatabaseOpening(folder, memoryBytes, sync);
         try {
             NativeLibrary.load();
             database = Optional.of(opening.open());
         } catch (RocksDBException e) {
-            throw new RocksDbStoreException(folder.path(), "cannot be opened", e);
+            String what = Database.isCorrupt(e) ? "is damaged (move it away to begin anew)" : "cannot be opened";
+            throw new RocksDbStoreException(folder.path(), what, e);
         } catch (IOException | UnsatisfiedLinkError e) {
             throw new RocksDbStoreException(
                     folder.path(), "cannot be opened, since RocksDB's library cannot be loaded", e);
@@ -102,21 +110,36 @@ final class Vault {
         return new UnreadableSessionException(String.valueOf(failure.getMessage()), failure);
     }
 
+    /** What all need cannot be read, so that the database must be made anew. */
+    void damaged(UnreadableSessionException failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof RocksDBException) {
+                failed(cause);
+            }
+        }
+    }
+
     /** Why something could not be read, if that was a short while ago. */
     Optional<RocksDbStoreException> unread() {
         return unread.filter(last -> System.nanoTime() - last.at < UNREAD_NANOS).map(Unread::failure);
     }
 
-    /** Opens the database anew if there is hope; on the writer's thread. */
+    /** Opens the database anew if there is hope, or what can be read of it; on the writer's thread. */
     void recover() {
         if (!folder.writable()) {
             return;
         }
+        Throwable cause = trouble.orElse(null);
         exclusively(() -> {
             database.ifPresent(Database::close);
             database = Optional.empty();
             try {
-                database = Optional.of(opening.open());
+                if (cause instanceof RocksDBException damage && Database.isCorrupt(damage)) {
+                    database = Optional.of(opening.salvage(damage));
+                    forget.run();
+                } else {
+                    database = Optional.of(opening.open());
+                }
                 trouble = Optional.empty();
                 logger.info("the session store in {} writes again", folder.path());
             } catch (RocksDBException e) {

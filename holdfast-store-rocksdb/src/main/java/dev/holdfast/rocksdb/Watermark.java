@@ -20,11 +20,16 @@ final class Watermark {
     private static final int PLACES = 2;
     private static final int PLACE_BYTES = 2 * Long.BYTES;
 
-    private final MappedByteBuffer file;
+    private final ByteBuffer file;
     private int next;
 
-    private Watermark(MappedByteBuffer file) {
+    private Watermark(ByteBuffer file) {
         this.file = file;
+    }
+
+    /** That of a database which is no folder's yet. */
+    static Watermark ofNothing() {
+        return new Watermark(ByteBuffer.allocate(PLACES * PLACE_BYTES));
     }
 
     /** Opens the file, or makes it. */
@@ -81,6 +86,8 @@ final class Watermark {
 
     /** Brings it to the disk. */
     void force() {
-        file.force();
+        if (file instanceof MappedByteBuffer mapped) {
+            mapped.force();
+        }
     }
 }

@@ -11,16 +11,20 @@ import java.io.RandomAccessFile;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.rocksdb.RocksDBException;
 
 /** A disk that gives back something else than was written. */
-@Timeout(60)
+@Timeout(100)
 class DamagedTableTest {
     private static final int EVENTS = 200;
 
@@ -55,16 +59,7 @@ class DamagedTableTest {
     /** Each session is as large as several blocks. */
     @Test
     void aSessionOverADamagedBlockIsRemovedUnreadAndLeavesTheOthersAlone() throws Exception {
-        List<SessionKey> keys = IntStream.range(0, 20).mapToObj(Sample::key).toList();
-        try (RocksDbStore store = open()) {
-            for (SessionKey key : keys) {
-                Sample.await(Sample.create(store, key));
-                for (int offset = 1; offset <= 10; offset++) {
-                    Sample.await(Sample.append(store, key, offset, 10_000));
-                }
-            }
-        }
-        open().close();
+        List<SessionKey> keys = filled();
         flipInTheMiddleOfATable();
         try (RocksDbStore store = open()) {
             List<SessionKey> lost = new ArrayList<>();
@@ -82,6 +77,125 @@ class DamagedTableTest {
                 assertThat(isLost(store, key)).isFalse();
             }
         }
+    }
+
+    private List<SessionKey> filled() throws Exception {
+        List<SessionKey> keys = IntStream.range(0, 20).mapToObj(Sample::key).toList();
+        try (RocksDbStore store = open()) {
+            for (SessionKey key : keys) {
+                Sample.await(Sample.create(store, key));
+                for (int offset = 1; offset <= 10; offset++) {
+                    Sample.await(Sample.append(store, key, offset, 10_000));
+                }
+            }
+        }
+        open().close();
+        return keys;
+    }
+
+    /** RocksDB takes no more writes once it has met a damaged block in the background. */
+    @Test
+    void aDamagedBlockDoesNotStopTheStoreWhenItIsCompacted() throws Exception {
+        List<SessionKey> keys = filled();
+        flipInTheMiddleOfATable();
+        try (RocksDbStore store = open()) {
+            awaitDamage(store);
+            for (SessionKey key : keys) {
+                Sample.await(store.claim(key, 7))
+                        .ifPresent(claim -> assertThat(claim.certainFrom())
+                                .isEqualTo(claim.epoch().counter()));
+            }
+            assertWholeOrGone(store, keys);
+        }
+        try (RocksDbStore store = open()) {
+            assertThat(store.usage().damage()).isEmpty();
+            assertThat(gone(store, keys)).isLessThanOrEqualTo(2);
+        }
+    }
+
+    /** Lets others write until RocksDB compacts. */
+    private static void awaitDamage(RocksDbStore store) throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(50);
+        for (int i = 1000;
+                store.usage().damage().isEmpty() || store.usage().trouble().isPresent();
+                i++) {
+            assertThat(System.nanoTime()).as(store.usage().toString()).isLessThan(deadline);
+            SessionKey key = Sample.key(i);
+            Sample.await(Sample.create(store, key)
+                    .thenCompose(done -> Sample.append(store, key, 1, 10_000))
+                    .exceptionally(refused -> null));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Damage.class)
+    void aStoreWithATableThatCannotBeOpenedKeepsWhatCanBeRead(Damage damage) throws Exception {
+        List<SessionKey> keys = filled();
+        Path table = Damage.files(folder.resolve("db"), ".sst").get(0);
+        if (damage == Damage.FLIPPED) {
+            byte[] bytes = Files.readAllBytes(table);
+            bytes[bytes.length - 10] ^= 0x55;
+            Files.write(table, bytes);
+        } else {
+            damage.to(table);
+        }
+        try (RocksDbStore store = open()) {
+            assertThat(store.usage().damage()).isPresent();
+            assertWholeOrGone(store, keys);
+            Sample.await(Sample.create(store, Sample.key(5000)));
+        }
+        assertThat(folder).isDirectoryNotContaining("glob:**db.*");
+        try (RocksDbStore store = open()) {
+            assertThat(store.usage().damage()).isEmpty();
+            assertThat(Sample.await(store.claim(Sample.key(5000), 7))).isPresent();
+        }
+    }
+
+    @Test
+    void anIndexThatCannotBeReadIsMadeAnew() throws Exception {
+        List<SessionKey> keys = filled();
+        Path oldest = Damage.files(folder.resolve("db"), ".sst").get(0);
+        byte[] bytes = Files.readAllBytes(oldest);
+        bytes[20] ^= 0x55;
+        Files.write(oldest, bytes);
+        try (RocksDbStore store = RocksDbStore.builder(folder)
+                .memory(1 << 20)
+                .sweepInterval(Duration.ofMillis(10))
+                .open()) {
+            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(50);
+            while (store.usage().damage().isEmpty() || store.usage().trouble().isPresent()) {
+                assertThat(System.nanoTime()).as(store.usage().toString()).isLessThan(deadline);
+                Thread.onSpinWait();
+            }
+            assertWholeOrGone(store, keys);
+            assertThat(gone(store, keys)).isLessThan(keys.size());
+        }
+    }
+
+    @Test
+    void aDatabaseThatIsGoneIsToldToBe() throws Exception {
+        filled();
+        FolderBed.remove(folder.resolve("db"));
+        try (RocksDbStore store = open()) {
+            assertThat(store.usage().damage()).isPresent();
+        }
+    }
+
+    private static void assertWholeOrGone(RocksDbStore store, List<SessionKey> keys) throws Exception {
+        for (SessionKey key : keys) {
+            if (Sample.await(store.claim(key, 7)).isPresent()) {
+                assertThat(Sample.await(store.read(key, StreamId.LISTENING, 0, Integer.MAX_VALUE)))
+                        .hasSize(10);
+            }
+        }
+    }
+
+    private static int gone(RocksDbStore store, List<SessionKey> keys) throws Exception {
+        int gone = 0;
+        for (SessionKey key : keys) {
+            gone += Sample.await(store.claim(key, 7)).isEmpty() ? 1 : 0;
+        }
+        return gone;
     }
 
     private static boolean isLost(RocksDbStore store, SessionKey key) throws Exception {
