@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -182,9 +183,13 @@ final class BackendSlot {
         return life == incarnation && life != lastLost;
     }
 
-    /** The connection of this life, if it is the present one and not lost; under the lock. */
-    Optional<BackendConnection> connection(int life) {
-        return lives(life) ? Optional.ofNullable(connection) : Optional.empty();
+    /** Who takes the client's answers for this life, also while it is being opened; under the lock. */
+    Optional<Consumer<InboundMessage>> answers(int life) {
+        if (!lives(life)) {
+            return Optional.empty();
+        }
+        BackendConnection now = connection;
+        return now == null ? opening.flatMap(LifeSink::answers) : Optional.of(now::answer);
     }
 
     /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. Without the lock. */

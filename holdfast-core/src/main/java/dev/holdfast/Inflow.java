@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -323,26 +324,26 @@ final class Inflow {
     }
 
     boolean answer(InboundMessage response) {
-        Optional<BackendConnection> asker = session.locked(() -> {
+        Optional<Consumer<InboundMessage>> asker = session.locked(() -> {
             Optional<CallTable.Question> question = calls.answered(response.requiredId());
             question.ifPresent(asked -> {
                 asked.node().answered = true;
                 streams.settle(List.of(asked.node()));
             });
-            return question.flatMap(asked -> backend.connection(asked.life()));
+            return question.flatMap(asked -> backend.answers(asked.life()));
         });
-        asker.ifPresent(connection -> answer(connection, response));
+        asker.ifPresent(taker -> answer(taker, response));
         return asker.isPresent();
     }
 
     /** Answers this life of the backend, if it is still there; without the lock. */
     void answer(int life, InboundMessage response) {
-        session.locked(() -> backend.connection(life)).ifPresent(connection -> answer(connection, response));
+        session.locked(() -> backend.answers(life)).ifPresent(taker -> answer(taker, response));
     }
 
-    private void answer(BackendConnection connection, InboundMessage response) {
+    private void answer(Consumer<InboundMessage> taker, InboundMessage response) {
         try {
-            connection.answer(response);
+            taker.accept(response);
         } catch (Throwable e) {
             logger.error("session {}: the backend failed on an answer", session.shortId(), e);
         }

@@ -1,8 +1,12 @@
 package dev.holdfast;
 
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,6 +18,7 @@ final class LifeSink implements ListeningSink {
     private final BackendSlot slot;
     private final int life;
     private Runnable hook = LifeSink::nothing;
+    private Optional<Consumer<InboundMessage>> answers = Optional.empty();
     private boolean opened;
     private boolean abandoned;
 
@@ -54,6 +59,21 @@ final class LifeSink implements ListeningSink {
         if (late) {
             next.run();
         }
+    }
+
+    @Override
+    public void onAnswer(Consumer<InboundMessage> next) {
+        session.locked(() -> answers = Optional.of(next));
+    }
+
+    /** Who takes answers while there is no connection; under the lock. */
+    Optional<Consumer<InboundMessage>> answers() {
+        return answers;
+    }
+
+    @Override
+    public void withdrawn(RequestId question) {
+        session.withdrawn(question);
     }
 
     @Override

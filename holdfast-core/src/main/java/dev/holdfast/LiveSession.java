@@ -260,6 +260,11 @@ final class LiveSession implements Session {
         return outflow.send(life, message);
     }
 
+    /** The backend gives up what it asked, and has told the client itself. */
+    void withdrawn(RequestId question) {
+        outflow.withdrawn(question);
+    }
+
     /** Appends to the stream of a call. */
     CompletionStage<Void> send(LiveCall.Sink sink, OutboundMessage message) {
         return outflow.send(sink, message);

@@ -256,6 +256,11 @@ final class Outflow implements SessionLog.Owner {
         }
     }
 
+    /** The backend gives up what it asked, and has told the client itself. */
+    void withdrawn(RequestId question) {
+        session.locked(() -> calls.answered(question).ifPresent(asked -> streams.settle(List.of(asked.node()))));
+    }
+
     /** The session ends: what it still keeps counts no more for the node. */
     void leave() {
         session.locked(() -> streams.leave());

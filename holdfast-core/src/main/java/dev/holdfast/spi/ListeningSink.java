@@ -1,6 +1,7 @@
 package dev.holdfast.spi;
 
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 
 /** Takes what a backend sends outside of any call. Safe for use by any thread. */
 public interface ListeningSink {
@@ -26,6 +27,18 @@ public interface ListeningSink {
      * The stage of {@link Backend#open} completes all the same, soon: what is opened then is closed by whoever asked for it.
      */
     void onAbandon(Runnable hook);
+
+    /**
+     * Sets who takes the client's answers while the connection is being opened; {@link BackendConnection#answer} takes them when
+     * it is open. A backend that never asks before it has answered {@code initialize} needs none.
+     */
+    default void onAnswer(Consumer<InboundMessage> taker) {}
+
+    /**
+     * Takes back a request to the client that this connection has sent: it is not asked again, and a late answer is dropped. The
+     * client is not told: for that there is {@code notifications/cancelled}.
+     */
+    default void withdrawn(RequestId question) {}
 
     /** The session id that the client holds; empty while the session is being opened. */
     String sessionId();
