@@ -1,8 +1,12 @@
 package dev.holdfast.gateway;
 
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,43 +34,47 @@ final class Child {
     private static final Logger log = LoggerFactory.getLogger(Child.class);
     private static final long SETTLE_MILLIS = 200;
     private static final int SIGNALLED = 128;
-    // A pipe of a child cannot be read without a thread that blocks on it: the JDK has no selectable pipe to a process.
-    // Two
-    // such threads are cheap beside the process they read; deep stacks they do not need.
+    // A pipe of a child cannot be read at once without a thread that blocks on it: the JDK has no selectable pipe to a
+    // process. Beside it there is the one of the JDK that waits for the exit code. A deep stack it does not need.
     private static final long STACK_BYTES = 256 << 10;
 
-    private final String name;
+    private final ChildName name;
     private final Process process;
     private final StdioOptions options;
     private final Workers workers;
     private final LineBudget budget;
     private final ChildInput input;
     private final ChildErrors errors;
-    private final ChildEnd end;
-    private final CompletableFuture<Void> outputEnded = new CompletableFuture<>();
+    private final CompletableFuture<Void> gone = new CompletableFuture<>();
+    private final AtomicBoolean ending = new AtomicBoolean();
     private final AtomicReference<Life> life = new AtomicReference<>(Life.RUNNING);
     private final CompletableFuture<String> death = new CompletableFuture<>();
+    private final AtomicBoolean exitSeen = new AtomicBoolean();
+    private volatile boolean outputEnded;
 
-    Child(String name, ProcessStarter.Started started, StdioOptions options, InputRoom room, Workers workers) {
+    Child(ChildName name, Process process, StdioOptions options, InputRoom room, Workers workers) {
         this.name = name;
-        this.process = started.process();
+        this.process = process;
         this.options = options;
         this.workers = workers;
         this.input = new ChildInput(
                 process.getOutputStream(), workers.blocking(), options.queuedBytes(), room, this::inputBroke);
         this.budget = new LineBudget(name, System::nanoTime);
         this.errors = new ChildErrors(name, process.getErrorStream(), budget);
-        this.end = new ChildEnd(name, started, options, workers);
     }
 
     /** The child's name in the log. */
-    String name() {
+    ChildName name() {
         return name;
     }
 
     /** How much it may fill the log. */
     LineBudget budget() {
         return budget;
+    }
+
+    Process process() {
+        return process;
     }
 
     StdioOptions options() {
@@ -80,17 +88,27 @@ final class Child {
             if (life.compareAndSet(Life.RUNNING, Life.DEAD)) {
                 listener.died(cause);
                 input.close();
-                end.beginAtOnce();
+                end(Duration.ZERO);
             }
         });
-        thread("stdout", () -> read(listener));
-        thread("stderr", errors);
-        process.onExit().thenRun(this::settle);
+        Thread reader = new Thread(null, () -> read(listener), "holdfast-" + name.own(), STACK_BYTES);
+        reader.setDaemon(true);
+        reader.start();
+        workers.watch().add(this::look);
     }
 
     /** Hands a line to the child; never blocks. */
     void write(byte[] line) {
         input.write(line);
+    }
+
+    Workers workers() {
+        return workers;
+    }
+
+    /** Ends a child that is of no use any more, as if it had died. */
+    void giveUp(String cause) {
+        death.complete(cause);
     }
 
     /** The last lines of the error output; empty if there were none. */
@@ -100,23 +118,39 @@ final class Child {
 
     /** Completes when nothing is left of the child and its group. */
     CompletionStage<Void> gone() {
-        return end.gone();
+        return gone;
     }
 
     /** Ends the child and its group; completes when nothing is left of them. */
     CompletionStage<Void> close() {
         life.compareAndSet(Life.RUNNING, Life.CLOSED);
         input.close();
-        return end.begin();
+        end(options.closeGrace());
+        return gone;
     }
 
     private void read(Listener listener) {
         try {
             pass(new LineReader(process.getInputStream(), options.lineBytes()), listener);
         } finally {
-            outputEnded.complete(null);
+            outputEnded = true;
             settle();
         }
+    }
+
+    /** For the watch: it finds what the thread that reads does not see, which waits for whoever else has the output open. */
+    private boolean look() {
+        if (errors.claim()) {
+            workers.blocking().execute(errors::read);
+        }
+        if (process.isAlive()) {
+            return true;
+        }
+        if (exitSeen.compareAndSet(false, true)) {
+            workers.blocking().execute(errors::finish);
+        }
+        afterwards(() -> death.complete(cause()));
+        return false;
     }
 
     private void pass(LineReader lines, Listener listener) {
@@ -136,21 +170,47 @@ final class Child {
     }
 
     private void inputBroke(String cause) {
-        afterwards(() -> death.complete(process.isAlive() && !outputEnded.isDone() ? cause : cause()));
+        afterwards(() -> death.complete(process.isAlive() && !outputEnded ? cause : cause()));
     }
 
     /**
-     * The process has exited or its output has ended. The other is due as well, unless something is odd: the wait lets the last
-     * messages through, and makes the cause precise.
+     * The output has ended. The exit is due as well, unless something is odd: the wait makes the cause precise, and lets the last
+     * words through.
      */
     private void settle() {
-        CompletableFuture.allOf(outputEnded, errors.ended(), process.onExit()).thenRun(() -> death.complete(cause()));
-        afterwards(() -> death.complete(cause()));
+        try {
+            if (process.waitFor(SETTLE_MILLIS, TimeUnit.MILLISECONDS)) {
+                readLastErrors();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | TimeoutException e) {
+            log.debug("{}: somebody else has its error output open", name);
+        }
+        death.complete(cause());
+    }
+
+    /** On a thread of the child's own, unless somebody waits for what killed it, or another thread does it. */
+    private void readLastErrors() throws InterruptedException, ExecutionException, TimeoutException {
+        boolean first = exitSeen.compareAndSet(false, true);
+        if (first && life.get() != Life.RUNNING) {
+            errors.finish();
+            return;
+        }
+        if (first) {
+            workers.blocking().execute(errors::finish);
+        }
+        errors.ended().get(SETTLE_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     private void afterwards(Runnable work) {
         if (life.get() == Life.RUNNING) {
-            workers.clock().schedule(() -> workers.blocking().execute(work), SETTLE_MILLIS, TimeUnit.MILLISECONDS);
+            Runnable late = () -> {
+                if (!death.isDone()) {
+                    workers.blocking().execute(work);
+                }
+            };
+            workers.clock().schedule(late, SETTLE_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
@@ -164,9 +224,9 @@ final class Child {
                 : "the server process exited with code " + code;
     }
 
-    private void thread(String stream, Runnable work) {
-        Thread thread = new Thread(null, work, "holdfast-" + stream + " " + name, STACK_BYTES);
-        thread.setDaemon(true);
-        thread.start();
+    private void end(Duration closeGrace) {
+        if (ending.compareAndSet(false, true)) {
+            workers.ends().begin(new ChildEnd(name, process, closeGrace, options.termGrace(), gone));
+        }
     }
 }

@@ -1,94 +1,87 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.gateway.ProcessGroup.Signal;
+import dev.holdfast.gateway.Processes.Signal;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The end of a process group as an ordered story: its input is closed and it may go by itself, then it is asked with TERM, then
- * it is ended with KILL.
+ * How far the end of one child is: its input is closed and it may go by itself, then its group is asked with TERM, then it is
+ * ended with KILL. Its time is that of {@link System#nanoTime}. For {@link ChildEnds}, one thread at a time.
  */
 final class ChildEnd {
     private static final Logger log = LoggerFactory.getLogger(ChildEnd.class);
-    private static final long FIRST_LOOK_MILLIS = 10;
-    private static final long LAST_LOOK_MILLIS = 200;
     private static final Duration KILL_GRACE = Duration.ofSeconds(5);
 
-    private final String name;
+    private enum Stage {
+        /** It may end by itself. */
+        ASKED,
+        TERM,
+        KILL,
+        /** It does not even end by KILL. */
+        GIVEN_UP
+    }
+
+    private final Object name;
     private final Process process;
-    private final ProcessGroup group;
-    private final StdioOptions options;
-    private final Workers workers;
-    private final AtomicBoolean begun = new AtomicBoolean();
-    private final CompletableFuture<Void> gone = new CompletableFuture<>();
+    private final Duration termGrace;
+    private final CompletableFuture<Void> gone;
+    private Stage stage = Stage.ASKED;
+    private long deadline;
 
-    ChildEnd(String name, ProcessStarter.Started started, StdioOptions options, Workers workers) {
+    /**
+     * An end that begins now.
+     *
+     * @param closeGrace how long it may take to end by itself
+     * @param termGrace how long its group may take after TERM
+     * @param gone completes when nothing of the group is left
+     */
+    ChildEnd(Object name, Process process, Duration closeGrace, Duration termGrace, CompletableFuture<Void> gone) {
         this.name = name;
-        this.process = started.process();
-        this.group = started.group();
-        this.options = options;
-        this.workers = workers;
+        this.process = process;
+        this.termGrace = termGrace;
+        this.gone = gone;
+        this.deadline = System.nanoTime() + closeGrace.toNanos();
     }
 
-    /** Ends the group, the patient way; completes when nothing of it is left. The caller closes the input. */
-    CompletionStage<Void> begin() {
-        if (begun.compareAndSet(false, true)) {
-            CompletableFuture<Void> patience = new CompletableFuture<>();
-            workers.clock().schedule(() -> patience.complete(null), nanos(options.closeGrace()), TimeUnit.NANOSECONDS);
-            CompletableFuture.anyOf(process.onExit(), patience).thenRunAsync(this::terminate, workers.starters());
+    Process process() {
+        return process;
+    }
+
+    /** Whether it may still end by itself, so that there is no need to look. */
+    boolean patient(long now) {
+        return stage == Stage.ASKED && process.isAlive() && deadline - now > 0;
+    }
+
+    /** Something of the group runs: the next signal, if it is time for one. */
+    Optional<Signal> next(long now) {
+        if (stage == Stage.ASKED) {
+            stage = Stage.TERM;
+            deadline = now + termGrace.toNanos();
+            return Optional.of(Signal.TERM);
         }
-        return gone;
-    }
-
-    /** Ends the group without waiting for the child to go by itself. */
-    void beginAtOnce() {
-        if (begun.compareAndSet(false, true)) {
-            workers.starters().execute(this::terminate);
+        if (now - deadline < 0) {
+            return Optional.empty();
         }
-    }
-
-    /** Completes when nothing of the group is left. */
-    CompletionStage<Void> gone() {
-        return gone;
-    }
-
-    private void terminate() {
-        group.signal(Signal.TERM);
-        look(System.nanoTime() + nanos(options.termGrace()), FIRST_LOOK_MILLIS, this::kill);
-    }
-
-    private void kill() {
-        log.debug("{}: still runs after TERM, and gets KILL", name);
-        group.signal(Signal.KILL);
-        process.destroyForcibly();
-        look(System.nanoTime() + nanos(KILL_GRACE), FIRST_LOOK_MILLIS, () -> {
-            log.warn("{}: its process group outlives KILL", name);
-            gone.complete(null);
-        });
-    }
-
-    /** Looks until the group is gone, or until it has had its time. */
-    private void look(long deadline, long pauseMillis, Runnable late) {
-        if (!process.isAlive() && !group.alive()) {
-            gone.complete(null);
-        } else if (System.nanoTime() - deadline >= 0) {
-            late.run();
-        } else {
-            workers.clock()
-                    .schedule(
-                            () -> workers.starters()
-                                    .execute(() -> look(deadline, Math.min(2 * pauseMillis, LAST_LOOK_MILLIS), late)),
-                            pauseMillis,
-                            TimeUnit.MILLISECONDS);
+        if (stage == Stage.TERM) {
+            log.debug("{}: still runs after TERM, and gets KILL", name);
+            stage = Stage.KILL;
+            deadline = now + KILL_GRACE.toNanos();
+            return Optional.of(Signal.KILL);
         }
+        log.warn("{}: its process group outlives KILL", name);
+        stage = Stage.GIVEN_UP;
+        return Optional.empty();
     }
 
-    private static long nanos(Duration duration) {
-        return duration.toNanos();
+    /** Whether nobody waits any longer although something runs. */
+    boolean givenUp() {
+        return stage == Stage.GIVEN_UP;
+    }
+
+    void complete() {
+        gone.complete(null);
     }
 }

@@ -53,16 +53,15 @@ final class ChildInput {
         }
     }
 
-    /** Ends the input behind what is queued. */
+    /** Ends the input behind what is queued; does not block, for where nothing is queued nothing is to be flushed. */
     void close() {
-        boolean start;
+        boolean idle;
         synchronized (this) {
-            start = !closed && !draining;
-            draining |= start;
+            idle = !closed && !draining;
             closed = true;
         }
-        if (start) {
-            executor.execute(this::drain);
+        if (idle) {
+            drain();
         }
     }
 

@@ -41,6 +41,11 @@ final class CommitGate {
         }
     }
 
+    /** Whether somebody is held back. */
+    synchronized boolean holds() {
+        return waiting > limit && !open;
+    }
+
     /** Holds nobody back any more. */
     synchronized void open() {
         open = true;

@@ -53,7 +53,7 @@ final class Gateway {
         WebServer web = WebServer.listen(
                 options.host(), address, options.port(), new ConnectionTimes(HEAD_TIME, options.keepAlive()));
         OpenStore store = openStore(options, web);
-        McpService service = McpService.of(options, edge, store.sessions());
+        McpService service = McpService.of(options, child(options, address), edge, store.sessions());
         web.start(service, store.health(), options.paths());
         return new Gateway(options, web, store, service);
     }
@@ -90,6 +90,13 @@ final class Gateway {
             log.warn("whoever can reach {} is served, for there is no --auth-token-file", options.host());
         }
         return Authenticator.SERVLET;
+    }
+
+    /** What a child says on its error output may name files and secrets of this machine. */
+    private static StdioOptions child(ServeOptions options, InetAddress address) {
+        StdioOptions child = StdioOptions.DEFAULT.withStartTimeout(options.startTimeout());
+        boolean shown = address.isLoopbackAddress() || options.trust().showChildErrors();
+        return shown ? child : child.withoutErrors();
     }
 
     private static InetAddress resolve(String host) {

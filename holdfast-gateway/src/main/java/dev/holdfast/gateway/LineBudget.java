@@ -14,13 +14,19 @@ final class LineBudget {
 
     private static final Logger log = LoggerFactory.getLogger(LineBudget.class);
 
-    private final String name;
+    private final Object name;
     private final LongSupplier clock;
     private long since;
     private int taken;
     private long leftOut;
 
-    LineBudget(String name, LongSupplier clock) {
+    /**
+     * A budget of its own.
+     *
+     * @param name names the source in the log
+     * @param clock monotonic, in nanoseconds
+     */
+    LineBudget(Object name, LongSupplier clock) {
         this.name = name;
         this.clock = clock;
         this.since = clock.getAsLong();

@@ -6,8 +6,8 @@ import java.util.Arrays;
 
 /** Splits what a process writes into lines, with a bound on their length. For one thread. */
 final class LineReader {
-    private static final int CHUNK = 8 << 10;
-    private static final int KEPT = 64 << 10;
+    /** What a reader holds that waits for a process with nothing to say; there may be thousands. */
+    private static final int CHUNK = 1 << 10;
 
     private final InputStream in;
     private final int limit;
@@ -83,12 +83,20 @@ final class LineReader {
         return -1;
     }
 
+    private boolean idle() {
+        try {
+            return in.available() == 0;
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
     /** Reads more behind what is there; false at the end of the stream. */
     private boolean fill() {
         if (from == end) {
             from = 0;
             end = 0;
-            if (buffer.length > KEPT) {
+            if (buffer.length > CHUNK && idle()) {
                 buffer = new byte[CHUNK];
             }
         } else if (end == buffer.length && from > 0) {

@@ -25,25 +25,25 @@ record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnab
     private static final int LEAVING = 64;
 
     /** The server that was asked for, which keeps its sessions in a store that stays its opener's to close. */
-    static McpService of(ServeOptions options, EdgeOptions edge, SessionStore store) {
+    static McpService of(ServeOptions options, StdioOptions child, EdgeOptions edge, SessionStore store) {
         return options.command()
-                .map(command -> stdio(options, command, edge, store))
+                .map(command -> stdio(options, command, child, edge, store))
                 .orElseGet(() -> demo(options, edge, store));
     }
 
     /** A process for each session. */
-    private static McpService stdio(ServeOptions options, ServerCommand command, EdgeOptions edge, SessionStore store) {
+    private static McpService stdio(
+            ServeOptions options, ServerCommand command, StdioOptions child, EdgeOptions edge, SessionStore store) {
         ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, task -> {
             Thread thread = new Thread(task, "holdfast-clock");
             thread.setDaemon(true);
             return thread;
         });
         clock.setRemoveOnCancelPolicy(true);
-        StdioOptions child = StdioOptions.DEFAULT.withStartTimeout(options.startTimeout());
         StdioBackend backend = new StdioBackend(
                 command,
                 child,
-                ProcessStarter.ofThisMachine(),
+                Processes.ofThisMachine(),
                 options.limits().node().sessions() + LEAVING,
                 clock);
         SessionEngine engine = SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES)

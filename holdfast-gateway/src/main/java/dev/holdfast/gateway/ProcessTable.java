@@ -2,9 +2,14 @@ package dev.holdfast.gateway;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.StringTokenizer;
 
 /**
@@ -17,34 +22,33 @@ final class ProcessTable {
 
     private ProcessTable() {}
 
-    /** False if it is certain that nothing in a process group runs. */
-    static boolean mayRun(long group) {
+    /** The process groups in which anything runs, by one look at every process; empty if that cannot be told. */
+    static Optional<Set<Long>> groups() {
         if (!Files.exists(PROC.resolve("self/stat"))) {
-            return true;
+            return Optional.empty();
         }
+        Set<Long> groups = new HashSet<>();
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROC, "[0-9]*")) {
             for (Path process : processes) {
-                if (runs(process, group)) {
-                    return true;
-                }
+                group(process).ifPresent(groups::add);
             }
-            return false;
-        } catch (IOException e) {
-            return true;
+            return Optional.of(groups);
+        } catch (IOException | DirectoryIteratorException e) {
+            return Optional.empty();
         }
     }
 
     /** The file reads {@code pid (name) state parent group ...}; the name may hold anything. */
-    private static boolean runs(Path process, long group) {
+    private static OptionalLong group(Path process) {
         try {
             String stat = new String(Files.readAllBytes(process.resolve("stat")), StandardCharsets.ISO_8859_1);
             StringTokenizer fields = new StringTokenizer(stat.substring(stat.lastIndexOf(')') + 1));
             String state = fields.nextToken();
             fields.nextToken();
-            return Long.parseLong(fields.nextToken()) == group && !ENDED.contains(state);
+            return ENDED.contains(state) ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(fields.nextToken()));
         } catch (IOException e) {
             // It has ended while we looked.
-            return false;
+            return OptionalLong.empty();
         }
     }
 }

@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.RequestId;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -54,11 +55,12 @@ final class RunningCalls {
     }
 
     /** Forgets a call whose answer nobody waits for, and what still comes for its progress token. */
-    synchronized void cancel(RequestId id) {
+    synchronized Optional<CallSink> cancel(RequestId id) {
         Running call = remove(id);
         if (call != null) {
             call.token.ifPresent(token -> cancelledTokens.put(token, true));
         }
+        return Optional.ofNullable(call).map(Running::sink);
     }
 
     private @Nullable Running remove(RequestId id) {
@@ -79,13 +81,21 @@ final class RunningCalls {
         return cancelledTokens.containsKey(token) && !tokens.containsKey(token);
     }
 
-    /** The running call, if exactly one runs. */
-    synchronized Optional<CallSink> only() {
+    /**
+     * The call on whose stream to send what names no call; empty for the listening stream. It is the only running call; of several
+     * the newest, unless a client that listens gets all of the listening stream.
+     */
+    Optional<CallSink> unattributed(ListeningSink listening) {
+        Optional<CallSink> only = only();
+        return only.isPresent() || listening.followed() ? only : newest();
+    }
+
+    private synchronized Optional<CallSink> only() {
         return calls.values().stream().filter(Running::carries).count() == 1 ? newest() : Optional.empty();
     }
 
     /** The call that was started last of those that run. */
-    synchronized Optional<CallSink> newest() {
+    private synchronized Optional<CallSink> newest() {
         return calls.values().stream()
                 .filter(Running::carries)
                 .reduce((older, newer) -> newer)

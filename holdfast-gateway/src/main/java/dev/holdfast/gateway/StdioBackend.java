@@ -1,8 +1,10 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.gateway.Processes.Signal;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.ListeningSink;
 import java.io.IOException;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -23,7 +25,7 @@ final class StdioBackend implements Backend, AutoCloseable {
 
     private final ServerCommand command;
     private final StdioOptions options;
-    private final ProcessStarter starter;
+    private final Processes processes;
     private final int mostChildren;
     private final Workers workers;
     private final InputRoom room = InputRoom.ofHeap();
@@ -45,14 +47,14 @@ final class StdioBackend implements Backend, AutoCloseable {
     StdioBackend(
             ServerCommand command,
             StdioOptions options,
-            ProcessStarter starter,
+            Processes processes,
             int mostChildren,
             ScheduledExecutorService clock) {
         this.mostChildren = mostChildren;
         this.command = command;
         this.options = options;
-        this.starter = starter;
-        this.workers = new Workers(clock);
+        this.processes = processes;
+        this.workers = new Workers(clock, processes);
     }
 
     @Override
@@ -68,11 +70,11 @@ final class StdioBackend implements Backend, AutoCloseable {
     }
 
     /** Starts a child that is ended with this backend at the latest. */
-    Child start(String name) throws IOException {
+    Child start(ChildName name) throws IOException {
         if (children.size() >= mostChildren) {
             throw new IOException("as many processes as there may be are still running");
         }
-        Child child = new Child(name, starter.start(command.words()), options, room, workers);
+        Child child = new Child(name, processes.start(command.words()), options, room, workers);
         CompletableFuture<Void> forgotten = new CompletableFuture<>();
         children.put(child, forgotten);
         child.gone().thenRun(() -> {
@@ -116,6 +118,10 @@ final class StdioBackend implements Backend, AutoCloseable {
         CompletableFuture.allOf(last.values().toArray(CompletableFuture<?>[]::new))
                 .completeOnTimeout(null, CLOSE_SECONDS, TimeUnit.SECONDS)
                 .join();
+        List<Process> left = children.keySet().stream().map(Child::process).toList();
+        if (!left.isEmpty()) {
+            processes.signal(left, Signal.KILL);
+        }
         workers.close();
     }
 }

@@ -27,6 +27,8 @@ final class StdioConnection implements BackendConnection, Child.Listener {
     private final CommitGate gate;
     private final RunningCalls calls = new RunningCalls();
     private final Questions questions;
+    private final StdioQuestions asking;
+    private final Probe probe;
     private final StdioRouter router;
     private volatile Optional<String> death = Optional.empty();
 
@@ -43,8 +45,10 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         this.handshake = handshake;
         this.envelopes = envelopes;
         this.gate = new CommitGate(child.options().uncommittedBytes());
-        this.questions = new Questions(incarnation, child.budget());
-        this.router = new StdioRouter(child.name(), child.budget(), calls, questions, listening, gate, envelopes);
+        this.questions = new Questions(incarnation);
+        this.probe = new Probe(child, incarnation, gate);
+        this.asking = new StdioQuestions(child.name(), this::write, calls, questions, listening, gate, envelopes);
+        this.router = new StdioRouter(child.name(), child.budget(), calls, asking, probe, listening, gate, envelopes);
     }
 
     @Override
@@ -61,10 +65,15 @@ final class StdioConnection implements BackendConnection, Child.Listener {
     }
 
     private void cancel(RequestId id, Optional<InboundMessage> notification) {
-        calls.cancel(id);
+        Optional<CallSink> call = calls.cancel(id);
         write(notification
                 .map(InboundMessage::bytes)
                 .orElseGet(() -> JsonRpc.MESSAGES.cancelled(id, "cancelled").bytes()));
+        call.ifPresent(asking::ended);
+        if (notification.isEmpty()) {
+            // it was not the client that gave up: the call ran into its time limit
+            probe.begin();
+        }
     }
 
     @Override
@@ -85,6 +94,7 @@ final class StdioConnection implements BackendConnection, Child.Listener {
     @Override
     public CompletionStage<Void> close() {
         gate.open();
+        probe.end();
         return child.close();
     }
 
@@ -99,6 +109,7 @@ final class StdioConnection implements BackendConnection, Child.Listener {
     @Override
     public void died(String cause) {
         death = Optional.of(cause);
+        probe.end();
         gate.open();
         if (!handshake.fail(cause)) {
             listening.lost(cause);

@@ -25,6 +25,7 @@ final class StdioOpening {
     private final StdioBackend backend;
     private final Backend.OpenRequest request;
     private final ListeningSink sink;
+    private final ChildName name;
     private final Handshake handshake = new Handshake();
     private volatile @Nullable Child child;
     private volatile @Nullable StdioConnection connection;
@@ -33,6 +34,7 @@ final class StdioOpening {
         this.backend = backend;
         this.request = request;
         this.sink = sink;
+        this.name = new ChildName("child " + request.incarnation(), sink::sessionId);
     }
 
     /** Starts the child, on a thread that may block, and lets the time run. */
@@ -61,14 +63,19 @@ final class StdioOpening {
         }
         ServerCommand command = backend.command();
         if (command.executable().isEmpty()) {
-            handshake.fail("the server's command was not found: " + command.program());
+            if (backend.budget().take()) {
+                log.error("{}: command not found: {}", name, command.program());
+            }
+            handshake.fail("the server's command was not found"
+                    + (backend.options().showErrors() ? ": " + command.program() : ""));
             return;
         }
         try {
-            Child started = backend.start("child " + request.incarnation());
+            Child started = backend.start(name);
             StdioConnection open = new StdioConnection(started, request.incarnation(), sink, handshake, ENVELOPES);
             child = started;
             connection = open;
+            sink.onAnswer(open::answer);
             open.call(request.initialize(), handshake);
             started.listen(open);
             if (handshake.unanswered()) {
@@ -109,14 +116,14 @@ final class StdioOpening {
 
     private Backend.Unreachable failed(String cause) {
         if (backend.budget().take()) {
-            log.warn("a session could not be opened: {}", LogText.shortened(cause));
+            log.warn("{}: a session could not be opened: {}", name, LogText.shortened(cause));
         }
         return unreachable(cause);
     }
 
     private Backend.Unreachable unreachable(String cause) {
         Child last = child;
-        String errors = last == null ? "" : last.lastErrors();
+        String errors = last == null || !backend.options().showErrors() ? "" : last.lastErrors();
         String text = errors.isEmpty() ? cause : cause + "; its last error output was:\n" + errors;
         close();
         return new Backend.Unreachable(

@@ -1,14 +1,9 @@
 package dev.holdfast.gateway;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import dev.holdfast.gateway.Questions.Question;
 import dev.holdfast.servlet.Envelope;
 import dev.holdfast.servlet.EnvelopeReader;
-import dev.holdfast.servlet.Span;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.ListeningSink;
-import dev.holdfast.spi.RequestId;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,19 +17,21 @@ import org.slf4j.LoggerFactory;
 final class StdioRouter {
     private static final Logger log = LoggerFactory.getLogger(StdioRouter.class);
 
-    private final String name;
+    private final ChildName name;
     private final LineBudget budget;
     private final RunningCalls calls;
-    private final Questions questions;
+    private final StdioQuestions questions;
+    private final Probe probe;
     private final ListeningSink listening;
     private final CommitGate gate;
     private final EnvelopeReader envelopes;
 
     StdioRouter(
-            String name,
+            ChildName name,
             LineBudget budget,
             RunningCalls calls,
-            Questions questions,
+            StdioQuestions questions,
+            Probe probe,
             ListeningSink listening,
             CommitGate gate,
             EnvelopeReader envelopes) {
@@ -42,6 +39,7 @@ final class StdioRouter {
         this.budget = budget;
         this.calls = calls;
         this.questions = questions;
+        this.probe = probe;
         this.listening = listening;
         this.gate = gate;
         this.envelopes = envelopes;
@@ -64,7 +62,7 @@ final class StdioRouter {
     private void route(Envelope message) {
         switch (message.kind()) {
             case RESPONSE, ERROR -> answer(message);
-            case REQUEST -> question(message);
+            case REQUEST -> questions.ask(message);
             case NOTIFICATION -> notification(message);
         }
     }
@@ -73,17 +71,10 @@ final class StdioRouter {
         Optional<CallSink> call = message.id().flatMap(calls::end);
         if (call.isPresent()) {
             send(call.get()::send, message);
-        } else {
+            questions.ended(call.get());
+        } else if (message.id().filter(probe::answered).isEmpty()) {
             log.debug("{}: nobody waits for it, dropped: {}", name, message);
         }
-    }
-
-    private void question(Envelope message) {
-        Carrier carrier = unattributed();
-        Span span = message.idSpan();
-        RequestId spelling = new RequestId(new String(message.bytes(), span.from(), span.to() - span.from(), UTF_8));
-        RequestId ours = questions.ask(message.id().orElse(spelling), spelling, carrier);
-        send(carrier, spliced(message.withId(ours)));
     }
 
     private void notification(Envelope message) {
@@ -91,7 +82,7 @@ final class StdioRouter {
         if (method.equals("notifications/progress")) {
             progress(message);
         } else if (method.equals("notifications/cancelled")) {
-            withdrawal(message);
+            questions.withdraw(message);
         } else if (method.endsWith("/list_changed") || method.equals("notifications/resources/updated")) {
             send(listening::send, message);
         } else {
@@ -110,33 +101,12 @@ final class StdioRouter {
         }
     }
 
-    private void withdrawal(Envelope message) {
-        Optional<Question> question = message.cancelledRequest().flatMap(questions::withdrawn);
-        if (question.isPresent()) {
-            byte[] ours = question.get().ours().token().getBytes(UTF_8);
-            send(question.get().carrier(), spliced(message.splice(message.cancelledRequestSpan(), ours)));
-        } else {
-            log.debug("{}: it gives up what is not open, dropped: {}", name, message);
-        }
-    }
-
     private Carrier unattributed() {
-        Optional<CallSink> only = calls.only();
-        if (only.isPresent()) {
-            return only.get()::send;
-        }
-        Optional<CallSink> newest = listening.followed() ? Optional.empty() : calls.newest();
-        return newest.isPresent() ? newest.get()::send : listening::send;
+        Optional<CallSink> call = calls.unattributed(listening);
+        return call.isPresent() ? call.get()::send : listening::send;
     }
 
     private void send(Carrier carrier, Envelope message) {
         gate.sent(message.bytes().length, carrier.send(message.outbound()));
-    }
-
-    private Envelope spliced(byte[] bytes) {
-        if (envelopes.read(bytes) instanceof EnvelopeReader.Single single) {
-            return single.message();
-        }
-        throw new IllegalStateException("a message is none any more with another id in it");
     }
 }

@@ -25,6 +25,13 @@ final class TrustFlags {
     private boolean insecure;
 
     @Option(
+            names = "--show-child-errors",
+            description =
+                    "tell clients what COMMAND says on its error output when it does not start, also where others than"
+                            + " this machine can reach it; the log has it in any case")
+    private boolean showChildErrors;
+
+    @Option(
             names = "--allowed-host",
             paramLabel = "NAME",
             split = ",",
@@ -49,7 +56,7 @@ final class TrustFlags {
         hosts.forEach(host -> require(HOST, "--allowed-host", "mcp.example, mcp.example:8443", host));
         origins.forEach(
                 origin -> require(ORIGIN, "--allowed-origin", "https://app.example, http://dev.example:3000", origin));
-        return new Trust(tokenFile, insecure, hosts, origins);
+        return new Trust(tokenFile, insecure, showChildErrors, hosts, origins);
     }
 
     private static void require(Pattern form, String flag, String examples, String value) {

@@ -4,6 +4,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
@@ -21,10 +22,18 @@ final class Workers implements AutoCloseable {
     private final ExecutorService starters = Executors.newFixedThreadPool(STARTERS, named("holdfast-process-"));
     private final LineBudget complaints = new LineBudget("threads", System::nanoTime);
     private final ScheduledExecutorService clock;
+    private final ChildWatch watch = new ChildWatch(this);
+    private final ChildEnds ends;
 
-    /** Threads beside a clock, which stays the caller's. */
-    Workers(ScheduledExecutorService clock) {
+    /**
+     * Threads beside a clock.
+     *
+     * @param clock stays the caller's
+     * @param processes by what the children are ended
+     */
+    Workers(ScheduledExecutorService clock, Processes processes) {
         this.clock = clock;
+        this.ends = new ChildEnds(processes, this);
     }
 
     /** Where a thread is always found. A child that does not read holds one, but only as long as there is something for it. */
@@ -32,7 +41,7 @@ final class Workers implements AutoCloseable {
         return task -> offer(blocking, task);
     }
 
-    /** Where processes are started and signalled: a few at a time, however many end at once. */
+    /** Where processes are started: a few at a time. */
     Executor starters() {
         return task -> offer(starters, task);
     }
@@ -41,12 +50,24 @@ final class Workers implements AutoCloseable {
     private void offer(ExecutorService pool, Runnable task) {
         try {
             pool.execute(task);
+        } catch (RejectedExecutionException e) {
+            log.debug("closed: nothing is left to be done");
         } catch (OutOfMemoryError e) {
             if (complaints.take()) {
                 log.error("there is no thread for a server process; it is tried again: {}", e.getMessage());
             }
             Future<?> unused = clock.schedule(() -> offer(pool, task), RETRY_MILLIS, TimeUnit.MILLISECONDS);
         }
+    }
+
+    /** What notices what children say beside their output, and their exits. */
+    ChildWatch watch() {
+        return watch;
+    }
+
+    /** What sees all children to their end. */
+    ChildEnds ends() {
+        return ends;
     }
 
     /** What tells the time. */

@@ -2,7 +2,6 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -12,7 +11,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -36,31 +34,13 @@ class GatewayProcessTest {
     }
 
     private Process start(String... args) throws IOException {
-        // A build that runs in the background ignores SIGINT, and so would its children, had they no word to the
-        // contrary.
-        List<String> words = new ArrayList<>(List.of(
-                "env",
-                "--default-signal=INT",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp",
-                System.getProperty("java.class.path"),
-                "-Dlogback.configurationFile=logback.xml",
-                "dev.holdfast.gateway.Main"));
-        words.addAll(List.of(args));
-        Process process = new ProcessBuilder(words)
-                .directory(folder.toFile())
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        Process process = GatewayProcess.start(folder, List.of(args)).process();
         started.add(process);
         return process;
     }
 
-    /** Starts it in front of a server, and reads from its first line where it listens. */
     private static URI url(Process gateway) throws IOException {
-        BufferedReader out = gateway.inputReader();
-        String line = out.readLine();
-        assertThat(line).matches("holdfast \\S+ listens on http://127\\.0\\.0\\.1:\\d+/mcp");
-        return URI.create(line.substring(line.indexOf("http")));
+        return new GatewayProcess(gateway).url();
     }
 
     private Process serving(ServerCommand command) throws IOException {
@@ -70,8 +50,7 @@ class GatewayProcessTest {
     }
 
     private static int exitCode(Process process) throws InterruptedException {
-        assertThat(process.waitFor(Wait.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
-        return process.exitValue();
+        return new GatewayProcess(process).exitCode(Wait.PATIENCE.toSeconds());
     }
 
     @ParameterizedTest

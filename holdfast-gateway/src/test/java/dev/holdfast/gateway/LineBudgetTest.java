@@ -66,9 +66,11 @@ class LineBudgetTest {
         IntStream.rangeClosed(1, 100_000)
                 .forEach(i -> flood.append("line ").append(i).append('\n'));
         ChildErrors errors = new ChildErrors(
-                "child 1", new ByteArrayInputStream(flood.toString().getBytes(StandardCharsets.UTF_8)), budget);
+                new ChildName("child 1", () -> ""),
+                new ByteArrayInputStream(flood.toString().getBytes(StandardCharsets.UTF_8)),
+                budget);
 
-        errors.run();
+        errors.finish();
 
         assertThat(errors.last()).isEqualTo("line 99996\nline 99997\nline 99998\nline 99999\nline 100000");
         assertThat(lines()).hasSize(LineBudget.LINES + 1).contains("child 1: line 1");

@@ -1,16 +1,21 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Consumer;
 
 /** A session's listening stream, with a memory. */
 final class RecordedListening implements ListeningSink {
     final BlockingQueue<String> losses = new LinkedBlockingQueue<>();
     private final BlockingQueue<OutboundMessage> messages = new LinkedBlockingQueue<>();
+    final BlockingQueue<String> withdrawn = new LinkedBlockingQueue<>();
+    private volatile Consumer<InboundMessage> taker = response -> {};
     volatile boolean followed;
     private volatile Runnable abandon = () -> {};
     volatile CompletableFuture<Void> commit = CompletableFuture.completedFuture(null);
@@ -23,6 +28,21 @@ final class RecordedListening implements ListeningSink {
     /** The text of the next message. */
     String next() {
         return Json.text(message());
+    }
+
+    /** Lets the client answer while the connection is being opened. */
+    void answerEarly(InboundMessage response) {
+        taker.accept(response);
+    }
+
+    @Override
+    public void onAnswer(Consumer<InboundMessage> next) {
+        taker = next;
+    }
+
+    @Override
+    public void withdrawn(RequestId question) {
+        withdrawn.add(question.token());
     }
 
     int waiting() {

@@ -33,7 +33,7 @@ class StatsTest {
     private Trust tokens() throws IOException {
         Path file = folder.resolve("tokens");
         Files.writeString(file, "alice " + TOKEN + "\n");
-        return new Trust(Optional.of(file), false, List.of(), List.of("https://app.example"));
+        return new Trust(Optional.of(file), false, false, List.of(), List.of("https://app.example"));
     }
 
     /** Asks for the stats in a way of its own, and returns all that comes back. */

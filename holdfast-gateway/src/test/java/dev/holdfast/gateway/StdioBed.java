@@ -26,19 +26,19 @@ final class StdioBed implements AutoCloseable {
     private int life;
 
     StdioBed(ServerCommand command, StdioOptions options) {
-        this(command, options, ProcessStarter.ofThisMachine());
+        this(command, options, Processes.ofThisMachine());
     }
 
-    StdioBed(ServerCommand command, StdioOptions options, ProcessStarter starter) {
-        this(command, options, starter, 1_000);
+    StdioBed(ServerCommand command, StdioOptions options, Processes processes) {
+        this(command, options, processes, 1_000);
     }
 
     StdioBed(ServerCommand command, StdioOptions options, int mostChildren) {
-        this(command, options, ProcessStarter.ofThisMachine(), mostChildren);
+        this(command, options, Processes.ofThisMachine(), mostChildren);
     }
 
-    private StdioBed(ServerCommand command, StdioOptions options, ProcessStarter starter, int mostChildren) {
-        backend = new StdioBackend(command, options, starter, mostChildren, clock);
+    private StdioBed(ServerCommand command, StdioOptions options, Processes processes, int mostChildren) {
+        backend = new StdioBackend(command, options, processes, mostChildren, clock);
     }
 
     /** Runs a shell script as the server; {@code $1} and so on are the arguments. */

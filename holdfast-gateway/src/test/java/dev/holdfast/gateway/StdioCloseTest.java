@@ -6,6 +6,8 @@ import dev.holdfast.spi.BackendConnection;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -114,14 +116,30 @@ class StdioCloseTest {
     void theTreeOfAChildIsEndedWhereThereAreNoGroups() {
         Path pids = folder.resolve("pids");
         String script = "trap '' TERM; (trap '' TERM; sleep 100; sleep 100) & echo \"$$ $!\" > \"$1\"; wait; sleep 100";
-        try (StdioBed bed =
-                new StdioBed(StdioBed.initialized(script, pids), StdioBed.HASTY, ProcessStarter::startPlain)) {
+        try (StdioBed bed = new StdioBed(StdioBed.initialized(script, pids), StdioBed.HASTY, new ProcessTrees())) {
             BackendConnection connection = bed.opened();
             Pids both = Pids.readFrom(pids, 2);
 
             Wait.until(connection.close());
 
             assertThat(both.ended()).isTrue();
+        }
+    }
+
+    @Test
+    void manyChildrenThatEndTogetherAreLookedAtAndSignalledTogether() {
+        int children = 100;
+        CountedProcesses processes = new CountedProcesses(Processes.ofThisMachine());
+        try (StdioBed bed = new StdioBed(StdioBed.initialized("trap '' TERM; " + StdioBed.READS), PATIENT, processes)) {
+            List<BackendConnection> all = IntStream.range(0, children).mapToObj(child -> bed.open()).toList().stream()
+                    .map(StdioBed::opened)
+                    .toList();
+
+            all.stream().map(BackendConnection::close).toList().forEach(Wait::until);
+
+            assertThat(bed.backend.size()).isZero();
+            assertThat(processes.looks()).isBetween(1, children / 2);
+            assertThat(processes.signals()).isLessThan(children / 2);
         }
     }
 

@@ -2,18 +2,22 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.OutboundMessage;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
@@ -99,6 +103,79 @@ class StdioQuestionsTest {
                 .isEqualTo(
                         Json.of(
                                 "{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':'s.1-1','reason':'late'}}"));
+    }
+
+    @Test
+    void aQuestionThatTheChildGivesUpIsNotAskedAgain() {
+        String ours = asks("3");
+
+        child.says("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':3}}");
+
+        assertThat(Wait.next(child.listening().withdrawn)).isEqualTo(ours);
+        assertThat(child.listening().next()).contains("notifications/cancelled").contains(ours);
+    }
+
+    @Test
+    void aQuestionThatTheStoreRefusesIsAnsweredWithAnError() {
+        child.listening().commit = CompletableFuture.failedFuture(new IOException("thrown by a test"));
+
+        child.says("{'jsonrpc':'2.0','method':'roots/list','id':'q'}");
+
+        assertThat(child.hears()).contains("\"id\":\"q\",\"error\"").contains("could not be stored");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"roots/list,1024", "ping,128"})
+    void ofTooManyQuestionsTheNewestIsRefusedAndNoneIsForgotten(String method, int most) {
+        for (int i = 1; i <= most; i++) {
+            child.says("{'jsonrpc':'2.0','method':'" + method + "','id':" + i + "}");
+            child.listening().message();
+        }
+
+        child.says("{'jsonrpc':'2.0','method':'" + method + "','id':'more'}");
+
+        assertThat(child.hears()).contains("\"id\":\"more\",\"error\"").contains("too many requests");
+        child.connection().answer(Json.inbound("{'jsonrpc':'2.0','id':'s.1-1','result':{}}"));
+        assertThat(child.hears()).isEqualTo(Json.result(1));
+    }
+
+    @Test
+    void aQuestionGoesToTheListeningStreamOfAClientThatReadsItThoughACallRuns() {
+        RecordedCall call = child.call(1, "tools/call");
+        child.listening().followed = true;
+
+        asks("3");
+
+        assertThat(call.waiting()).isZero();
+    }
+
+    @Test
+    void aQuestionOnTheStreamOfACallOutlivesTheCall() {
+        RecordedCall call = child.call(1, "tools/call");
+        child.says("{'jsonrpc':'2.0','id':3,'method':'roots/list'}");
+        assertThat(call.next()).contains("s.1-1");
+
+        child.says(Json.result(1));
+
+        assertThat(call.next()).isEqualTo(Json.result(1));
+        assertThat(Wait.next(child.listening().withdrawn)).isEqualTo("\"s.1-1\"");
+        assertThat(child.listening().next()).contains("s.1-1").contains("roots/list");
+        child.connection().answer(Json.inbound("{'jsonrpc':'2.0','id':'s.1-1','result':{}}"));
+        assertThat(child.hears()).isEqualTo(Json.result(3));
+    }
+
+    @Test
+    void anAnswerReachesAChildThatHasNotAnsweredInitialize() {
+        String script = "read line; echo '" + Json.of("{'jsonrpc':'2.0','id':1,'method':'roots/list'}")
+                + "'; read line; echo '" + Json.INITIALIZED_RESULT + "'; " + StdioBed.READS;
+        try (StdioBed bed = new StdioBed(StdioBed.script(script), StdioBed.HASTY)) {
+            CompletionStage<Backend.Outcome> opening = bed.open();
+            assertThat(bed.listening.next()).contains("roots/list");
+
+            bed.listening.answerEarly(Json.inbound("{'jsonrpc':'2.0','id':'s.1-1','result':{}}"));
+
+            StdioBed.opened(opening);
+        }
     }
 
     @Test

@@ -47,6 +47,27 @@ class StdioStartTest {
     }
 
     @Test
+    void whatAChildSaysOnItsErrorOutputIsNotToldToClientsWhereOthersCanReachIt() {
+        ServerCommand command = StdioBed.script("echo 'no token set' >&2; exit 3");
+        try (StdioBed bed = new StdioBed(command, StdioBed.HASTY.withoutErrors())) {
+            assertThat(bed.refusal())
+                    .contains("the server process exited with code 3")
+                    .doesNotContain("token");
+        }
+    }
+
+    @Test
+    void theLogNamesAChildWithItsSessionAsSoonAsThatHasAnId() {
+        StringBuilder session = new StringBuilder();
+        ChildName name = new ChildName("child x.1", session::toString);
+        assertThat(name).hasToString("child x.1");
+
+        session.append("0123456789");
+
+        assertThat(name).hasToString("child x.1 (session 01234567)");
+    }
+
+    @Test
     void aChildThatStaysMuteIsReportedAtTheStartTimeout() {
         ServerCommand command = StdioBed.script("echo 'waiting for a database' >&2; " + StdioBed.READS);
         try (StdioBed bed = new StdioBed(command, IMPATIENT)) {

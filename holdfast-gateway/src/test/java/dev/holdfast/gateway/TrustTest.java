@@ -33,7 +33,7 @@ class TrustTest {
     private Trust tokens() throws IOException {
         Path file = folder.resolve("tokens");
         Files.writeString(file, "alice " + ALICE + "\nalice " + ALICE_TOO + "\nbob " + BOB + "\n");
-        return new Trust(Optional.of(file), false, List.of(), List.of());
+        return new Trust(Optional.of(file), false, false, List.of(), List.of());
     }
 
     /** Sends a request as it is, and returns all that comes back. */
@@ -131,13 +131,13 @@ class TrustTest {
                 .hasMessageContaining("--auth-token-file")
                 .hasMessageContaining("--insecure");
         new TestGateway(host, tokens()).close();
-        new TestGateway(host, new Trust(Optional.empty(), true, List.of(), List.of())).close();
+        new TestGateway(host, new Trust(Optional.empty(), true, false, List.of(), List.of())).close();
     }
 
     @Test
     void anAddressThatOthersCanReachIsCalledByItOrByAListedName() throws IOException {
         String host = outside();
-        Trust trust = new Trust(Optional.empty(), true, List.of("mcp.example"), List.of("https://app.example"));
+        Trust trust = new Trust(Optional.empty(), true, false, List.of("mcp.example"), List.of("https://app.example"));
         try (TestGateway gateway = new TestGateway(host, trust)) {
             int port = gateway.url().getPort();
             String initialize = Json.of(Json.INITIALIZE);

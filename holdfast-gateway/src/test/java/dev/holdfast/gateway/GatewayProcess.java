@@ -1,0 +1,71 @@
+package dev.holdfast.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** A gateway as a process of its own, as people run it. Closing it kills it. */
+record GatewayProcess(Process process) implements AutoCloseable {
+    /**
+     * Starts it.
+     *
+     * @param folder where it runs
+     * @param args the words of its command line
+     */
+    static GatewayProcess start(Path folder, List<String> args) throws IOException {
+        // A build that runs in the background ignores SIGINT, and so would its children, had they no word to the
+        // contrary.
+        List<String> words = new ArrayList<>(List.of(
+                "env",
+                "--default-signal=INT",
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                "-Dlogback.configurationFile=logback.xml",
+                "dev.holdfast.gateway.Main"));
+        words.addAll(args);
+        return new GatewayProcess(new ProcessBuilder(words)
+                .directory(folder.toFile())
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start());
+    }
+
+    /** Reads from its first line where it listens. */
+    URI url() throws IOException {
+        BufferedReader out = process.inputReader();
+        String line = out.readLine();
+        assertThat(line).matches("holdfast \\S+ listens on http://127\\.0\\.0\\.1:\\d+/mcp");
+        return URI.create(line.substring(line.indexOf("http")));
+    }
+
+    /** Waits for its end. */
+    int exitCode(long seconds) throws InterruptedException {
+        assertThat(process.waitFor(seconds, TimeUnit.SECONDS)).isTrue();
+        return process.exitValue();
+    }
+
+    /** A number that the kernel tells of it, such as {@code VmRSS} in kB or {@code Threads}. */
+    long status(String field) {
+        try (var lines = Files.lines(Path.of("/proc/" + process.pid() + "/status"))) {
+            return lines.filter(line -> line.startsWith(field + ":"))
+                    .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+                    .findFirst()
+                    .orElseThrow();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        process.destroyForcibly();
+    }
+}
