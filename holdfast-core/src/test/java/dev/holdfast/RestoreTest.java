@@ -139,6 +139,19 @@ class RestoreTest {
     }
 
     @Test
+    void aQuestionThatTheBackendTakesBackIsNotAskedAgainAndItsAnswerIsDropped() {
+        die();
+        bed.post(session, 10);
+        TestBackend.Life fresh = bed.backend.life();
+        fresh.sink.send(Wire.question("roots"));
+
+        fresh.sink.withdrawn(new RequestId("roots"));
+
+        assertThat(session.answer(Wire.answer(new RequestId("roots")))).isFalse();
+        assertThat(fresh.heard).doesNotContain("answer roots");
+    }
+
+    @Test
     void aNotificationOfTheJournalThatWaitsComesOnce() {
         die();
         bed.backend.slow = true;

@@ -41,7 +41,7 @@ class StdioHangTest {
 
     @Test
     void aChildThatAnswersThePingIsKept() throws IOException {
-        try (Puppet child = new Puppet(folder, OPTIONS)) {
+        try (Puppet child = new Puppet(folder)) {
             RecordedCall call = child.call(1, "tools/call");
 
             call.cancel(Optional.empty());
@@ -50,6 +50,8 @@ class StdioHangTest {
             assertThat(child.hears())
                     .isEqualTo(Json.of("{'jsonrpc':'2.0','id':'holdfast-ping-s.1-1','method':'ping'}"));
             child.says("{'jsonrpc':'2.0','id':'holdfast-ping-s.1-1','error':{'code':-32601,'message':'no'}}");
+            child.says(Json.notification("notifications/message"));
+            assertThat(child.listening().next()).contains("notifications/message");
             RecordedCall second = child.call(2, "tools/call");
             second.cancel(Optional.empty());
             child.hears();
