@@ -152,6 +152,19 @@ class RestoreTest {
     }
 
     @Test
+    void anAnswerReachesABackendThatIsBeingOpened() {
+        die();
+        bed.backend.slow = true;
+        bed.post(session, 10);
+        TestBackend.Life fresh = bed.backend.life();
+        fresh.sink.onAnswer(fresh::answer);
+        fresh.sink.send(Wire.question("roots"));
+
+        assertThat(session.answer(Wire.answer(new RequestId("roots")))).isTrue();
+        assertThat(fresh.heard).containsExactly("answer roots");
+    }
+
+    @Test
     void aNotificationOfTheJournalThatWaitsComesOnce() {
         die();
         bed.backend.slow = true;
