@@ -162,6 +162,7 @@ class RestoreTest {
 
         assertThat(session.answer(Wire.answer(new RequestId("roots")))).isTrue();
         assertThat(fresh.heard).containsExactly("answer roots");
+        fresh.accept();
     }
 
     @Test
