@@ -1,12 +1,16 @@
 package dev.holdfast.mcp;
 
 import dev.holdfast.servlet.JsonRpc;
-import io.modelcontextprotocol.server.transport.ServerHttpHeaderValidator;
 import io.modelcontextprotocol.server.transport.ServerTransportSecurityException;
+import io.modelcontextprotocol.server.transport.ServerTransportSecurityValidator;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,16 +18,34 @@ import org.slf4j.LoggerFactory;
 final class HeaderCheck {
     private static final Logger log = LoggerFactory.getLogger(HeaderCheck.class);
 
-    private final ServerHttpHeaderValidator validator;
+    /** Lets every request pass. */
+    static final HeaderCheck NONE = new HeaderCheck(request -> {});
 
-    HeaderCheck(ServerHttpHeaderValidator validator) {
-        this.validator = validator;
+    private final Check check;
+
+    HeaderCheck(Check check) {
+        this.check = check;
+    }
+
+    /** The check that every mcp-core 2.x knows, though it is deprecated since 2.1.0. */
+    @SuppressWarnings("deprecation")
+    static HeaderCheck by(ServerTransportSecurityValidator validator) {
+        return new HeaderCheck(request -> validator.validateHeaders(headers(request)));
+    }
+
+    /** All headers of a request, whatever the case of their names. */
+    private static Map<String, List<String>> headers(HttpServletRequest request) {
+        Map<String, List<String>> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+        for (String name : Collections.list(request.getHeaderNames())) {
+            headers.put(name, Collections.list(request.getHeaders(name)));
+        }
+        return headers;
     }
 
     /** Whether a request passes; one that does not is answered, and must not be touched any more. */
     boolean admits(HttpServletRequest request, HttpServletResponse response) throws IOException {
         try {
-            validator.validate(new ServletHeaders(request));
+            check.validate(request);
             return true;
         } catch (ServerTransportSecurityException e) {
             refuse(response, e.getStatusCode(), JsonRpc.INVALID_REQUEST, String.valueOf(e.getMessage()));
@@ -41,5 +63,11 @@ final class HeaderCheck {
         response.setContentType("application/json");
         response.setHeader("Cache-Control", "no-store");
         response.getOutputStream().write(body);
+    }
+
+    /** What a server asks of a request's headers. */
+    @FunctionalInterface
+    interface Check {
+        void validate(HttpServletRequest request) throws ServerTransportSecurityException;
     }
 }

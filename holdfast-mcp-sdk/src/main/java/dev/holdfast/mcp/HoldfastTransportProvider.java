@@ -75,7 +75,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
                 .build();
         this.endpoint = new McpEndpoint(engine, builder.options.withContext(extractor::extract));
         this.announcer = new Announcer(engine, backend, messages);
-        this.headers = new HeaderCheck(builder.headerValidator);
+        this.headers = builder.headers;
         this.lifecycle = new TransportLifecycle(
                 engine, endpoint, Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive));
         this.mcpEndpoint = builder.mcpEndpoint;
@@ -169,7 +169,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         private McpTransportContextExtractor<HttpServletRequest> contextExtractor =
                 request -> McpTransportContext.EMPTY;
         private @Nullable Duration keepAliveInterval = Duration.ofMinutes(30);
-        private ServerHttpHeaderValidator headerValidator = ServerHttpHeaderValidator.NOOP;
+        private HeaderCheck headers = HeaderCheck.NONE;
         private SessionStore store = new MemoryStore();
         private Duration parkAfter = Duration.ofMinutes(10);
         private SessionLimits limits = SessionLimits.DEFAULT;
@@ -212,17 +212,19 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return this;
         }
 
-        /** @deprecated as in the SDK: use {@link #httpHeaderValidator} */
+        /** @deprecated as in the SDK from 2.1.0 on: use {@link #httpHeaderValidator} */
         @Deprecated
         public Builder securityValidator(ServerTransportSecurityValidator value) {
-            headerValidator = ServerTransportSecurityValidator.toHttpHeaderValidator(
-                    Objects.requireNonNull(value, "securityValidator"));
+            headers = HeaderCheck.by(Objects.requireNonNull(value, "securityValidator"));
             return this;
         }
 
-        /** A further check of a request's headers, before our own of Host and Origin. Default none. */
+        /**
+         * A further check of a request's headers, before our own of Host and Origin. Default none. Its type came with mcp-core 2.1.0:
+         * on 2.0.0, use {@link #securityValidator}.
+         */
         public Builder httpHeaderValidator(ServerHttpHeaderValidator value) {
-            headerValidator = Objects.requireNonNull(value, "httpHeaderValidator");
+            headers = SdkHeaderCheck.by(value);
             return this;
         }
 

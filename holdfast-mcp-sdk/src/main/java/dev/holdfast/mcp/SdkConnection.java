@@ -20,6 +20,9 @@ import reactor.core.publisher.Mono;
 final class SdkConnection implements BackendConnection {
     private static final Logger log = LoggerFactory.getLogger(SdkConnection.class);
 
+    /** What mcp-core 2.0.0 throws where a handler's exception says nothing. */
+    private static final String MUTE = "message must not be null";
+
     private final McpStreamableServerSession session;
     private final String principal;
     private final ListeningSink listening;
@@ -76,8 +79,7 @@ final class SdkConnection implements BackendConnection {
         Disposable.Swap work = Disposables.swap();
         running.add(work);
         sink.onCancel(notification -> work.dispose());
-        work.update(session.responseStream(transport)
-                .handle(parsed)
+        work.update(stream(parsed, transport)
                 .contextWrite(context -> context.put(
                         McpTransportContext.KEY,
                         HoldfastRequest.context(request.context(), sink.sessionId(), sink::disconnect)))
@@ -88,11 +90,21 @@ final class SdkConnection implements BackendConnection {
                         () -> ended(request, sink, transport)));
     }
 
+    /** Deprecated in mcp-core 2.1.0, whose other way is not in 2.0.0; it comes to the same. */
+    @SuppressWarnings("deprecation")
+    private Mono<Void> stream(McpSchema.JSONRPCRequest request, SinkTransport transport) {
+        return session.responseStream(request, transport);
+    }
+
     /**
      * The SDK keeps the failures of handlers to itself and answers them. What it throws at us is what it meets before: params
      * that are not what the method takes.
      */
     private static void failed(InboundMessage request, CallSink sink, SinkTransport transport, Throwable failure) {
+        if (MUTE.equals(failure.getMessage())) {
+            sink.send(JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.INTERNAL_ERROR, "Internal error"));
+            return;
+        }
         boolean params = failure instanceof IllegalArgumentException
                 || failure instanceof ClassCastException
                 || failure instanceof NullPointerException;

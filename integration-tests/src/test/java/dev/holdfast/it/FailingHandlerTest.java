@@ -76,13 +76,14 @@ class FailingHandlerTest {
 
     @Test
     void ownWordsPassAsTheyAre() {
-        assertThat(error(Json.call("1", "closed")).toString())
-                .isEqualTo("{\"code\":-32603,\"message\":\"the shop is closed\"}");
         assertThat(error(Json.call("2", "missing")).toString())
                 .isEqualTo("{\"code\":-32002,\"message\":\"no such order\",\"data\":{\"order\":7}}");
         assertThat(error(Json.call("3", "mute")).toString())
                 .isEqualTo("{\"code\":-32603,\"message\":\"Internal error\"}");
         assertThat(complaints()).isEmpty();
+        // mcp-core 2.0.0 adds its causes, which stay in the log
+        assertThat(error(Json.call("1", "closed")).toString())
+                .isEqualTo("{\"code\":-32603,\"message\":\"the shop is closed\"}");
     }
 
     @Test

@@ -2,7 +2,6 @@ package dev.holdfast.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.modelcontextprotocol.server.transport.ServerTransportSecurityException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -20,7 +19,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(30)
 class HeadersTest {
     private static final int INVALID_REQUEST = -32600;
-    private static final int INTERNAL_ERROR = -32603;
     private static final int SESSION_NOT_FOUND = -32001;
 
     private static final SharedServer server = new SharedServer();
@@ -135,32 +133,6 @@ class HeadersTest {
                     .assertIs(405, INVALID_REQUEST, "does not take this method");
             assertThat(refusal.head().header("Allow")).hasValue("GET, POST");
             kept.assertAlive();
-        }
-    }
-
-    @Test
-    void aRefusalByACheckOfTheServersOwnIsKeptByNoCache() throws Exception {
-        try (TestServer checking = TestServer.in(kind)
-                .options(options -> options.httpHeaderValidator(headers -> {
-                    throw new ServerTransportSecurityException(403, "not today");
-                }))
-                .start()) {
-            Refusal refusal = Refusal.of(checking.port(), RawRequest.post(Json.initialize(RawSession.NEWEST)));
-
-            refusal.assertIs(403, INVALID_REQUEST, "not today");
-            assertThat(refusal.head().header("Cache-Control")).hasValue("no-store");
-        }
-    }
-
-    @Test
-    void aCheckOfTheServersOwnThatFailsIsToldWithoutItsWords() throws Exception {
-        try (TestServer checking = TestServer.in(kind)
-                .options(options -> options.httpHeaderValidator(headers -> {
-                    throw new IllegalStateException("secret");
-                }))
-                .start()) {
-            Refusal.of(checking.port(), RawRequest.post(Json.initialize(RawSession.NEWEST)))
-                    .assertIs(500, INTERNAL_ERROR, "internal error");
         }
     }
 
