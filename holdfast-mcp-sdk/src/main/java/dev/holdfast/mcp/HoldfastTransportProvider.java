@@ -361,7 +361,10 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
          * seconds to 365 days. Its session of the SDK's server is closed then. Default 10 minutes.
          */
         public Builder parkAfter(Duration value) {
-            parkAfter = Objects.requireNonNull(value, "parkAfter");
+            if (value.toSeconds() < 10 || value.toDays() > 365) {
+                throw new IllegalArgumentException("parkAfter must be 10 seconds to 365 days, got " + value);
+            }
+            parkAfter = value;
             return this;
         }
 

@@ -1,0 +1,97 @@
+package dev.holdfast.spring.autoconfigure;
+
+import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.servlet.Authenticator;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spring.HoldfastCustomizer;
+import dev.holdfast.spring.properties.HoldfastProperties;
+import dev.holdfast.spring.properties.SpringAiServer;
+import dev.holdfast.spring.properties.TransportSettings;
+import io.modelcontextprotocol.json.McpJsonMapper;
+import io.modelcontextprotocol.server.McpTransportContextExtractor;
+import io.modelcontextprotocol.spec.McpServerTransportProviderBase;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import java.util.Optional;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.web.servlet.ServletRegistrationBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Import;
+import org.springframework.core.env.Environment;
+
+/**
+ * Makes {@link HoldfastTransportProvider} the transport of the application's MCP server, and serves it. It backs off where the
+ * application has a transport of its own.
+ */
+@AutoConfiguration(
+        beforeName = {StockTransport.STREAMABLE, StockTransport.SSE, StockTransport.SERVER},
+        afterName = "org.springframework.ai.mcp.server.common.autoconfigure.McpServerJsonMapperAutoConfiguration")
+@ConditionalOnClass({HttpServlet.class, McpServerTransportProviderBase.class})
+@ConditionalOnProperty(prefix = "holdfast", name = "enabled", havingValue = "true", matchIfMissing = true)
+@Conditional(OnReplaceableTransport.class)
+@EnableConfigurationProperties(HoldfastProperties.class)
+@Import({StoreConfigurations.RocksDb.class, StoreConfigurations.Memory.class, SecurityConfiguration.class})
+public final class HoldfastAutoConfiguration {
+    HoldfastAutoConfiguration() {}
+
+    @Bean
+    TransportSettings holdfastTransportSettings(
+            HoldfastProperties properties, Environment environment, BeanFactory beans) {
+        boolean springAi = StockTransport.of(environment, beans.getClass().getClassLoader()) == StockTransport.REPLACED;
+        return TransportSettings.of(
+                properties, springAi ? Optional.of(new SpringAiServer(environment)) : Optional.empty());
+    }
+
+    @Bean(destroyMethod = "destroy")
+    @ConditionalOnMissingBean(McpServerTransportProviderBase.class)
+    HoldfastTransportProvider holdfastTransportProvider(
+            TransportSettings settings,
+            SessionStore store,
+            BeanFactory beans,
+            ObjectProvider<McpJsonMapper> mapper,
+            ObjectProvider<Authenticator> authenticator,
+            ObjectProvider<McpTransportContextExtractor<HttpServletRequest>> extractor,
+            ObjectProvider<SessionLifecycleListener> listeners,
+            ObjectProvider<HoldfastCustomizer> customizers) {
+        HoldfastTransportProvider.Builder transport = settings.apply(HoldfastTransportProvider.builder())
+                .store(store)
+                .sessionLifecycleListener(Listeners.of(listeners.orderedStream().toList()));
+        mapper.ifUnique(transport::jsonMapper);
+        if (mapper.getIfUnique() == null) {
+            SpringAiMapper.in(beans).ifPresent(transport::jsonMapper);
+        }
+        authenticator.ifUnique(transport::authenticator);
+        extractor.ifUnique(transport::contextExtractor);
+        customizers.orderedStream().forEach(customizer -> customizer.customize(transport));
+        return transport.build();
+    }
+
+    @Bean
+    @ConditionalOnBean(HoldfastTransportProvider.class)
+    HoldfastDrain holdfastDrain(HoldfastTransportProvider transport, HoldfastProperties properties) {
+        return new HoldfastDrain(transport.engine(), properties.shutdown().drainTimeout());
+    }
+
+    @Bean
+    @ConditionalOnBean(HoldfastTransportProvider.class)
+    @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
+    @ConditionalOnMissingBean(name = "holdfastServlet")
+    ServletRegistrationBean<HoldfastTransportProvider> holdfastServlet(
+            HoldfastTransportProvider transport, TransportSettings settings, BeanFactory beans) {
+        ServletRegistrationBean<HoldfastTransportProvider> servlet =
+                new ServletRegistrationBean<>(transport, ServletPaths.in(beans).of(settings.endpoints()));
+        servlet.setName("holdfast");
+        servlet.setAsyncSupported(true);
+        return servlet;
+    }
+}

@@ -1,0 +1,75 @@
+package dev.holdfast.spring.properties;
+
+import static dev.holdfast.spring.properties.Knob.turn;
+
+import dev.holdfast.Lifetime;
+import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HttpSseOptions;
+import java.util.Optional;
+import org.springframework.util.unit.DataSize;
+
+/** The properties that concern connections and requests. */
+final class EdgeKnobs {
+    private EdgeKnobs() {}
+
+    static EdgeOptions of(HoldfastProperties properties, Paths paths) {
+        EdgeOptions edge = requests(connections(EdgeOptions.DEFAULT, properties.connection()), properties.request());
+        return edge.withLifetime(lifetime(properties.session()))
+                .withAllowDelete(paths.deletable())
+                .withHttpSse(
+                        properties.sse().enabled() ? Optional.of(httpSse(properties.sse(), paths)) : Optional.empty());
+    }
+
+    private static EdgeOptions connections(EdgeOptions edge, HoldfastProperties.Connection from) {
+        edge = turn("holdfast.connection.heartbeat-interval", from.heartbeatInterval(), edge::withHeartbeatInterval);
+        edge = turn("holdfast.connection.retry-interval", from.retryInterval(), edge::withRetryInterval);
+        edge = turn("holdfast.connection.max-age", from.maxAge(), edge::withMaxConnectionAge);
+        return turn("holdfast.connection.stall-deadline", from.stallDeadline(), edge::withStallDeadline);
+    }
+
+    private static EdgeOptions requests(EdgeOptions edge, HoldfastProperties.Request from) {
+        edge = turn("holdfast.request.max-size", bytes(from.maxSize()), edge::withMaxRequestSize);
+        DataSize total = from.maxTotalSize();
+        if (total != null) {
+            edge = turn("holdfast.request.max-total-size", total.toBytes(), edge::withMaxRequestBytes);
+        }
+        edge = turn("holdfast.request.deadline", from.deadline(), edge::withRequestDeadline);
+        edge = turn("holdfast.request.allowed-hosts", from.allowedHosts(), edge::withAllowedHosts);
+        return turn("holdfast.request.allowed-origins", from.allowedOrigins(), edge::withAllowedOrigins);
+    }
+
+    private static int bytes(DataSize size) {
+        return turn("holdfast.request.max-size", size.toBytes(), bytes -> {
+            if (bytes > Integer.MAX_VALUE) {
+                throw new IllegalArgumentException("maxRequestSize must be at most 2 GB");
+            }
+            return bytes.intValue();
+        });
+    }
+
+    private static Lifetime lifetime(HoldfastProperties.Session from) {
+        Lifetime lifetime = Lifetime.DEFAULT;
+        lifetime = turn("holdfast.session.reconnect-grace-period", from.reconnectGracePeriod(), lifetime::withGrace);
+        lifetime = turn("holdfast.session.idle-timeout", from.idleTimeout(), lifetime::withIdle);
+        lifetime = turn("holdfast.session.response-retention", from.responseRetention(), lifetime::withRetention);
+        lifetime = turn(
+                "holdfast.session.initialization-timeout", from.initializationTimeout(), lifetime::withInitialization);
+        return turn("holdfast.session.max-call-duration", from.maxCallDuration(), lifetime::withCall);
+    }
+
+    private static HttpSseOptions httpSse(HoldfastProperties.Sse from, Paths paths) {
+        HttpSseOptions alone = turn(
+                "holdfast.sse.endpoint",
+                paths.sse(),
+                path -> HttpSseOptions.DEFAULT.withPaths(path, path + "-message"));
+        HttpSseOptions sse =
+                turn("holdfast.sse.message-endpoint", paths.message(), path -> alone.withPaths(paths.sse(), path));
+        sse = turn("holdfast.sse.base-url", paths.base(), sse::withBase);
+        sse = turn("holdfast.sse.reconnect-grace-period", from.reconnectGracePeriod(), sse::withReconnectGrace);
+        if (sse.conflictsWith(paths.mcp())) {
+            throw new InvalidPropertyException(
+                    "holdfast.mcp-endpoint", paths.mcp(), "it and the paths of HTTP+SSE must not end with one another");
+        }
+        return sse;
+    }
+}

@@ -1,0 +1,190 @@
+package dev.holdfast.spring.properties;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
+
+/**
+ * Every knob of Holdfast in a Spring Boot application.
+ *
+ * @param enabled Whether Holdfast takes the place of the MCP server's transport
+ * @param mcpEndpoint The path that is served. Default: spring.ai.mcp.server.streamable-http.mcp-endpoint, else /mcp
+ * @param disallowDelete Whether clients may not end their sessions by DELETE. Default:
+ *     spring.ai.mcp.server.streamable-http.disallow-delete, else false
+ * @param keepAliveInterval How often clients that listen are pinged by JSON-RPC; 0 for never. Default: that of Spring AI where
+ *     it is the server, which is never unless it is set; else 30 minutes
+ * @param session How long sessions live
+ * @param connection How streams are held open
+ * @param request Which requests are taken
+ * @param history How much is kept for the client of a session
+ * @param node What all sessions together may be and hold
+ * @param sse HTTP+SSE, for clients of the revision 2024-11-05
+ * @param store Where sessions are kept
+ * @param shutdown How the application ends
+ */
+@ConfigurationProperties("holdfast")
+public record HoldfastProperties(
+        @DefaultValue("true") boolean enabled,
+        @Nullable String mcpEndpoint,
+        @Nullable Boolean disallowDelete,
+        @Nullable Duration keepAliveInterval,
+        @DefaultValue Session session,
+        @DefaultValue Connection connection,
+        @DefaultValue Request request,
+        @DefaultValue History history,
+        @DefaultValue Node node,
+        @DefaultValue Sse sse,
+        @DefaultValue Store store,
+        @DefaultValue Shutdown shutdown) {
+
+    /**
+     * How long sessions live.
+     *
+     * @param reconnectGracePeriod How long a session whose last connection broke waits for its client, 0 and up; 0 closes it
+     *     when its last connection breaks
+     * @param idleTimeout How long a session waits whose last connection ended in order, 1 ms and up
+     * @param responseRetention How long a response is kept though its connection ended in order, 0 and up
+     * @param initializationTimeout How long a session waits for the first request that names it, 1 ms and up
+     * @param maxCallDuration How long a call may run, 1 ms and up; then its client gets an error
+     * @param parkAfter When a session whose last connection broke leaves memory and waits in the store, if that outlives the
+     *     process, 10 s to 365 days
+     */
+    public record Session(
+            @DefaultValue("30m") Duration reconnectGracePeriod,
+            @DefaultValue("30m") Duration idleTimeout,
+            @DefaultValue("60s") Duration responseRetention,
+            @DefaultValue("60s") Duration initializationTimeout,
+            @DefaultValue("1h") Duration maxCallDuration,
+            @DefaultValue("10m") Duration parkAfter) {}
+
+    /**
+     * How streams are held open.
+     *
+     * @param heartbeatInterval How long a stream may be silent before a comment is written on it, 100 ms to 1 h; shorter than the
+     *     idle timeout of every hop to the client
+     * @param retryInterval What every stream tells its client to wait before it reconnects, 0 to 1 h
+     * @param maxAge After this a connection is ended in order, before a balancer with a limit on total age cuts it; 0 for never,
+     *     else at least 1 s
+     * @param stallDeadline How long a peer may refuse to take bytes before its connection is ended, 100 ms to 1 h
+     */
+    public record Connection(
+            @DefaultValue("15s") Duration heartbeatInterval,
+            @DefaultValue("2s") Duration retryInterval,
+            @DefaultValue("0s") Duration maxAge,
+            @DefaultValue("30s") Duration stallDeadline) {}
+
+    /**
+     * Which requests are taken.
+     *
+     * @param maxSize Size of a request body, 1 byte to 2 GB; a larger one is answered 413
+     * @param maxTotalSize Size of all request bodies that are on their way at once, at least 1 byte; beyond it, 503. Default: an
+     *     eighth of the heap, at least 8 MB
+     * @param deadline How long a request body may take to arrive, 100 ms to 1 h; then 408
+     * @param allowedHosts Names by which clients may call the server, as name or name:port; * for any. Unlisted, a loopback address
+     *     is called by a loopback name, and any other address by that address
+     * @param allowedOrigins Pages in browsers that may ask beside the server's own, as scheme://name:port, with :* for any port; *
+     *     for any
+     */
+    public record Request(
+            @DefaultValue("4MB") DataSize maxSize,
+            @Nullable DataSize maxTotalSize,
+            @DefaultValue("30s") Duration deadline,
+            @DefaultValue List<String> allowedHosts,
+            @DefaultValue List<String> allowedOrigins) {}
+
+    /**
+     * How much is kept for the client of a session.
+     *
+     * @param streamSize Kept messages of a stream, 1 KB to 1 GB
+     * @param streamMessages Number of kept messages of a stream, 16 to 1,000,000
+     * @param sessionSize Kept messages of a session, 1 KB to 4 GB
+     * @param sessionMessages Number of kept messages of a session, 16 to 1,000,000
+     * @param finishedStreams Streams that are kept whole after they ended in order, 0 to 1,024
+     * @param runningCalls Requests of a session in flight, 1 to 100,000; beyond it, 429
+     */
+    public record History(
+            @DefaultValue("4MB") DataSize streamSize,
+            @DefaultValue("4096") int streamMessages,
+            @DefaultValue("16MB") DataSize sessionSize,
+            @DefaultValue("8192") int sessionMessages,
+            @DefaultValue("256") int finishedStreams,
+            @DefaultValue("64") int runningCalls) {}
+
+    /**
+     * What all sessions together may be and hold.
+     *
+     * @param maxSessions Sessions in memory, 1 to 10,000,000
+     * @param maxPrincipalSessions Sessions of one named principal, 1 to 10,000,000
+     * @param maxRunningCalls Requests in flight, 1 to 10,000,000
+     * @param historySize Kept messages, at least 1 KB. Default: a quarter of the heap
+     * @param historyMessages Number of kept messages, at least 16
+     */
+    public record Node(
+            @DefaultValue("10000") int maxSessions,
+            @DefaultValue("1000") int maxPrincipalSessions,
+            @DefaultValue("10000") int maxRunningCalls,
+            @Nullable DataSize historySize,
+            @DefaultValue("1000000") long historyMessages) {}
+
+    /**
+     * HTTP+SSE, for clients of the revision 2024-11-05.
+     *
+     * @param enabled Whether HTTP+SSE is served beside Streamable HTTP; a Spring AI server with protocol SSE, or none named, is
+     *     served by Holdfast only with it
+     * @param endpoint The path of the GET. Default: spring.ai.mcp.server.sse-endpoint, else /sse
+     * @param messageEndpoint The path that clients POST to. Default: spring.ai.mcp.server.sse-message-endpoint, which is
+     *     /mcp/message unless it is set, where Spring AI is the server; else /message
+     * @param baseUrl What clients shall put before the path they POST to. Default: spring.ai.mcp.server.base-url, else nothing
+     * @param reconnectGracePeriod How long a session whose connection broke waits for its client, 0 and up; 0 ends it with its GET
+     */
+    public record Sse(
+            @DefaultValue("false") boolean enabled,
+            @Nullable String endpoint,
+            @Nullable String messageEndpoint,
+            @Nullable String baseUrl,
+            @DefaultValue("0s") Duration reconnectGracePeriod) {}
+
+    /**
+     * Where sessions are kept.
+     *
+     * @param type Which store is used, unless the application has a SessionStore bean of its own
+     * @param rocksdb The store in a folder on disk; needs holdfast-store-rocksdb on the class path
+     */
+    public record Store(
+            @DefaultValue("memory") StoreType type,
+            @DefaultValue RocksDb rocksdb) {}
+
+    /** Which store is used. */
+    public enum StoreType {
+        /** In memory: sessions end with the process. */
+        MEMORY,
+        /** In a folder on disk: sessions survive the process. */
+        ROCKSDB
+    }
+
+    /**
+     * The store in a folder on disk.
+     *
+     * @param folder Where the store is; one process at a time may have it open
+     * @param sync Whether every message waits for the disk, so that it survives power loss
+     * @param memory About how much memory RocksDB may take outside of the heap, 1 MB to 64 GB
+     * @param sweepInterval How often expired sessions are cleaned away, 10 ms to 1 h
+     */
+    public record RocksDb(
+            @DefaultValue("./holdfast-data") Path folder,
+            @DefaultValue("false") boolean sync,
+            @DefaultValue("64MB") DataSize memory,
+            @DefaultValue("1m") Duration sweepInterval) {}
+
+    /**
+     * How the application ends.
+     *
+     * @param drainTimeout How long running calls may take after the application was told to end, 0 to 1 h; shorter than
+     *     spring.lifecycle.timeout-per-shutdown-phase
+     */
+    public record Shutdown(@DefaultValue("20s") Duration drainTimeout) {}
+}

@@ -1,0 +1,63 @@
+package dev.holdfast.spring.properties;
+
+import java.time.Duration;
+import java.util.function.Function;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Gives the value of a property to what checks its range, and names the property where it is refused. */
+final class Knob {
+    private static final Pattern DURATION = Pattern.compile("PT[0-9.HMS]+");
+    private static final Pattern GOT = Pattern.compile(", got .*$");
+
+    private Knob() {}
+
+    /**
+     * What comes of a value.
+     *
+     * @throws InvalidPropertyException if the value is out of its range
+     */
+    static <T, R> R turn(String property, T value, Function<T, R> knob) {
+        try {
+            return knob.apply(value);
+        } catch (IllegalArgumentException refused) {
+            throw new InvalidPropertyException(property, readable(value), reason(refused));
+        }
+    }
+
+    private static Object readable(Object value) {
+        return value instanceof Duration duration ? simple(duration) : value;
+    }
+
+    private static String reason(IllegalArgumentException refused) {
+        @Nullable String message = refused.getMessage();
+        String range = GOT.matcher(message == null ? "this value is not taken" : message)
+                .replaceFirst("");
+        return DURATION.matcher(range).replaceAll(Knob::simple);
+    }
+
+    private static String simple(MatchResult found) {
+        return simple(Duration.parse(found.group()));
+    }
+
+    /** As the property is written: {@code 100ms}, {@code 15s}, {@code 30m}, {@code 2h}, {@code 10d}. */
+    static String simple(Duration duration) {
+        long millis = duration.toMillis();
+        if (duration.toNanosPart() % 1_000_000 != 0) {
+            return duration.toNanos() + "ns";
+        }
+        if (millis % 1_000 != 0) {
+            return millis + "ms";
+        }
+        long seconds = millis / 1_000;
+        if (seconds % 60 != 0 || seconds == 0) {
+            return seconds + "s";
+        }
+        long minutes = seconds / 60;
+        if (minutes % 60 != 0) {
+            return minutes + "m";
+        }
+        return minutes % 1_440 == 0 ? minutes / 1_440 + "d" : minutes / 60 + "h";
+    }
+}

@@ -1,0 +1,44 @@
+package dev.holdfast.spring.properties;
+
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is served where, and how it is kept alive: by {@code holdfast.*}, else as Spring AI says, else by default.
+ *
+ * @param mcp the path of Streamable HTTP
+ * @param sse the path of the GET of HTTP+SSE
+ * @param message the path that clients of HTTP+SSE POST to
+ * @param base what stands before that path in what they are told
+ * @param deletable whether clients may end their sessions
+ * @param keepAlive how often clients that listen are pinged
+ */
+record Paths(String mcp, String sse, String message, String base, boolean deletable, Optional<Duration> keepAlive) {
+    private static final Duration PLAIN_KEEP_ALIVE = Duration.ofMinutes(30);
+
+    static Paths of(HoldfastProperties properties, Optional<SpringAiServer> springAi) {
+        HoldfastProperties.Sse sse = properties.sse();
+        return new Paths(
+                first(properties.mcpEndpoint(), springAi.flatMap(SpringAiServer::mcpEndpoint), "/mcp"),
+                first(sse.endpoint(), springAi.map(SpringAiServer::sseEndpoint), "/sse"),
+                first(sse.messageEndpoint(), springAi.map(SpringAiServer::messageEndpoint), "/message"),
+                first(sse.baseUrl(), springAi.map(SpringAiServer::baseUrl), ""),
+                !first(properties.disallowDelete(), springAi.flatMap(SpringAiServer::disallowDelete), false),
+                keepAlive(properties, springAi));
+    }
+
+    private static Optional<Duration> keepAlive(HoldfastProperties properties, Optional<SpringAiServer> springAi) {
+        Optional<Duration> own = Optional.ofNullable(properties.keepAliveInterval());
+        if (own.isPresent()) {
+            return own.filter(interval -> !interval.isZero());
+        }
+        return springAi.isPresent()
+                ? springAi.flatMap(SpringAiServer::keepAliveInterval)
+                : Optional.of(PLAIN_KEEP_ALIVE);
+    }
+
+    private static <T> T first(@Nullable T own, Optional<T> springAi, T otherwise) {
+        return own == null ? springAi.orElse(otherwise) : own;
+    }
+}

@@ -1,0 +1,64 @@
+package dev.holdfast.spring.properties;
+
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Optional;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.core.env.Environment;
+
+/**
+ * What the properties {@code spring.ai.mcp.server.*} say of the transport. They are read by their names and not through Spring AI's
+ * classes, which do not have to be there.
+ */
+public final class SpringAiServer {
+    private static final String PREFIX = "spring.ai.mcp.server";
+
+    private final Binder binder;
+
+    /** Reads from an environment, each time anew. */
+    public SpringAiServer(Environment environment) {
+        this.binder = Binder.get(environment);
+    }
+
+    /** Whether the server is there and talks over HTTP. */
+    public boolean servesHttp() {
+        return get("enabled", Boolean.class).orElse(true)
+                && !get("stdio", Boolean.class).orElse(false);
+    }
+
+    /** The protocol, {@code SSE} unless another is named. */
+    public String protocol() {
+        return get("protocol", String.class).orElse("SSE").toUpperCase(Locale.ROOT);
+    }
+
+    Optional<String> mcpEndpoint() {
+        return get("streamable-http.mcp-endpoint", String.class);
+    }
+
+    Optional<Boolean> disallowDelete() {
+        return get("streamable-http.disallow-delete", Boolean.class);
+    }
+
+    /** How often clients are pinged, by the properties of the protocol that is served. */
+    Optional<Duration> keepAliveInterval() {
+        return get(
+                protocol().equals("SSE") ? "keep-alive-interval" : "streamable-http.keep-alive-interval",
+                Duration.class);
+    }
+
+    String sseEndpoint() {
+        return get("sse-endpoint", String.class).orElse("/sse");
+    }
+
+    String messageEndpoint() {
+        return get("sse-message-endpoint", String.class).orElse("/mcp/message");
+    }
+
+    String baseUrl() {
+        return get("base-url", String.class).orElse("");
+    }
+
+    private <T> Optional<T> get(String name, Class<T> type) {
+        return Optional.ofNullable(binder.bind(PREFIX + "." + name, type).orElse(null));
+    }
+}

@@ -1,0 +1,152 @@
+package dev.holdfast.spring.properties;
+
+import static dev.holdfast.spring.properties.Knob.turn;
+
+import dev.holdfast.NodeLimits;
+import dev.holdfast.SessionLimits;
+import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HttpSseOptions;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.springframework.util.unit.DataSize;
+
+/**
+ * What all properties together come to.
+ *
+ * @param mcpEndpoint the path of Streamable HTTP
+ * @param keepAliveInterval how often clients that listen are pinged
+ * @param edge the knobs of connections and requests
+ * @param limits how much a session may hold
+ * @param nodeLimits how much all may
+ * @param session how long sessions live
+ */
+public record TransportSettings(
+        String mcpEndpoint,
+        Optional<Duration> keepAliveInterval,
+        EdgeOptions edge,
+        SessionLimits limits,
+        NodeLimits nodeLimits,
+        HoldfastProperties.Session session) {
+
+    /**
+     * Reads the properties.
+     *
+     * @param springAi the properties of Spring AI, where it is the server
+     * @throws InvalidPropertyException if one is out of its range
+     */
+    public static TransportSettings of(HoldfastProperties properties, Optional<SpringAiServer> springAi) {
+        Paths paths = Paths.of(properties, springAi);
+        return new TransportSettings(
+                paths.mcp(),
+                paths.keepAlive(),
+                EdgeKnobs.of(properties, paths),
+                limits(properties.history()),
+                nodeLimits(properties.node()),
+                properties.session());
+    }
+
+    /** All paths that are served. */
+    public List<String> endpoints() {
+        return Stream.concat(
+                        Stream.of(mcpEndpoint),
+                        edge.httpSse().map(this::ssePaths).orElseGet(Stream::empty))
+                .toList();
+    }
+
+    private Stream<String> ssePaths(HttpSseOptions sse) {
+        return Stream.of(sse.path(), sse.messagePath());
+    }
+
+    /** Turns the knobs of a transport. */
+    public HoldfastTransportProvider.Builder apply(HoldfastTransportProvider.Builder transport) {
+        transport
+                .edgeOptions(edge)
+                .mcpEndpoint(mcpEndpoint)
+                .historyLimits(limits)
+                .nodeLimits(nodeLimits);
+        turn(
+                "holdfast.keep-alive-interval",
+                keepAliveInterval,
+                interval -> transport.keepAliveInterval(interval.orElse(null)));
+        turn("holdfast.session.idle-timeout", session.idleTimeout(), transport::sessionIdleTimeout);
+        turn("holdfast.session.park-after", session.parkAfter(), transport::parkAfter);
+        return transport;
+    }
+
+    private static SessionLimits limits(HoldfastProperties.History from) {
+        SessionLimits d = SessionLimits.DEFAULT;
+        turn(
+                "holdfast.history.stream-size",
+                from.streamSize(),
+                v -> new SessionLimits(
+                        v.toBytes(),
+                        d.streamEvents(),
+                        d.sessionBytes(),
+                        d.sessionEvents(),
+                        d.finishedStreams(),
+                        d.runningCalls()));
+        turn(
+                "holdfast.history.stream-messages",
+                from.streamMessages(),
+                v -> new SessionLimits(
+                        d.streamBytes(),
+                        v,
+                        d.sessionBytes(),
+                        d.sessionEvents(),
+                        d.finishedStreams(),
+                        d.runningCalls()));
+        turn(
+                "holdfast.history.session-size",
+                from.sessionSize(),
+                v -> new SessionLimits(
+                        d.streamBytes(),
+                        d.streamEvents(),
+                        v.toBytes(),
+                        d.sessionEvents(),
+                        d.finishedStreams(),
+                        d.runningCalls()));
+        turn(
+                "holdfast.history.session-messages",
+                from.sessionMessages(),
+                v -> new SessionLimits(
+                        d.streamBytes(), d.streamEvents(), d.sessionBytes(), v, d.finishedStreams(), d.runningCalls()));
+        turn(
+                "holdfast.history.finished-streams",
+                from.finishedStreams(),
+                v -> new SessionLimits(
+                        d.streamBytes(), d.streamEvents(), d.sessionBytes(), d.sessionEvents(), v, d.runningCalls()));
+        return turn(
+                "holdfast.history.running-calls",
+                from.runningCalls(),
+                v -> new SessionLimits(
+                        from.streamSize().toBytes(),
+                        from.streamMessages(),
+                        from.sessionSize().toBytes(),
+                        from.sessionMessages(),
+                        from.finishedStreams(),
+                        v));
+    }
+
+    private static NodeLimits nodeLimits(HoldfastProperties.Node from) {
+        NodeLimits limits = NodeLimits.DEFAULT;
+        limits = turn("holdfast.node.max-sessions", from.maxSessions(), limits::withSessions);
+        limits = turn(
+                "holdfast.node.max-principal-sessions", from.maxPrincipalSessions(), limits::withPrincipalSessions);
+        limits = turn("holdfast.node.max-running-calls", from.maxRunningCalls(), limits::withRunningCalls);
+        long bytes = limits.historyBytes();
+        DataSize size = from.historySize();
+        if (size != null) {
+            NodeLimits with = limits;
+            bytes = turn(
+                    "holdfast.node.history-size",
+                    size,
+                    v -> with.withHistory(v.toBytes(), with.historyEvents()).historyBytes());
+        }
+        NodeLimits with = limits;
+        long kept = bytes;
+        return turn("holdfast.node.history-messages", from.historyMessages(), v -> with.withHistory(kept, v));
+    }
+}

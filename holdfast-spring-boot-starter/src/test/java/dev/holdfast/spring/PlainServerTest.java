@@ -1,0 +1,223 @@
+package dev.holdfast.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.MemoryStore;
+import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.rocksdb.RocksDbStore;
+import dev.holdfast.servlet.Authenticator;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spring.autoconfigure.HoldfastAutoConfiguration;
+import io.modelcontextprotocol.server.McpServer;
+import io.modelcontextprotocol.server.McpSyncServer;
+import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
+import io.modelcontextprotocol.spec.McpSchema.Tool;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.context.annotation.ImportCandidates;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.WebApplicationContextRunner;
+import org.springframework.boot.web.servlet.ServletRegistrationBean;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.core.io.DefaultResourceLoader;
+import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.util.ClassUtils;
+
+/** The starter in a server of the plain SDK: no Spring AI on the class path, and only what the application itself needs. */
+@Timeout(60)
+class PlainServerTest {
+    private static final FilteredClassLoader WITHOUT = new FilteredClassLoader(
+            name -> name.equals("org.springframework.security.core.context.SecurityContextHolder")
+                    || name.startsWith("org.springframework.ai.")
+                    || name.startsWith("org.springframework.boot.actuate.")
+                    || name.startsWith("org.springframework.boot.health."));
+
+    private final WebApplicationContextRunner runner = new WebApplicationContextRunner()
+            .withClassLoader(WITHOUT)
+            .withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class))
+            .withUserConfiguration(Server.class);
+
+    @SpringBootConfiguration
+    @EnableAutoConfiguration
+    @Import(Server.class)
+    static class Plain {}
+
+    @Configuration(proxyBeanMethods = false)
+    static class Server {
+        @Bean
+        McpSyncServer server(HoldfastTransportProvider transport) {
+            return McpServer.sync(transport)
+                    .serverInfo("plain", "1")
+                    .toolCall(
+                            Tool.builder("echo", Map.of("type", "object")).build(),
+                            (exchange, request) -> CallToolResult.builder()
+                                    .addTextContent("echoed")
+                                    .build())
+                    .build();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class Own {
+        static final List<String> created = new CopyOnWriteArrayList<>();
+
+        @Bean
+        SessionStore store() {
+            return new MemoryStore();
+        }
+
+        @Bean
+        SessionLifecycleListener failing() {
+            return new SessionLifecycleListener() {
+                @Override
+                public void onSessionCreated(String sessionId) {
+                    throw new IllegalStateException("not my day");
+                }
+            };
+        }
+
+        @Bean
+        SessionLifecycleListener recording() {
+            return new SessionLifecycleListener() {
+                @Override
+                public void onSessionCreated(String sessionId) {
+                    created.add(sessionId);
+                }
+            };
+        }
+
+        @Bean
+        Authenticator nobody() {
+            return request -> request.getHeader("X-User") == null
+                    ? new Authenticator.Stranger()
+                    : new Authenticator.Known(request.getHeader("X-User"));
+        }
+
+        @Bean
+        HoldfastCustomizer retry() {
+            return transport -> transport.retryInterval(Duration.ofMillis(4_321));
+        }
+    }
+
+    @Test
+    void aToolIsCalledAndTheApplicationsBeansWin() throws Exception {
+        SpringApplication application =
+                new SpringApplication(new DefaultResourceLoader(WITHOUT), Plain.class, Own.class);
+        try (ConfigurableApplicationContext context = application.run(
+                "--server.port=0",
+                "--holdfast.store.type=rocksdb",
+                "--holdfast.connection.retry-interval=1s",
+                "--spring.autoconfigure.exclude=" + hidden())) {
+            Wire client = Wire.open(Applications.port(context), "/mcp", "X-User", "me");
+
+            assertThat(client.call("echo", "{}")).contains("echoed").contains("retry: 4321");
+            assertThat(Own.created).contains(client.session());
+            assertThat(client.as()
+                            .post("{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}")
+                            .statusCode())
+                    .isEqualTo(401);
+            assertThat(context.getBean(SessionStore.class)).isInstanceOf(MemoryStore.class);
+        }
+    }
+
+    /** What is named by files that a class loader cannot hide. */
+    private static String hidden() {
+        return ImportCandidates.load(AutoConfiguration.class, WITHOUT).getCandidates().stream()
+                .filter(name -> name.contains(".security.") || !ClassUtils.isPresent(name, WITHOUT))
+                .collect(Collectors.joining(","));
+    }
+
+    @Test
+    void theStoreOnDiskIsOpenedAsItIsNamed(@TempDir Path folder) {
+        runner.withPropertyValues(
+                        "holdfast.store.type=rocksdb",
+                        "holdfast.store.rocksdb.folder=" + folder.resolve("sessions"),
+                        "holdfast.store.rocksdb.sync=true")
+                .run(context -> {
+                    assertThat(context.getBean(SessionStore.class)).isInstanceOf(RocksDbStore.class);
+                    assertThat(context.getBean(SessionStore.class).promise().durability())
+                            .isEqualTo(SessionStore.Durability.POWER_LOSS);
+                    assertThat(folder.resolve("sessions")).isNotEmptyDirectory();
+                });
+    }
+
+    @Test
+    void theStoreInMemoryIsTheDefault() {
+        runner.run(context -> {
+            assertThat(context.getBean(SessionStore.class)).isInstanceOf(MemoryStore.class);
+            ServletRegistrationBean<?> servlet = context.getBean("holdfastServlet", ServletRegistrationBean.class);
+            assertThat(List.copyOf(servlet.getUrlMappings())).containsExactly("/mcp");
+        });
+    }
+
+    @Test
+    void aStoreThatIsNotOnTheClassPathIsAskedFor() {
+        runner.withClassLoader(new FilteredClassLoader("org.springframework.ai", "dev.holdfast.rocksdb"))
+                .withPropertyValues("holdfast.store.type=rocksdb")
+                .run(context -> assertThat(context.getStartupFailure())
+                        .rootCause()
+                        .hasMessageContaining("holdfast-store-rocksdb"));
+    }
+
+    @Test
+    void withoutHoldfastThereIsNothingOfIt() {
+        runner.withPropertyValues("holdfast.enabled=false")
+                .run(context -> assertThat(context.getStartupFailure())
+                        .rootCause()
+                        .hasMessageContaining("HoldfastTransportProvider"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "holdfast.connection.heartbeat-interval, 50ms, 100ms to 1h",
+        "holdfast.session.park-after, 1s, 10 seconds to 365 days",
+        "holdfast.store.rocksdb.memory, 1024B, 1 MiB to 64 GiB",
+        "holdfast.store.rocksdb.sweep-interval, 2h, 10 ms to 1 hour"
+    })
+    void aWrongValueStopsTheStartAndIsExplained(String property, String value, String range, @TempDir Path folder) {
+        runner.withPropertyValues(
+                        "holdfast.store.type=rocksdb",
+                        "holdfast.store.rocksdb.folder=" + folder,
+                        property + "=" + value)
+                .run(context -> {
+                    FailureAnalysis analysis = explained(Objects.requireNonNull(context.getStartupFailure()));
+
+                    assertThat(analysis.getDescription())
+                            .contains(property)
+                            .contains(value)
+                            .contains(range);
+                    assertThat(analysis.getAction()).contains(property);
+                });
+    }
+
+    private static FailureAnalysis explained(Throwable failure) {
+        return SpringFactoriesLoader.forDefaultResourceLocation()
+                .load(FailureAnalyzer.class, SpringFactoriesLoader.FailureHandler.handleMessage((message, cause) -> {}))
+                .stream()
+                .filter(analyzer -> analyzer.getClass().getName().startsWith("dev.holdfast"))
+                .map(analyzer -> analyzer.analyze(failure))
+                .findFirst()
+                .orElseThrow();
+    }
+}
