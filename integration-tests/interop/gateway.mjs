@@ -150,7 +150,7 @@ function markedProcesses(mark) {
   });
 }
 
-async function freePort() {
+export async function freePort() {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address();

@@ -1,0 +1,42 @@
+package dev.holdfast.spring;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+
+/** The arrows between the packages of the starter, and which of them may need an optional library. */
+@AnalyzeClasses(packages = "dev.holdfast.spring", importOptions = ImportOption.DoNotIncludeTests.class)
+class RoomsTest {
+    private static final String AUTO_CONFIGURATION = "dev.holdfast.spring.autoconfigure..";
+
+    @ArchTest
+    static final ArchRule nothingStandsOnTheAutoConfiguration = noClasses()
+            .that()
+            .resideOutsideOfPackage(AUTO_CONFIGURATION)
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage(AUTO_CONFIGURATION);
+
+    @ArchTest
+    static final ArchRule noClassOfSpringAiIsNeeded =
+            noClasses().should().dependOnClassesThat().resideInAPackage("org.springframework.ai..");
+
+    @ArchTest
+    static final ArchRule springSecurityIsNeededInItsPackageOnly = noClasses()
+            .that()
+            .resideOutsideOfPackages("dev.holdfast.spring.security..", AUTO_CONFIGURATION)
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("org.springframework.security..");
+
+    @ArchTest
+    static final ArchRule actuatorIsNeededInItsPackageOnly = noClasses()
+            .that()
+            .resideOutsideOfPackages("dev.holdfast.spring.actuate..", AUTO_CONFIGURATION)
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("org.springframework.boot.actuate..", "org.springframework.boot.health..");
+}
