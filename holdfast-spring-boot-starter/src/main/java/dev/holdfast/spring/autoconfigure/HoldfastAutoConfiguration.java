@@ -78,8 +78,8 @@ public final class HoldfastAutoConfiguration {
 
     @Bean
     @ConditionalOnBean(HoldfastTransportProvider.class)
-    HoldfastDrain holdfastDrain(HoldfastTransportProvider transport, HoldfastProperties properties) {
-        return new HoldfastDrain(transport.engine(), properties.shutdown().drainTimeout());
+    HoldfastDrain holdfastDrain(HoldfastTransportProvider transport, TransportSettings settings) {
+        return new HoldfastDrain(transport.engine(), settings.drainTimeout());
     }
 
     @Bean

@@ -22,6 +22,7 @@ import org.springframework.util.unit.DataSize;
  * @param limits how much a session may hold
  * @param nodeLimits how much all may
  * @param session how long sessions live
+ * @param drainTimeout how long running calls may take when the application ends
  */
 public record TransportSettings(
         String mcpEndpoint,
@@ -29,7 +30,8 @@ public record TransportSettings(
         EdgeOptions edge,
         SessionLimits limits,
         NodeLimits nodeLimits,
-        HoldfastProperties.Session session) {
+        HoldfastProperties.Session session,
+        Duration drainTimeout) {
 
     /**
      * Reads the properties.
@@ -45,7 +47,11 @@ public record TransportSettings(
                 EdgeKnobs.of(properties, paths),
                 limits(properties.history()),
                 nodeLimits(properties.node()),
-                properties.session());
+                properties.session(),
+                turn(
+                        "holdfast.shutdown.drain-timeout",
+                        properties.shutdown().drainTimeout(),
+                        TransportSettings::drain));
     }
 
     /** All paths that are served. */
@@ -74,6 +80,13 @@ public record TransportSettings(
         turn("holdfast.session.idle-timeout", session.idleTimeout(), transport::sessionIdleTimeout);
         turn("holdfast.session.park-after", session.parkAfter(), transport::parkAfter);
         return transport;
+    }
+
+    private static Duration drain(Duration timeout) {
+        if (timeout.isNegative() || timeout.compareTo(Duration.ofHours(1)) > 0) {
+            throw new IllegalArgumentException("drainTimeout must be 0 to 1 hour");
+        }
+        return timeout;
     }
 
     private static SessionLimits limits(HoldfastProperties.History from) {

@@ -29,15 +29,14 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Every property of the metadata is bound, reaches the transport, and has the default that the metadata name. */
 class EveryPropertyTest {
-    /** What is seen elsewhere: whether Holdfast is there at all, the store, and the drain. */
+    /** What is seen elsewhere: whether Holdfast is there at all, and the store. */
     private static final Set<String> ELSEWHERE = Set.of(
             "holdfast.enabled",
             "holdfast.store.type",
             "holdfast.store.rocksdb.folder",
             "holdfast.store.rocksdb.sync",
             "holdfast.store.rocksdb.memory",
-            "holdfast.store.rocksdb.sweep-interval",
-            "holdfast.shutdown.drain-timeout");
+            "holdfast.store.rocksdb.sweep-interval");
 
     private static final Map<String, Case> CASES = new TreeMap<>();
 
@@ -69,6 +68,7 @@ class EveryPropertyTest {
                 "7m",
                 Duration.ofMinutes(7),
                 settings -> settings.session().parkAfter());
+        is("shutdown.drain-timeout", "7s", Duration.ofSeconds(7), TransportSettings::drainTimeout);
         edge("connection.heartbeat-interval", "7s", Duration.ofSeconds(7), EdgeOptions::heartbeatInterval);
         edge("connection.retry-interval", "7s", Duration.ofSeconds(7), EdgeOptions::retryInterval);
         edge("connection.max-age", "7s", Duration.ofSeconds(7), EdgeOptions::maxConnectionAge);
@@ -200,6 +200,7 @@ class EveryPropertyTest {
                 new Wrong("holdfast.session.initialization-timeout", "0s", "at least 1 ms"),
                 new Wrong("holdfast.session.max-call-duration", "0s", "at least 1 ms"),
                 new Wrong("holdfast.session.park-after", "9s", "10 seconds to 365 days"),
+                new Wrong("holdfast.shutdown.drain-timeout", "2h", "0 to 1 hour"),
                 new Wrong("holdfast.keep-alive-interval", "-1s", "at least 1 ms"),
                 new Wrong("holdfast.request.max-size", "0B", "at least 1"),
                 new Wrong("holdfast.request.max-size", "3GB", "at most 2 GB"),
