@@ -14,7 +14,7 @@ const JAR = join(ROOT, 'examples/spring-ai/target/weather-server.jar');
 /** Builds the example where it is missing. */
 export function buildExample() {
   if (!statSync(JAR, { throwIfNoEntry: false })) {
-    execFileSync('mvn', ['-B', '-ntp', '-q', 'package', '-DskipTests', '-pl', 'examples/spring-ai', '-am'], { cwd: ROOT, stdio: 'inherit' });
+    execFileSync('mvn', ['-B', '-ntp', '-q', 'package', '-DskipTests', '-Pexamples', '-pl', 'examples/spring-ai', '-am'], { cwd: ROOT, stdio: 'inherit' });
   }
 }
 
