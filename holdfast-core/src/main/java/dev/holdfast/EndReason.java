@@ -24,6 +24,8 @@ public enum EndReason {
     CANCELLED(1009, Advice.NOTHING, "cancelled"),
     /** The session has left memory and stays in the store; the next request with its id brings it back. */
     PARKED(1010, Advice.RECONNECT, "the session was parked and can be brought back"),
+    /** Another server has claimed the session; whoever asks for it next finds it there, or brings it back. */
+    TAKEN_OVER(1011, Advice.RECONNECT, "another server has taken the session over"),
     /** A newer connection took the stream over. */
     SUPERSEDED(2001, Advice.NOTHING, "taken over by a newer connection"),
     /** The backend asked the client to come back later. */
@@ -60,9 +62,9 @@ public enum EndReason {
     }
 
     /** Whether this is how things end day by day, as opposed to a bound that was reached or a part that failed. */
-    boolean expected() {
+    public boolean expected() {
         return switch (this) {
-            case EVICTED, OVERFLOW, RESTORE_FAILED, STORE_FAILED -> false;
+            case EVICTED, OVERFLOW, RESTORE_FAILED, STORE_FAILED, TAKEN_OVER -> false;
             default -> true;
         };
     }

@@ -41,12 +41,12 @@ public record EventId(StreamId stream, Epoch epoch, long offset) {
      * Whether a client that has come as far as this has what stands at a place of the same stream. Of two events at one place the
      * older one was lost by the store, and it is the older one that the client has.
      */
-    boolean covers(long place, Epoch at) {
+    public boolean covers(long place, Epoch at) {
         return place <= offset && at.counter() <= epoch.counter();
     }
 
     /** Everything of the ids of one stream and epoch but the offset. */
-    static String prefix(StreamId stream, Epoch epoch) {
+    public static String prefix(StreamId stream, Epoch epoch) {
         return Integer.toString(stream.epoch(), RADIX)
                 + '.'
                 + Long.toString(stream.number(), RADIX)
@@ -57,7 +57,7 @@ public record EventId(StreamId stream, Epoch epoch, long offset) {
                 + '.';
     }
 
-    static String text(String prefix, long offset) {
+    public static String text(String prefix, long offset) {
         return prefix + Long.toString(offset, RADIX);
     }
 

@@ -62,28 +62,28 @@ public record Lifetime(Duration grace, Duration idle, Duration retention, Durati
         return new Lifetime(grace, idle, retention, initialization, other);
     }
 
-    long graceNanos() {
+    public long graceNanos() {
         return nanos(grace);
     }
 
-    long idleNanos() {
+    public long idleNanos() {
         return nanos(idle);
     }
 
     /** How long a session may wait at most. */
-    long longestNanos() {
+    public long longestNanos() {
         return Math.max(graceNanos(), idleNanos());
     }
 
-    long retentionNanos() {
+    public long retentionNanos() {
         return nanos(retention);
     }
 
-    long initializationNanos() {
+    public long initializationNanos() {
         return nanos(initialization);
     }
 
-    long callNanos() {
+    public long callNanos() {
         return nanos(call);
     }
 

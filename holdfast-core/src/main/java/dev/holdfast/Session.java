@@ -1,5 +1,6 @@
 package dev.holdfast;
 
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.List;

@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
 public final class StoreUnavailableException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    StoreUnavailableException(@Nullable Throwable cause) {
+    /** Says why, where that is known. */
+    public StoreUnavailableException(@Nullable Throwable cause) {
         super("the session store is not available", cause);
     }
 }

@@ -1,0 +1,101 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.log.EngineClock;
+import dev.holdfast.session.LiveSession;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
+
+/**
+ * The end of an engine as an ordered story: no new work, running calls end or run out of time and get an error, clients that
+ * are on their way back get their responses, every connection ends in order, every session ends, every backend is gone.
+ */
+final class Drain {
+    private static final long POLL_MILLIS = 10;
+    private static final long DELIVERY_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long CONNECTIONS_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long BACKENDS_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    private final LiveSessions live;
+    private final NodeCounts counts;
+    private final EngineClock clock;
+    private final ScheduledExecutorService scheduler;
+    private final AtomicBoolean begun = new AtomicBoolean();
+    private volatile boolean handingOver;
+    private final CompletableFuture<Void> done = new CompletableFuture<>();
+
+    Drain(LiveSessions live, NodeCounts counts, EngineClock clock, ScheduledExecutorService scheduler) {
+        this.live = live;
+        this.counts = counts;
+        this.clock = clock;
+        this.scheduler = scheduler;
+    }
+
+    boolean begun() {
+        return begun.get();
+    }
+
+    /** Whether connections are sent to the successor. */
+    boolean handingOver() {
+        return handingOver;
+    }
+
+    CompletionStage<Void> begin(Duration timeout) {
+        if (begun.compareAndSet(false, true)) {
+            long deadline = clock.now() + timeout.toNanos();
+            await(() -> counts.running() == 0, deadline, () -> deliver(deadline));
+        }
+        return done;
+    }
+
+    /** A client whose connection broke just now is on its way back for its response. */
+    private void deliver(long deadline) {
+        long patience = Math.min(deadline - clock.now(), DELIVERY_NANOS);
+        await(this::everythingDelivered, clock.now() + patience, this::endConnections);
+    }
+
+    private boolean everythingDelivered() {
+        for (LiveSession session : live.all()) {
+            if (!session.lifecycle().state().closed() && session.owesResponses()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void endConnections() {
+        handingOver = true;
+        live.all().forEach(session -> session.end().handOver());
+        await(this::nobodyReads, clock.now() + CONNECTIONS_NANOS, this::endSessions);
+    }
+
+    private boolean nobodyReads() {
+        for (LiveSession session : live.all()) {
+            if (session.lifecycle().state().readers() > 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Sessions that are being opened end themselves when they are. */
+    private void endSessions() {
+        live.all().forEach(session -> session.parking().drain());
+        await(counts::nothingIsLeft, clock.now() + BACKENDS_NANOS, () -> done.complete(null));
+    }
+
+    /** Goes on when the condition holds, or at the deadline. */
+    private void await(BooleanSupplier condition, long deadline, Runnable next) {
+        if (condition.getAsBoolean() || clock.now() - deadline >= 0) {
+            next.run();
+        } else {
+            Future<?> unused = scheduler.schedule(
+                    () -> await(condition, deadline, next), POLL_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+}

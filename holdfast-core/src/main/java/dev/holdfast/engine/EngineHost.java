@@ -1,0 +1,227 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.NodeLimits;
+import dev.holdfast.SessionLimits;
+import dev.holdfast.engine.ParkedSessions.Parked;
+import dev.holdfast.log.EngineClock;
+import dev.holdfast.log.StreamSetting;
+import dev.holdfast.session.SessionHost;
+import dev.holdfast.session.Telemetry;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.MessageFactory;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore;
+import java.time.InstantSource;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What an engine's sessions need of it. */
+final class EngineHost implements SessionHost {
+    private static final Logger logger = LoggerFactory.getLogger(EngineHost.class);
+
+    private final Backend backend;
+    private final MessageFactory messages;
+    private final SessionStore store;
+    private final SessionStore.Promise promise;
+    private final SessionLimits limits;
+    private final NodeLimits nodeLimits;
+    private final EngineClock clock;
+    private final InstantSource wallClock;
+    private final RandomGenerator random;
+    private final ScheduledExecutorService scheduler;
+    private final Executor executor;
+    private final Telemetry telemetry;
+    private final Node node;
+    private final StreamSetting streams;
+    private final BiFunction<String, String, CompletionStage<Boolean>> terminator;
+    private volatile boolean storeWorks = true;
+
+    /**
+     * @param terminator ends a session that is not in memory any more, by its id and its principal
+     */
+    EngineHost(
+            SessionEngineBuilder builder,
+            ScheduledExecutorService scheduler,
+            EngineClock clock,
+            Telemetry telemetry,
+            Node node,
+            BiFunction<String, String, CompletionStage<Boolean>> terminator) {
+        this.backend = builder.backend;
+        this.messages = builder.messages;
+        this.store = builder.store;
+        this.promise = builder.store.promise();
+        this.limits = builder.limits;
+        this.nodeLimits = builder.nodeLimits;
+        this.clock = clock;
+        this.wallClock = builder.wallClock;
+        this.random = builder.random;
+        this.scheduler = scheduler;
+        this.executor = builder.executor;
+        this.telemetry = telemetry;
+        this.node = node;
+        this.streams = new StreamSetting(limits, messages, clock, node.memory());
+        this.terminator = terminator;
+    }
+
+    @Override
+    public EngineClock clock() {
+        return clock;
+    }
+
+    @Override
+    public InstantSource wallClock() {
+        return wallClock;
+    }
+
+    @Override
+    public RandomGenerator random() {
+        return random;
+    }
+
+    @Override
+    public SessionStore store() {
+        return store;
+    }
+
+    @Override
+    public boolean durable() {
+        return promise.durability() != SessionStore.Durability.NOTHING;
+    }
+
+    @Override
+    public boolean shared() {
+        return promise.shared();
+    }
+
+    @Override
+    public Backend backend() {
+        return backend;
+    }
+
+    @Override
+    public MessageFactory messages() {
+        return messages;
+    }
+
+    @Override
+    public SessionLimits limits() {
+        return limits;
+    }
+
+    @Override
+    public StreamSetting streams() {
+        return streams;
+    }
+
+    @Override
+    public Telemetry telemetry() {
+        return telemetry;
+    }
+
+    @Override
+    public void later(Runnable task, long millis) {
+        Future<?> unused = scheduler.schedule(task, millis, TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public boolean elsewhere(Runnable task) {
+        try {
+            executor.execute(task);
+            return true;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            // there may be too many threads, or an executor that is full
+            logger.error("nobody does what has to be done for a session that came back", e);
+            return false;
+        }
+    }
+
+    @Override
+    public boolean storeWorks() {
+        return storeWorks;
+    }
+
+    @Override
+    public void storeWorks(boolean works) {
+        if (storeWorks != works) {
+            storeWorks = works;
+        }
+    }
+
+    @Override
+    public boolean draining() {
+        return node.drain().begun();
+    }
+
+    @Override
+    public boolean handingOver() {
+        return node.drain().handingOver();
+    }
+
+    @Override
+    public boolean hasRoomFor(int requests) {
+        return node.counts().running() + requests <= nodeLimits.runningCalls();
+    }
+
+    @Override
+    public void running(int more) {
+        node.counts().running(more);
+    }
+
+    @Override
+    public boolean full() {
+        return node.memory().exceeded();
+    }
+
+    @Override
+    public void makeRoom() {
+        node.memory().makeRoom();
+    }
+
+    @Override
+    public boolean canPark(String principal, long bytes) {
+        return node.parked().hasRoom(principal, bytes);
+    }
+
+    @Override
+    public void leaves(String principal) {
+        node.admission().leaves(principal);
+    }
+
+    @Override
+    public void parked(SessionKey key, String id, String principal, long bytes, long since, long patience) {
+        node.parked().add(key, new Parked(id, principal, bytes, since, patience));
+        node.live().remove(key);
+    }
+
+    @Override
+    public void forget(SessionKey key) {
+        node.live().remove(key);
+    }
+
+    @Override
+    public CompletionStage<Boolean> terminate(String id, String principal) {
+        return terminator.apply(id, principal);
+    }
+
+    @Override
+    public void ended() {
+        node.counts().sessionEnded();
+    }
+
+    @Override
+    public void abandoned(String principal) {
+        node.admission().abandoned(principal);
+    }
+
+    @Override
+    public void closing(CompletionStage<Void> closed) {
+        node.counts().closing(closed);
+    }
+}

@@ -1,0 +1,37 @@
+package dev.holdfast.engine;
+
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** What of a node is under way: sessions of which something is left, requests that run, backends that close. Safe for any thread. */
+final class NodeCounts {
+    private final AtomicInteger sessions = new AtomicInteger();
+    private final AtomicInteger running = new AtomicInteger();
+    private final AtomicInteger closing = new AtomicInteger();
+
+    void sessionBegun() {
+        sessions.incrementAndGet();
+    }
+
+    void sessionEnded() {
+        sessions.decrementAndGet();
+    }
+
+    int running() {
+        return running.get();
+    }
+
+    /** So many more requests run, or fewer. */
+    void running(int more) {
+        running.addAndGet(more);
+    }
+
+    void closing(CompletionStage<Void> backend) {
+        closing.incrementAndGet();
+        backend.whenComplete((gone, failure) -> closing.decrementAndGet());
+    }
+
+    boolean nothingIsLeft() {
+        return sessions.get() == 0 && closing.get() == 0;
+    }
+}

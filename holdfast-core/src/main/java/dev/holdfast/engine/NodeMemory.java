@@ -1,0 +1,167 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.NodeLimits;
+import dev.holdfast.log.SharedMemory;
+import dev.holdfast.session.LiveSession;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.ToLongFunction;
+
+/**
+ * What all sessions keep, counted, and who makes room when that is too much: the largest histories are lowered to one level, as
+ * water is let out of a lake, so that the small ones lose nothing. The level is never lower than a fair share, the limit over the
+ * sessions that keep something. A session that cannot come down to it, since what it holds must not be dropped, keeps that; if it
+ * is too much even so, the sessions that hold most end.
+ *
+ * <p>Counting is safe for use by any thread, inside a step too; one thread at a time makes room, outside of one.
+ */
+final class NodeMemory implements SharedMemory {
+    /** How much more room is made than is needed, so that it is not needed again at once: this part of the limit. */
+    private static final int SLACK = 16;
+
+    private final LiveSessions live;
+    private final Measure bytes;
+    private final Measure events;
+    private final LongAdder dropped = new LongAdder();
+    private final AtomicBoolean busy = new AtomicBoolean();
+
+    /** One of the two things that are counted. */
+    private record Measure(AtomicLong total, long limit, ToLongFunction<LiveSession> share) {
+        private boolean exceeded() {
+            return total.get() > limit;
+        }
+
+        private long excess() {
+            return total.get() - (limit - limit / SLACK);
+        }
+
+        /** What each may keep that keeps something, if all keep the same; those who are being opened have theirs already. */
+        private long fair(List<Share> shares) {
+            long sum = shares.stream().mapToLong(Share::size).sum();
+            return shares.isEmpty() ? 0 : Math.max(0, (sum - excess()) / shares.size());
+        }
+    }
+
+    /** What a session has of a measure. */
+    private record Share(LiveSession session, long size) {}
+
+    NodeMemory(LiveSessions live, NodeLimits limits) {
+        this.live = live;
+        this.bytes = new Measure(new AtomicLong(), limits.historyBytes(), LiveSession::weight);
+        this.events = new Measure(new AtomicLong(), limits.historyEvents(), LiveSession::events);
+    }
+
+    @Override
+    public void add(long moreBytes, long moreEvents) {
+        bytes.total.addAndGet(moreBytes);
+        events.total.addAndGet(moreEvents);
+    }
+
+    @Override
+    public void dropped() {
+        dropped.increment();
+    }
+
+    long bytes() {
+        return bytes.total.get();
+    }
+
+    long events() {
+        return events.total.get();
+    }
+
+    long allDropped() {
+        return dropped.sum();
+    }
+
+    boolean exceeded() {
+        return bytes.exceeded() || events.exceeded();
+    }
+
+    /** Makes room where that is needed, unless somebody else is at it; outside of a step. */
+    void makeRoom() {
+        if (exceeded() && busy.compareAndSet(false, true)) {
+            try {
+                makeRoom(bytes, level -> new Level(level, Long.MAX_VALUE));
+                makeRoom(events, level -> new Level(Long.MAX_VALUE, level));
+            } finally {
+                busy.set(false);
+            }
+        }
+    }
+
+    /** What a session may keep. */
+    record Level(long bytes, long events) {}
+
+    /** Turns a level of one measure into what a session may keep. */
+    private interface Leveller {
+        Level at(long level);
+    }
+
+    private void makeRoom(Measure measure, Leveller leveller) {
+        Set<LiveSession> atTheirLeast = new HashSet<>();
+        while (measure.exceeded()) {
+            List<Share> shares = shares(measure);
+            long fair = measure.fair(shares);
+            List<Share> above = shares.stream()
+                    .filter(share -> share.size > fair && !atTheirLeast.contains(share.session))
+                    .toList();
+            if (!above.isEmpty()) {
+                long level = Math.max(fair, level(above, measure.excess()));
+                lower(above, leveller.at(level), atTheirLeast);
+            } else if (!endLargest(shares, fair)) {
+                return;
+            }
+        }
+    }
+
+    /** The sessions that keep something, the largest first. */
+    private List<Share> shares(Measure measure) {
+        List<Share> shares = new ArrayList<>();
+        for (LiveSession session : live.all()) {
+            long size = session.lifecycle().state().closed() ? 0 : measure.share.applyAsLong(session);
+            if (size > 0) {
+                shares.add(new Share(session, size));
+            }
+        }
+        shares.sort(Comparator.comparingLong(Share::size).reversed());
+        return shares;
+    }
+
+    private static void lower(List<Share> shares, Level level, Set<LiveSession> atTheirLeast) {
+        for (Share share : shares) {
+            if (!share.session.shorten(level.bytes(), level.events())) {
+                atTheirLeast.add(share.session);
+            }
+        }
+    }
+
+    /** How high all may stand, if those above it come down and that makes up for the excess. */
+    static long level(List<Share> largestFirst, long excess) {
+        long sum = 0;
+        int count = 0;
+        for (Share share : largestFirst) {
+            if (sum - share.size * count >= excess) {
+                break;
+            }
+            sum += share.size;
+            count++;
+        }
+        return Math.max(0, (sum - excess) / count);
+    }
+
+    /** Ends the session that keeps most; false if not even that one keeps more than its share. */
+    private static boolean endLargest(List<Share> shares, long fair) {
+        Optional<Share> largest = shares.stream().findFirst().filter(share -> share.size > fair);
+        largest.ifPresent(share -> share.session.end().end(EndReason.OVERFLOW));
+        return largest.isPresent();
+    }
+}

@@ -1,0 +1,123 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.Lifetime;
+import dev.holdfast.Opening.Opened;
+import dev.holdfast.Opening.Refused;
+import dev.holdfast.Opening;
+import dev.holdfast.Refusal;
+import dev.holdfast.Unavailable;
+import dev.holdfast.session.Journal;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.SessionHost;
+import dev.holdfast.session.SessionSeed;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
+import java.util.Base64;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+
+/** The way of a session into the engine: a place is taken for it, its backend asked, its record made; then it is let in. */
+final class Opener {
+    private static final int ID_BYTES = 18;
+
+    private final SessionHost host;
+    private final LiveSessions live;
+    private final Admission admission;
+
+    Opener(SessionHost host, Node node) {
+        this.host = host;
+        this.live = node.live();
+        this.admission = node.admission();
+    }
+
+    /** Opens a session whose client has sent its {@code initialize} already. */
+    CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
+        Optional<Refusal> refusal = initialize.bytes().length > Journal.MOST_INITIALIZE_BYTES
+                ? Optional.of(Refusal.BODY_SIZE)
+                : admission.enter(principal);
+        if (refusal.isPresent()) {
+            return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
+        }
+        LiveSession session = session(principal, lifetime, false);
+        return orAbandoned(
+                session,
+                session.opening().openBackend(initialize.withoutContext())
+                        .thenCompose(outcome -> answered(session, initialize, outcome)));
+    }
+
+    /** Opens a session whose client has yet to send it. */
+    CompletionStage<Opening> open(String principal, Lifetime lifetime) {
+        Optional<Refusal> refusal = admission.enter(principal);
+        if (refusal.isPresent()) {
+            return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
+        }
+        LiveSession session = session(principal, lifetime, true);
+        return orAbandoned(session, admit(session, session.opening().create(newId()), new Opening.Awaiting(session)));
+    }
+
+    private LiveSession session(String principal, Lifetime lifetime, boolean listensOnly) {
+        return new LiveSession(host, principal, SessionSeed.opened(lifetime, listensOnly, host.random()));
+    }
+
+    private static CompletionStage<Opening> orAbandoned(LiveSession session, CompletionStage<Opening> opening) {
+        return opening.whenComplete((done, failure) -> {
+            if (failure != null) {
+                session.end().abandon();
+            }
+        });
+    }
+
+    private CompletionStage<Opening> answered(LiveSession session, InboundMessage initialize, Backend.Outcome outcome) {
+        if (outcome instanceof Backend.Opened opened) {
+            String id = opened.sessionId().orElseGet(this::newId);
+            return admit(session, session.opening().create(id, initialize, opened), new Opened(session, opened.response()));
+        }
+        return outcome instanceof Backend.Unreachable unreachable
+                ? refuse(session, unreachable.response())
+                : refuse(session, ((Backend.Refused) outcome).response());
+    }
+
+    private static CompletionStage<Opening> refuse(LiveSession session, OutboundMessage response) {
+        session.end().abandon();
+        return CompletableFuture.completedFuture(new Refused(response));
+    }
+
+    /** Lets a session in when the store has its record. */
+    private CompletionStage<Opening> admit(LiveSession session, CompletionStage<Void> created, Opening opening) {
+        return created.whenComplete((done, failure) -> {
+                    if (failure != null && !taken(failure)) {
+                        // the store may have it all the same
+                        session.end().forget();
+                    }
+                })
+                .thenApply(done -> {
+                    if (!live.add(session)) {
+                        throw new IllegalStateException("the backend proposed a session id that is taken");
+                    }
+                    host.telemetry().created(session.id());
+                    session.opening().start();
+                    host.makeRoom();
+                    if (host.draining()) {
+                        session.end().end(EndReason.DRAINED);
+                        return new Unavailable(Refusal.DRAINING);
+                    }
+                    return opening;
+                });
+    }
+
+    /** Whether the store has another session of that name. */
+    private static boolean taken(Throwable failure) {
+        Throwable cause = failure instanceof CompletionException wrapped ? wrapped.getCause() : failure;
+        return cause != null && cause.getCause() instanceof IllegalStateException;
+    }
+
+    private String newId() {
+        byte[] bytes = new byte[ID_BYTES];
+        host.random().nextBytes(bytes);
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+}

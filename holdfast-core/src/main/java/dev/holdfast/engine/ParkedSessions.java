@@ -1,0 +1,99 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.NodeLimits;
+import dev.holdfast.spi.SessionKey;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
+
+/**
+ * The sessions that this engine has parked. For each that may be in memory, ten may be here, of all and of each principal, and
+ * they may keep ten times as much: beyond, sessions stay in memory, or are evicted. Safe for use by any thread; two that come at
+ * the same moment may both take the last place.
+ */
+final class ParkedSessions {
+    private static final int FOR_EACH = 10;
+
+    /**
+     * A session that waits in the store.
+     *
+     * @param bytes how much the store keeps of it
+     * @param since when it left memory, in nanoseconds of the engine's clock
+     * @param nanos how long it waits for its client from then on
+     */
+    record Parked(String id, String principal, long bytes, long since, long nanos) {}
+
+    private final NodeLimits limits;
+    private final Map<SessionKey, Parked> all = new ConcurrentHashMap<>();
+    private final Map<String, Integer> ofPrincipals = new ConcurrentHashMap<>();
+    private final AtomicLong bytes = new AtomicLong();
+
+    ParkedSessions(NodeLimits limits) {
+        this.limits = limits;
+    }
+
+    int size() {
+        return all.size();
+    }
+
+    /** Whether there is room for one more. Nobody in particular has no limit of its own. */
+    boolean hasRoom(String principal, long more) {
+        return all.size() < (long) FOR_EACH * limits.sessions()
+                && (bytes.get() + more) / FOR_EACH < limits.historyBytes()
+                && (principal.isEmpty()
+                        || ofPrincipals.getOrDefault(principal, 0) < (long) FOR_EACH * limits.principalSessions());
+    }
+
+    boolean has(SessionKey key) {
+        return all.containsKey(key);
+    }
+
+    /** Takes one in. */
+    void add(SessionKey key, Parked session) {
+        entered(session);
+        Optional.ofNullable(all.put(key, session)).ifPresent(this::left);
+    }
+
+    /** Takes one in again that was removed, unless it was added anew meanwhile. */
+    void giveBack(SessionKey key, Parked session) {
+        entered(session);
+        if (all.putIfAbsent(key, session) != null) {
+            left(session);
+        }
+    }
+
+    /** It counts before it is here, so that whoever removes it takes away no more than was there. */
+    private void entered(Parked session) {
+        bytes.addAndGet(session.bytes);
+        if (!session.principal.isEmpty()) {
+            ofPrincipals.merge(session.principal, 1, Integer::sum);
+        }
+    }
+
+    /** Lets one go; empty if it is not here. */
+    Optional<Parked> remove(SessionKey key) {
+        Optional<Parked> session = Optional.ofNullable(all.remove(key));
+        session.ifPresent(this::left);
+        return session;
+    }
+
+    /** Lets this one go; false if it is not here any more. */
+    boolean remove(SessionKey key, Parked session) {
+        boolean was = all.remove(key, session);
+        if (was) {
+            left(session);
+        }
+        return was;
+    }
+
+    private void left(Parked session) {
+        bytes.addAndGet(-session.bytes);
+        ofPrincipals.computeIfPresent(session.principal, (who, count) -> count == 1 ? null : count - 1);
+    }
+
+    void forEach(BiConsumer<SessionKey, Parked> action) {
+        all.forEach(action);
+    }
+}

@@ -1,0 +1,258 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.EngineStats;
+import dev.holdfast.Finding;
+import dev.holdfast.Lifetime;
+import dev.holdfast.Opening;
+import dev.holdfast.Refusal;
+import dev.holdfast.Session;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.log.EngineClock;
+import dev.holdfast.log.SessionLog;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.Telemetry;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.ExpiryClock;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.MessageFactory;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The front door: opens sessions, finds them, and ends them all. One engine serves one backend. Built by {@link #builder},
+ * started by {@link #start}; safe for use by any thread; nothing but {@link #close} blocks.
+ */
+public final class SessionEngine implements AutoCloseable {
+    private static final Logger logger = LoggerFactory.getLogger(SessionEngine.class);
+
+    private final SessionStore store;
+    private final EngineClock clock;
+    private final ScheduledExecutorService scheduler;
+    private final Runnable releaseOwned;
+    private final Duration sweepInterval;
+    private final long parkNanos;
+    private final Telemetry telemetry;
+    private final Capacity capacity;
+    private final Node node;
+    private final EngineHost host;
+    private final SessionFinder finder;
+    private final Opener opener;
+    private volatile Future<?> sweeping = CompletableFuture.completedFuture(null);
+
+    SessionEngine(SessionEngineBuilder builder) {
+        this.store = builder.store;
+        this.sweepInterval = builder.sweepInterval;
+        this.parkNanos = builder.parkAfter.toNanos();
+        this.clock = new EngineClock(builder.clock, builder.wallClock, builder.sweepInterval);
+        this.telemetry = new Telemetry(builder.listener, builder.clock);
+        SessionEngineBuilder.Scheduling scheduling = builder.scheduling();
+        this.scheduler = scheduling.scheduler();
+        this.releaseOwned = scheduling.release();
+        LiveSessions live = new LiveSessions();
+        NodeCounts counts = new NodeCounts();
+        this.capacity = new Capacity(live, builder.nodeLimits);
+        Drain drain = new Drain(live, counts, clock, scheduler);
+        this.node = new Node(
+                live,
+                new ParkedSessions(builder.nodeLimits),
+                counts,
+                new NodeMemory(live, builder.nodeLimits),
+                drain,
+                new Admission(capacity, drain, counts, live));
+        this.host = new EngineHost(builder, scheduler, clock, telemetry, node, this::terminate);
+        this.finder = new SessionFinder(
+                host, node, new Restore(host, node, new ExpiryClock(builder.wallClock, builder.clock)));
+        this.opener = new Opener(host, node);
+    }
+
+    /**
+     * A builder with every default.
+     *
+     * @param backend what answers
+     * @param messages how the engine's own few messages are written
+     */
+    public static SessionEngineBuilder builder(Backend backend, MessageFactory messages) {
+        return new SessionEngineBuilder(backend, messages);
+    }
+
+    /** Starts to watch the time. Call it once. */
+    public SessionEngine start() {
+        telemetry.promised(store.promise());
+        long nanos = sweepInterval.toNanos();
+        sweeping = scheduler.scheduleWithFixedDelay(this::sweep, nanos, nanos, TimeUnit.NANOSECONDS);
+        return this;
+    }
+
+    /**
+     * Opens a session and its backend.
+     *
+     * @param initialize the {@code initialize} request
+     * @param principal who asks, empty for nobody; only the same principal finds the session again
+     * @param lifetime how long it lives without a connection
+     * @return completes when the backend has answered and the store has the session; fails on a fault of either
+     */
+    public CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
+        return opener.open(initialize, principal, lifetime);
+    }
+
+    /**
+     * Opens a session whose client initializes it later, by an {@code initialize} that is a call like any other. Everything
+     * goes to its listening stream, the answers to calls too.
+     *
+     * @param principal who asks, empty for nobody; only the same principal finds the session again
+     * @param lifetime how long it lives without a connection
+     * @return completes when the store has the session; fails on a fault of the store
+     */
+    public CompletionStage<Opening> open(String principal, Lifetime lifetime) {
+        return opener.open(principal, lifetime);
+    }
+
+    /**
+     * Finds a session for a request, which counts as a sign of life. A session of another principal is not found, and neither
+     * is one whose deadline has passed. One that is only in the store comes back into memory, and a fresh backend is opened for
+     * it: once, however many requests ask for it.
+     *
+     * @return complete at once for a session in memory; fails with a {@link StoreUnavailableException} if the store failed
+     */
+    public CompletionStage<Finding> find(String id, String principal) {
+        return finder.find(id, principal);
+    }
+
+    /**
+     * Ends a session for good, as {@link Session#terminate} does; one that waits in the store does not come back for that.
+     *
+     * @return whether there was one, when the store does not have it any more; fails if the store could not say so yet
+     */
+    public CompletionStage<Boolean> terminate(String id, String principal) {
+        return finder.terminate(id, principal);
+    }
+
+    /**
+     * Sends a notification that is the server's own to one session, if it is in memory and initialized.
+     *
+     * @param notification a message without an id
+     * @return completes when the session has it; fails if the store failed
+     * @throws IllegalArgumentException if the message has an id
+     */
+    public CompletionStage<Void> announce(OutboundMessage notification, String id, String principal) {
+        return node.live()
+                .get(SessionKey.of(id, principal))
+                .map(session -> announce(notification, List.of(session)))
+                .orElse(SessionLog.DONE);
+    }
+
+    /**
+     * Sends a notification that is the server's own, and of no session's backend: to sessions in memory that are initialized,
+     * whether their backend is there or not. Each keeps it for its client like what its backend sends.
+     *
+     * @param notification a message without an id
+     * @param to whether it is for a session
+     * @return completes when every one of them has it or has ended; fails if the store failed for one, though others may have it
+     * @throws IllegalArgumentException if the message has an id
+     */
+    public CompletionStage<Void> announce(OutboundMessage notification, Predicate<? super Session> to) {
+        return announce(notification, node.live().all().stream().filter(to).toList());
+    }
+
+    private static CompletionStage<Void> announce(OutboundMessage notification, List<LiveSession> to) {
+        if (notification.id() != null) {
+            throw new IllegalArgumentException("only a notification can be announced, and this message has an id");
+        }
+        return CompletableFuture.allOf(to.stream()
+                .filter(session -> !session.revision().isEmpty())
+                .map(session -> session.tell(notification).toCompletableFuture())
+                .toArray(CompletableFuture[]::new));
+    }
+
+    /** How many sessions are in memory. */
+    public int size() {
+        return node.live().size();
+    }
+
+    /** What there is, and what was counted. */
+    public EngineStats stats() {
+        NodeMemory memory = node.memory();
+        Telemetry.Held held = new Telemetry.Held(
+                size(), node.parked().size(), node.counts().running(), memory.bytes(), memory.events(), memory.allDropped());
+        return telemetry.stats(held);
+    }
+
+    /**
+     * Counts something that was refused, and tells the listener. Whoever refuses calls it once.
+     *
+     * @param detail more about it for the log, or empty; it must not hold a credential
+     */
+    public void refused(Refusal reason, String detail) {
+        telemetry.refused(reason, detail);
+    }
+
+    /**
+     * Hands over: takes no new sessions and calls, lets running calls end, ends every connection in order, then every
+     * session; where the store outlives this process, sessions stay in it for the next one.
+     *
+     * @param timeout how long running calls may take, zero or more
+     * @return completes when nothing is left, or some 12 s after {@code timeout} though a connection or a backend did not end; never
+     *     fails
+     */
+    public CompletionStage<Void> drain(Duration timeout) {
+        return node.drain().begin(timeout);
+    }
+
+    /** Whether {@link #drain} has begun. */
+    public boolean draining() {
+        return node.drain().begun();
+    }
+
+    /** Drains without patience for running calls, and waits until nothing is left. */
+    @Override
+    public void close() {
+        node.drain().begin(Duration.ZERO).toCompletableFuture().join();
+        sweeping.cancel(false);
+        releaseOwned.run();
+    }
+
+    /** The clock that all deadlines follow, in nanoseconds; only differences mean something. */
+    public LongSupplier clock() {
+        return clock::now;
+    }
+
+    /** Where timed work runs. */
+    public ScheduledExecutorService scheduler() {
+        return scheduler;
+    }
+
+    /** Those in memory. */
+    LiveSessions live() {
+        return node.live();
+    }
+
+    private void sweep() {
+        long now = clock.look();
+        guarded("capacity", capacity::sweep);
+        guarded("parked sessions", () -> finder.sweep(now));
+        for (LiveSession session : node.live().all()) {
+            guarded(session.shortId(), () -> session.sweep(now, parkNanos));
+        }
+    }
+
+    /** Whatever fails, time has to go on for the others: the scheduler does not repeat what threw once. */
+    private static void guarded(String what, Runnable sweep) {
+        try {
+            sweep.run();
+        } catch (RuntimeException | Error e) {
+            logger.error("{}: could not be swept", what, e);
+        }
+    }
+}

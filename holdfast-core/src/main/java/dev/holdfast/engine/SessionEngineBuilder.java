@@ -1,0 +1,153 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.MemoryStore;
+import dev.holdfast.NodeLimits;
+import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.SessionLimits;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.MessageFactory;
+import dev.holdfast.spi.SessionStore;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Objects;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/** Every knob of a {@link SessionEngine}. */
+public final class SessionEngineBuilder {
+    final Backend backend;
+    final MessageFactory messages;
+    SessionStore store = new MemoryStore();
+    SessionLimits limits = SessionLimits.DEFAULT;
+    NodeLimits nodeLimits = NodeLimits.DEFAULT;
+    SessionLifecycleListener listener = SessionLifecycleListener.NONE;
+    LongSupplier clock = System::nanoTime;
+    InstantSource wallClock = InstantSource.system();
+    RandomGenerator random = new SecureRandom();
+    Duration sweepInterval = Duration.ofMillis(500);
+    Duration parkAfter = Duration.ofMinutes(10);
+    Executor executor = SessionEngineBuilder::onThreadOfItsOwn;
+    private @Nullable ScheduledExecutorService scheduler;
+
+    SessionEngineBuilder(Backend backend, MessageFactory messages) {
+        this.backend = Objects.requireNonNull(backend, "backend");
+        this.messages = Objects.requireNonNull(messages, "messages");
+    }
+
+    /** Where sessions are kept. Default: a {@link MemoryStore}. The engine does not close it. */
+    public SessionEngineBuilder store(SessionStore value) {
+        store = Objects.requireNonNull(value, "store");
+        return this;
+    }
+
+    /** How much a session may hold. Default: {@link SessionLimits#DEFAULT}. */
+    public SessionEngineBuilder limits(SessionLimits value) {
+        limits = Objects.requireNonNull(value, "limits");
+        return this;
+    }
+
+    /** How much all sessions together may hold. Default: {@link NodeLimits#DEFAULT}. */
+    public SessionEngineBuilder nodeLimits(NodeLimits value) {
+        nodeLimits = Objects.requireNonNull(value, "nodeLimits");
+        return this;
+    }
+
+    /** Who hears of sessions. Default: nobody. */
+    public SessionEngineBuilder listener(SessionLifecycleListener value) {
+        listener = Objects.requireNonNull(value, "listener");
+        return this;
+    }
+
+    /** A monotonic clock in nanoseconds. Default: {@link System#nanoTime}. */
+    public SessionEngineBuilder clock(LongSupplier value) {
+        clock = Objects.requireNonNull(value, "clock");
+        return this;
+    }
+
+    /**
+     * The wall clock, by which the store's records are dated; deadlines follow {@link #clock}. Where it goes ahead of that one,
+     * the machine was asleep, and sessions wait anew for their clients. Default: that of the system.
+     */
+    public SessionEngineBuilder wallClock(InstantSource value) {
+        wallClock = Objects.requireNonNull(value, "wallClock");
+        return this;
+    }
+
+    /** Where session ids and nonces come from; must be unpredictable outside of tests. Default: a {@link SecureRandom}. */
+    public SessionEngineBuilder random(RandomGenerator value) {
+        random = Objects.requireNonNull(value, "random");
+        return this;
+    }
+
+    /** Where timed work runs; the engine does not shut it down. Default: one daemon thread of the engine's own. */
+    public SessionEngineBuilder scheduler(ScheduledExecutorService value) {
+        scheduler = Objects.requireNonNull(value, "scheduler");
+        return this;
+    }
+
+    /**
+     * Where backends are opened for sessions that come back from the store, and their calls run again; it may be blocked there
+     * for as long as a backend likes. Default: a daemon thread for each.
+     */
+    public SessionEngineBuilder executor(Executor value) {
+        executor = Objects.requireNonNull(value, "executor");
+        return this;
+    }
+
+    private static void onThreadOfItsOwn(Runnable task) {
+        Thread thread = new Thread(task, "holdfast-return");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /**
+     * How often ended sessions are cleaned away, 1 ms to 1 hour. A session whose deadline has passed is not found whether it
+     * was cleaned away or not. Default 500 ms.
+     */
+    public SessionEngineBuilder sweepInterval(Duration value) {
+        if (value.toMillis() < 1 || value.toHours() > 1) {
+            throw new IllegalArgumentException("sweepInterval must be 1 ms to 1 hour, got " + value);
+        }
+        sweepInterval = value;
+        return this;
+    }
+
+    /**
+     * How long a session whose last connection broke stays in memory, 10 seconds to 365 days. Then it waits in the store, and
+     * its backend is closed: what that kept beyond the session's journal is lost. Only where the store outlives this process.
+     * Default 10 minutes.
+     */
+    public SessionEngineBuilder parkAfter(Duration value) {
+        if (value.toSeconds() < 10 || value.toDays() > 365) {
+            throw new IllegalArgumentException("parkAfter must be 10 seconds to 365 days, got " + value);
+        }
+        parkAfter = value;
+        return this;
+    }
+
+    /** Builds the engine; {@link SessionEngine#start} makes it watch the time. */
+    public SessionEngine build() {
+        return new SessionEngine(this);
+    }
+
+    /** A scheduler, and how to let go of it. */
+    record Scheduling(ScheduledExecutorService scheduler, Runnable release) {}
+
+    Scheduling scheduling() {
+        if (scheduler != null) {
+            return new Scheduling(scheduler, () -> {});
+        }
+        ScheduledThreadPoolExecutor own = new ScheduledThreadPoolExecutor(1, task -> {
+            Thread thread = new Thread(task, "holdfast-clock");
+            thread.setDaemon(true);
+            return thread;
+        });
+        own.setRemoveOnCancelPolicy(true);
+        return new Scheduling(own, own::shutdownNow);
+    }
+}

@@ -1,0 +1,165 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.Finding.Found;
+import dev.holdfast.Finding.Missing;
+import dev.holdfast.Finding;
+import dev.holdfast.Refusal;
+import dev.holdfast.Unavailable;
+import dev.holdfast.engine.ParkedSessions.Parked;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.SessionHost;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.session.UnreadableException;
+import dev.holdfast.spi.SessionKey;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+/**
+ * Finds the sessions that this engine answers for: those in memory, those it has parked, and those that are on their way between
+ * memory and store. Everybody who asks for one that is on its way waits.
+ *
+ * <pre>
+ *   opened --> LIVE --parked--> PARKED --found--> on its way --> LIVE
+ *              LIVE --ended--> closed --the store has let it go--> gone
+ *                               PARKED --deadline, terminated--> on its way --> gone
+ *   of another process, in the store --found--> on its way --> LIVE, or PARKED where there is no room
+ *                               any on its way --unreadable--> gone
+ * </pre>
+ */
+final class SessionFinder {
+    private static final CompletionStage<Finding> MISSING = CompletableFuture.completedFuture(new Missing());
+    private static final CompletionStage<Boolean> NOTHING = CompletableFuture.completedFuture(false);
+
+    private final SessionHost host;
+    private final LiveSessions live;
+    private final ParkedSessions parked;
+    private final Admission admission;
+    private final Restore restore;
+    private final SessionMoves moves = new SessionMoves();
+    private final StoredEnd storedEnd;
+
+    SessionFinder(SessionHost host, Node node, Restore restore) {
+        this.host = host;
+        this.live = node.live();
+        this.parked = node.parked();
+        this.admission = node.admission();
+        this.restore = restore;
+        this.storedEnd = new StoredEnd(host, parked);
+    }
+
+    /** Finds a session for a request, in memory or in the store. */
+    CompletionStage<Finding> find(String id, String principal) {
+        SessionKey key = SessionKey.of(id, principal);
+        Optional<LiveSession> session = live.get(key);
+        if (session.isEmpty()) {
+            return host.durable() ? restore(key, id, principal) : MISSING;
+        }
+        if (session.get().touch()) {
+            return CompletableFuture.completedFuture(new Found(session.get()));
+        }
+        return session.get().end().leavesToStore()
+                ? session.get().end().gone().thenCompose(gone -> find(id, principal))
+                : MISSING;
+    }
+
+    private CompletionStage<Finding> restore(SessionKey key, String id, String principal) {
+        if (host.draining()) {
+            return CompletableFuture.completedFuture(new Unavailable(Refusal.DRAINING));
+        }
+        return moves.alone(key, () -> live.has(key) ? SessionMoves.AGAIN : claim(key, id, principal))
+                .thenCompose(finding -> finding.<CompletionStage<Finding>>map(CompletableFuture::completedFuture)
+                        .orElseGet(() -> find(id, principal)));
+    }
+
+    /**
+     * Claims a session. A claim is a write, and makes an epoch: it is not made where a session that is known to exist would find no
+     * place. One that was claimed and found no place counts as parked from then on, so that the next request for it costs no claim;
+     * where there is no room for that, it is not claimed.
+     */
+    private CompletionStage<Optional<Finding>> claim(SessionKey key, String id, String principal) {
+        Optional<Parked> was = parked.remove(key);
+        boolean asks = was.isPresent() || !parked.hasRoom(principal, 0);
+        Optional<Refusal> refusal = asks ? admission.wouldRefuse(principal) : Optional.empty();
+        if (refusal.isPresent()) {
+            was.ifPresent(known -> parked.giveBack(key, known));
+            return CompletableFuture.completedFuture(Optional.of(new Unavailable(refusal.get())));
+        }
+        Consumer<Duration> turnedAway = left -> {
+            if (was.isEmpty()) {
+                parked.add(key, new Parked(id, principal, 0, host.clock().now(), left.toNanos()));
+            }
+        };
+        return restore.claim(key, id, principal, turnedAway)
+                .handle((finding, failure) -> {
+                    if (failure != null && StoredEnd.causeOf(failure) instanceof UnreadableException unreadable) {
+                        host.telemetry().unreadable(id, unreadable);
+                        return storedEnd.delete(key, id, EndReason.RESTORE_FAILED);
+                    }
+                    if (finding instanceof Missing) {
+                        was.ifPresent(session -> host.telemetry().closedInStore(id, EndReason.EXPIRED));
+                    } else if (!(finding instanceof Found)) {
+                        was.ifPresent(session -> parked.giveBack(key, session));
+                    }
+                    return failure == null
+                            ? CompletableFuture.completedFuture(Optional.of(finding))
+                            : CompletableFuture.<Optional<Finding>>failedFuture(failure);
+                })
+                .thenCompose(Function.identity());
+    }
+
+    /** Ends the parked sessions whose deadline has passed. */
+    void sweep(long now) {
+        parked.forEach((key, session) -> {
+            if (host.clock().passed(session.nanos(), session.since(), now)) {
+                moves.alone(key, () -> expire(key, session));
+            }
+        });
+    }
+
+    private CompletionStage<Optional<Finding>> expire(SessionKey key, Parked session) {
+        if (!parked.remove(key, session)) {
+            return SessionMoves.AGAIN;
+        }
+        return StoreQuestion.ask(() -> host.store().delete(key)).handle((done, failure) -> {
+            Optional.ofNullable(failure).ifPresent(f -> host.telemetry().notDeleted(session.id(), f));
+            host.telemetry().closedInStore(session.id(), EndReason.EXPIRED);
+            return Optional.of(new Missing());
+        });
+    }
+
+    /**
+     * Ends a session for good, wherever it is; one that is only in the store needs no backend and no place for that.
+     *
+     * @return whether there was one, when the store has let it go
+     */
+    CompletionStage<Boolean> terminate(String id, String principal) {
+        SessionKey key = SessionKey.of(id, principal);
+        Optional<LiveSession> session = live.get(key);
+        if (session.isEmpty()) {
+            return host.durable() ? terminateStored(key, id, principal) : NOTHING;
+        }
+        if (session.get().touch()) {
+            return session.get().terminate().thenApply(done -> true);
+        }
+        return session.get().end().leavesToStore()
+                ? session.get().end().gone().thenCompose(gone -> terminate(id, principal))
+                : NOTHING;
+    }
+
+    private CompletionStage<Boolean> terminateStored(SessionKey key, String id, String principal) {
+        StoredEnd.Termination termination = storedEnd.termination(key, id);
+        return moves.alone(key, () -> live.has(key) ? SessionMoves.AGAIN : termination.run())
+                .thenCompose(finding -> {
+                    boolean gone = finding.filter(Missing.class::isInstance).isPresent();
+                    return gone
+                            ? CompletableFuture.completedFuture(termination.found())
+                            // somebody else has moved it meanwhile
+                            : terminate(id, principal);
+                });
+    }
+}

@@ -1,0 +1,83 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.Finding.Missing;
+import dev.holdfast.Finding;
+import dev.holdfast.log.SessionLog;
+import dev.holdfast.session.SessionHost;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.session.UnreadableException;
+import dev.holdfast.spi.SessionKey;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+
+/** How a session ends that is in nobody's memory. */
+final class StoredEnd {
+    private final SessionHost host;
+    private final ParkedSessions parked;
+
+    StoredEnd(SessionHost host, ParkedSessions parked) {
+        this.host = host;
+        this.parked = parked;
+    }
+
+    /** Lets the store forget a session. */
+    CompletionStage<Optional<Finding>> delete(SessionKey key, String id, EndReason why) {
+        return StoreQuestion.ask(() -> host.store().delete(key)).thenApply(done -> {
+            parked.remove(key);
+            host.telemetry().closedInStore(id, why);
+            return Optional.of(new Missing());
+        });
+    }
+
+    Termination termination(SessionKey key, String id) {
+        return new Termination(key, id);
+    }
+
+    /** Ends a session that its client wants no more. */
+    final class Termination {
+        private final SessionKey key;
+        private final String id;
+        private volatile boolean found;
+
+        private Termination(SessionKey key, String id) {
+            this.key = key;
+            this.id = id;
+        }
+
+        CompletionStage<Optional<Finding>> run() {
+            return isKept().thenCompose(kept -> {
+                found = kept;
+                return kept
+                        ? delete(key, id, EndReason.TERMINATED)
+                        : SessionLog.DONE.thenApply(nothing -> Optional.of(new Missing()));
+            });
+        }
+
+        /** Whether there was one. */
+        boolean found() {
+            return found;
+        }
+
+        private CompletionStage<Boolean> isKept() {
+            return parked.has(key)
+                    ? CompletableFuture.completedFuture(true)
+                    : StoreQuestion.ask(
+                                    () -> host.store().claim(key, host.random().nextInt()))
+                            .handle((claim, failure) -> {
+                                if (failure != null && !(causeOf(failure) instanceof UnreadableException)) {
+                                    throw new CompletionException(causeOf(failure));
+                                }
+                                return failure != null || claim.isPresent();
+                            });
+        }
+    }
+
+    static Throwable causeOf(Throwable failure) {
+        return failure instanceof CompletionException wrapped && wrapped.getCause() != null
+                ? wrapped.getCause()
+                : failure;
+    }
+}

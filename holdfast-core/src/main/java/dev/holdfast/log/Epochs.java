@@ -1,0 +1,43 @@
+package dev.holdfast.log;
+
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.SessionStore;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The epochs that a session had, as far as its store tells, and has. Used inside a step. */
+public final class Epochs {
+    private final List<Epoch> all;
+    private final int certainFrom;
+
+    /**
+     * @param all those that it had, oldest first, the present one last
+     * @param certainFrom the counter of the epoch since which surely nothing was lost
+     */
+    public Epochs(List<Epoch> all, int certainFrom) {
+        this.all = new ArrayList<>(all);
+        this.certainFrom = certainFrom;
+    }
+
+    /** The one that new events get. */
+    public Epoch present() {
+        return all.get(all.size() - 1);
+    }
+
+    /** Whether the session ever had it. */
+    public boolean had(Epoch epoch) {
+        return all.contains(epoch);
+    }
+
+    /** Whether something may have been lost after an event of that epoch, without a trace. */
+    public boolean doubts(Epoch epoch) {
+        return epoch.counter() < certainFrom;
+    }
+
+    void begin(Epoch next) {
+        all.add(next);
+        if (all.size() > SessionStore.EPOCHS_KEPT + 1) {
+            all.remove(0);
+        }
+    }
+}

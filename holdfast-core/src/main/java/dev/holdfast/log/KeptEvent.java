@@ -1,0 +1,66 @@
+package dev.holdfast.log;
+
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A kept event: its links in its stream, and among the session's events of the same rank in the order of dropping. Used inside steps. A dropped node keeps no links, so that a slow reader that still points
+ * at it holds nothing alive.
+ */
+public final class KeptEvent {
+    /** Must not be dropped. */
+    static final int HELD = -1;
+    /** Progress and log notifications, and pings that are settled: the first to go. */
+    static final int CHATTER = 0;
+    /** Other notifications, and pings whose answer may still come: it is taken only while they are kept. */
+    static final int NOTICE = 1;
+    /** Other server-to-client requests that were answered or cancelled. */
+    static final int SETTLED = 2;
+    /** Responses whose connection ended in order. */
+    static final int FINISHED = 3;
+
+    static final int RANKS = 4;
+
+    /** What an event costs beside its bytes: this node, the event, and their links. */
+    private static final int OVERHEAD = 128;
+
+    public final LiveStream stream;
+    public final Event event;
+    int rank = HELD;
+    public boolean kept = true;
+    /** Whether a request to the client was answered, or withdrawn. */
+    boolean settled;
+    /** Whether the call is over that asked this, and its stream delivered if it had one. */
+    boolean left;
+    /** Whether the client has answered this request: then it has surely got it, and must not be bothered again. */
+    public boolean answered;
+
+    @Nullable KeptEvent previous;
+
+    public @Nullable KeptEvent next;
+
+    @Nullable KeptEvent older;
+
+    @Nullable KeptEvent newer;
+
+    KeptEvent(LiveStream stream, Event event) {
+        this.stream = stream;
+        this.event = event;
+    }
+
+    int size() {
+        return event.bytes().length + OVERHEAD;
+    }
+
+    /** The rank of an event of this kind when it is committed. */
+    int firstRank() {
+        return switch (event.kind()) {
+            case EventKind.RESPONSE, EventKind.ERROR -> HELD;
+            case EventKind.SERVER_REQUEST -> settled || left ? SETTLED : HELD;
+            case EventKind.PROGRESS, EventKind.LOG -> CHATTER;
+            case EventKind.PING -> settled ? CHATTER : NOTICE;
+            default -> NOTICE;
+        };
+    }
+}

@@ -1,0 +1,61 @@
+package dev.holdfast.log;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** A queue that weighs next to nothing until something is put into it: most sessions never need most of theirs. */
+public final class LazyQueue<T> {
+    private @Nullable Deque<T> queue;
+
+    private Deque<T> queue() {
+        if (queue == null) {
+            queue = new ArrayDeque<>(4);
+        }
+        return queue;
+    }
+
+    public void addLast(T item) {
+        queue().addLast(item);
+    }
+
+    public void addFirst(T item) {
+        queue().addFirst(item);
+    }
+
+    public Optional<T> first() {
+        return Optional.ofNullable(queue == null ? null : queue.peekFirst());
+    }
+
+    public Optional<T> last() {
+        return Optional.ofNullable(queue == null ? null : queue.peekLast());
+    }
+
+    public Optional<T> takeFirst() {
+        return Optional.ofNullable(queue == null ? null : queue.pollFirst());
+    }
+
+    /** Takes everything, in order. */
+    public List<T> takeAll() {
+        List<T> all = queue == null ? List.of() : List.copyOf(queue);
+        queue = null;
+        return all;
+    }
+
+    public void removeIf(Predicate<T> condition) {
+        if (queue != null) {
+            queue.removeIf(condition);
+        }
+    }
+
+    public boolean isEmpty() {
+        return queue == null || queue.isEmpty();
+    }
+
+    public int size() {
+        return queue == null ? 0 : queue.size();
+    }
+}

@@ -1,0 +1,290 @@
+package dev.holdfast.log;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.EventId;
+import dev.holdfast.StreamReader;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A cursor over a {@link LiveStream}. The cursor moves inside steps; the marks belong to the pump alone. */
+public final class LiveReader implements StreamReader, StreamCursor {
+    /** What a session does about its readers; called outside of a step. */
+    public interface Host {
+        /** Everything up to this offset has surely reached the client of this reader. */
+        void confirm(LiveReader reader, long offset);
+
+        /** The connection of this reader has ended. */
+        void close(LiveReader reader, Close how);
+
+        /** A client missed something on a stream. */
+        void missed(LiveStream stream);
+
+        /** The start of the session's id, for the log. */
+        String shortId();
+    }
+
+    private static final Logger logger = LoggerFactory.getLogger(LiveReader.class);
+    /** How long after a write another one must begin so that its success says something about the first. */
+    static final long CONFIRMATION_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private final Host host;
+    private final SessionLog log;
+    private final LiveStream stream;
+    /** Up to here only unanswered requests to the client are read: the rest is confirmed. */
+    private final long repeatThrough;
+    /** No event that is there when the reader comes has a later epoch. */
+    private final Epoch attachedIn;
+
+    private long cursor;
+    /** The latest epoch up to the cursor. */
+    private Epoch epoch;
+
+    private @Nullable KeptEvent hint;
+    private long reportedGap;
+    private volatile @Nullable End end;
+    private long endAfter;
+    private volatile boolean returnable;
+    private volatile Waker waker = new Waker() {
+        @Override
+        public void wake() {}
+
+        @Override
+        public void abort() {}
+    };
+    private Epoch prefixEpoch;
+    private String prefix;
+
+    private long confirmed;
+    private Mark older = Mark.NONE;
+    private Mark newer = Mark.NONE;
+
+    /** Read up to {@code offset}, and written at {@code at}. */
+    private record Mark(long offset, long at) {
+        static final Mark NONE = new Mark(0, 0);
+
+        boolean confirmedBy(long began) {
+            return offset > 0 && began - at >= CONFIRMATION_NANOS;
+        }
+    }
+
+    private LiveReader(
+            Host host, SessionLog log, LiveStream stream, long cursor, long repeatThrough, boolean returnable) {
+        Epoch epoch = log.epochs().present();
+        this.host = host;
+        this.log = log;
+        this.stream = stream;
+        this.cursor = cursor;
+        this.repeatThrough = repeatThrough;
+        this.reportedGap = stream.dropped();
+        this.attachedIn = epoch;
+        this.epoch = epoch;
+        this.prefixEpoch = epoch;
+        this.prefix = EventId.prefix(stream.id(), epoch);
+        this.returnable = returnable;
+    }
+
+    /** The first reader of a call's stream. */
+    public static LiveReader first(Host host, SessionLog log, LiveStream stream) {
+        return new LiveReader(host, log, stream, 0, 0, false);
+    }
+
+    /** A reader that goes on after an offset, which the client has named. */
+    public static LiveReader from(Host host, SessionLog log, LiveStream stream, long cursor) {
+        return new LiveReader(host, log, stream, cursor, 0, true);
+    }
+
+    /** A reader that repeats what the client still owes an answer to, then goes on after the last confirmed event. */
+    public static LiveReader fromConfirmed(Host host, SessionLog log, LiveStream stream) {
+        return new LiveReader(host, log, stream, 0, stream.confirmed(), true);
+    }
+
+    public LiveStream stream() {
+        return stream;
+    }
+
+    @Override
+    public String position() {
+        return position(epoch, Math.max(cursor, repeatThrough));
+    }
+
+    @Override
+    public String position(Event event) {
+        return event.offset() > repeatThrough
+                ? position(event.epoch(), event.offset())
+                : position(attachedIn, repeatThrough);
+    }
+
+    private String position(Epoch at, long offset) {
+        if (!at.equals(prefixEpoch)) {
+            prefixEpoch = at;
+            prefix = EventId.prefix(stream.id(), at);
+        }
+        return EventId.text(prefix, offset);
+    }
+
+    @Override
+    public void positionTold() {
+        returnable = true;
+    }
+
+    @Override
+    public void wakeWith(Waker waker) {
+        this.waker = waker;
+    }
+
+    /** Wakes the connection. */
+    @Override
+    public void run() {
+        End now = end;
+        try {
+            if (now != null && now.reason() == EndReason.SUPERSEDED) {
+                waker.abort();
+            } else {
+                waker.wake();
+            }
+        } catch (RuntimeException e) {
+            logger.error("session {}: a connection could not be woken", host.shortId(), e);
+        }
+    }
+
+    @Override
+    public boolean recorded() {
+        if (!stream.recorded() && !log.look(this::known)) {
+            log.run(effects -> log.outbox().hurry());
+            return log.look(this::known);
+        }
+        return true;
+    }
+
+    /** Of a stream that has ended without an event there is nothing to come back for. */
+    private boolean known() {
+        return stream.recorded() || stream.ended().isPresent();
+    }
+
+    @Override
+    public Next read(int maxBytes) {
+        return log.step(effects -> {
+            End now = end;
+            if (now != null && cursor >= endAfter) {
+                return now;
+            }
+            if (stream.dropped() > Math.max(reportedGap, Math.max(cursor, repeatThrough))) {
+                effects.then(() -> host.missed(stream));
+            }
+            reportedGap = stream.dropped();
+            Next next = take(maxBytes);
+            return now != null && next == Rest.REST ? now : next;
+        });
+    }
+
+    private Next take(int maxBytes) {
+        List<Event> found = List.of();
+        long room = maxBytes;
+        while (true) {
+            Optional<KeptEvent> candidate = stream.after(cursor, hint);
+            if (candidate.isEmpty()) {
+                break;
+            }
+            KeptEvent node = candidate.get();
+            int length = node.event.bytes().length;
+            if (!found.isEmpty() && length > room) {
+                break;
+            }
+            hint = node;
+            cursor = node.event.offset();
+            epoch = node.event.epoch().counter() > epoch.counter() ? node.event.epoch() : epoch;
+            if (wanted(node)) {
+                room -= length;
+                found = plus(found, node.event);
+            }
+        }
+        if (!found.isEmpty()) {
+            returnable = true;
+            return new Events(found);
+        }
+        if (stream.complete()) {
+            cursor = stream.last();
+            return new End(stream.ended().orElseThrow(), Optional.empty());
+        }
+        return Rest.REST;
+    }
+
+    private boolean wanted(KeptEvent node) {
+        boolean done = node.event.kind() == EventKind.PING ? node.settled : node.answered;
+        return !done && (node.event.offset() > repeatThrough || LiveStream.unanswered(node));
+    }
+
+    private static List<Event> plus(List<Event> found, Event event) {
+        if (found.isEmpty()) {
+            return List.of(event);
+        }
+        List<Event> grown = found instanceof ArrayList ? found : new ArrayList<>(found);
+        grown.add(event);
+        return grown;
+    }
+
+    @Override
+    public void wrote(long began, long completed) {
+        if (newer.confirmedBy(began)) {
+            confirm(newer.offset);
+            older = Mark.NONE;
+            newer = Mark.NONE;
+        } else if (older.confirmedBy(began)) {
+            confirm(older.offset);
+            older = newer;
+            newer = Mark.NONE;
+        }
+        if (cursor > Math.max(confirmed, Math.max(older.offset, newer.offset))) {
+            Mark mark = new Mark(cursor, completed);
+            if (older.offset == 0) {
+                older = mark;
+            } else {
+                newer = mark;
+            }
+        }
+    }
+
+    private void confirm(long offset) {
+        confirmed = offset;
+        host.confirm(this, offset);
+    }
+
+    @Override
+    public void close(Close how) {
+        host.close(this, how);
+    }
+
+    @Override
+    public void supersede() {
+        endAfter = cursor;
+        end = new End(EndReason.SUPERSEDED, Optional.empty());
+    }
+
+    @Override
+    public void end(EndReason reason, Optional<Duration> retry) {
+        boolean stays = reason == EndReason.POLLING && !returnable && stream.committed() == 0;
+        if (end == null && !stays && !stream.complete()) {
+            endAfter = stream.committed();
+            end = new End(reason, retry);
+        }
+    }
+
+    @Override
+    public long cursor() {
+        return cursor;
+    }
+
+    /** Whether this reader has read everything its stream will ever carry. */
+    public boolean atEnd() {
+        return stream.endsAt(cursor);
+    }
+}

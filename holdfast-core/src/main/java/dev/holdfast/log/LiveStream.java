@@ -1,0 +1,370 @@
+package dev.holdfast.log;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.EventId;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One stream of a session: its events in order, how far they are committed, and who reads them.
+ *
+ * <h2>Concurrency</h2>
+ *
+ * Everything here is used inside a {@link SessionLog#step}. The lock that it takes is the only one of the engine, and a leaf:
+ * whoever holds it calls neither store, backend, listener nor reader's waker, and takes no other lock; what has to happen
+ * outside is collected in {@link Effects} and done after the release. The session's life is changed by compare-and-set, inside
+ * a step where the change belongs to a change of streams, and never waits.
+ *
+ * <p>A message goes through three positions, each of which only grows:
+ *
+ * <pre>
+ *   last       its offset is assigned; it stands in the outbox         (any thread that sends)
+ *   committed  the store has acknowledged it; readers may see it       (the one drainer, in order of offsets)
+ *   cursor     a reader has taken it, in its own time                  (the one holder of the connection's pump)
+ * </pre>
+ *
+ * A reader that finds nothing after its cursor goes to rest and is woken after the commit has been made visible; since the
+ * waker marks the pump before the pump can rest, no wake-up is lost. A stream has at most one reader. A newer one replaces it
+ * under the lock, and from then on the older one reads nothing, confirms nothing and its close changes nothing: every method
+ * of {@link LiveReader} first asks whether it is still the one.
+ *
+ * <p>Dropping is sparse. {@code dropped} is the highest offset that was ever dropped: a cursor below it has missed something,
+ * a cursor at or above it has not.
+ */
+public final class LiveStream {
+    /**
+     * A response that was committed.
+     *
+     * @param request what it answers
+     * @param offset its place in the stream
+     * @param epoch the epoch in which it was appended
+     */
+    record Answer(RequestId request, long offset, Epoch epoch) {}
+
+    private final StreamId id;
+    private final List<RequestId> requests;
+
+    private @Nullable KeptEvent head;
+    private @Nullable KeptEvent tail;
+    private long last;
+    private long committed;
+    private long dropped;
+    private long confirmed;
+    private long bytes;
+    private int events;
+    private int chatter;
+    private @Nullable StreamCursor reader;
+    private @Nullable EndReason end;
+    private boolean finished;
+    private boolean keepsProgress;
+    /** Set inside a step, and read outside of one too. */
+    private volatile boolean recorded = true;
+
+    /**
+     * @param requests the requests whose responses this stream carries; none for the listening stream
+     */
+    LiveStream(StreamId id, List<RequestId> requests) {
+        this(id, requests, 0);
+    }
+
+    /** A new stream: the store learns of it with its first event, or before its name is told. */
+    static LiveStream begun(StreamId id, List<RequestId> requests) {
+        LiveStream stream = new LiveStream(id, requests);
+        stream.recorded = false;
+        return stream;
+    }
+
+    /** A stream that begins after {@code last}. */
+    LiveStream(StreamId id, List<RequestId> requests, long last) {
+        this.id = id;
+        this.requests = requests;
+        this.last = last;
+        this.committed = last;
+        this.dropped = last;
+    }
+
+    public StreamId id() {
+        return id;
+    }
+
+    List<RequestId> requests() {
+        return requests;
+    }
+
+    public boolean listening() {
+        return id.equals(StreamId.LISTENING);
+    }
+
+    public long bytes() {
+        return bytes;
+    }
+
+    public int events() {
+        return events;
+    }
+
+    long last() {
+        return last;
+    }
+
+    public long committed() {
+        return committed;
+    }
+
+    public long dropped() {
+        return dropped;
+    }
+
+    public long confirmed() {
+        return confirmed;
+    }
+
+    /** Gives a message the next offset. */
+    KeptEvent assign(OutboundMessage message, Epoch epoch) {
+        return append(new Event(id, epoch, ++last, message.kind(), message.id(), message.bytes()));
+    }
+
+    /** Takes back what the store has kept of this stream, which nobody has seen yet. */
+    void restore(List<Event> kept, SessionStore.Extent extent) {
+        for (Event event : kept) {
+            commit(append(event));
+        }
+        last = Math.max(committed, extent.last());
+        committed = last;
+        dropped = extent.trimmed();
+    }
+
+    private KeptEvent append(Event event) {
+        KeptEvent node = new KeptEvent(this, event);
+        node.previous = tail;
+        if (tail == null) {
+            head = node;
+        } else {
+            tail.next = node;
+        }
+        tail = node;
+        return node;
+    }
+
+    /** Makes an event visible to readers, and counts it. */
+    void commit(KeptEvent node) {
+        committed = node.event.offset();
+        if (node.kept) {
+            bytes += node.size();
+            events++;
+        }
+    }
+
+    /** Takes back the last assigned event, which the store does not have; its offset is free again. */
+    void rollback(KeptEvent node) {
+        if (node.kept) {
+            unlink(node);
+        }
+        last = node.event.offset() - 1;
+    }
+
+    /** Forgets an event. Somebody may miss it, unless it was a ping, which tells nothing. */
+    void drop(KeptEvent node) {
+        unlink(node);
+        if (node.event.offset() <= committed) {
+            bytes -= node.size();
+            events--;
+        }
+        if (node.event.kind() != EventKind.PING) {
+            dropped = Math.max(dropped, node.event.offset());
+        }
+    }
+
+    private void unlink(KeptEvent node) {
+        KeptEvent before = node.previous;
+        KeptEvent after = node.next;
+        if (before == null) {
+            head = after;
+        } else {
+            before.next = after;
+        }
+        if (after == null) {
+            tail = before;
+        } else {
+            after.previous = before;
+        }
+        node.previous = null;
+        node.next = null;
+        node.kept = false;
+    }
+
+    /** Leaves out the offsets before this one. */
+    void skipTo(long offset) {
+        last = offset - 1;
+    }
+
+    /** The store knows it. */
+    public void record() {
+        recorded = true;
+    }
+
+    /** Whether a client that is told its name can come back to it. */
+    public boolean recorded() {
+        return recorded;
+    }
+
+    /** The committed responses, in order. */
+    List<Answer> answers() {
+        List<Answer> answers = new ArrayList<>(requests.size());
+        for (KeptEvent node = head; node != null && node.event.offset() <= committed; node = node.next) {
+            RequestId answered = node.event.id();
+            if (answered != null && EventKind.answers(node.event.kind())) {
+                answers.add(new Answer(answered, node.event.offset(), node.event.epoch()));
+            }
+        }
+        return answers;
+    }
+
+    /** Its call may be run again: then it has to be known how far the client was told that it is. */
+    public void keepProgress() {
+        keepsProgress = true;
+    }
+
+    /** Whether this is the newest progress of a call that may be run again. */
+    boolean spares(KeptEvent node) {
+        if (!keepsProgress || node.event.kind() != EventKind.PROGRESS) {
+            return false;
+        }
+        for (KeptEvent later = node.next; later != null; later = later.next) {
+            if (later.event.kind() == EventKind.PROGRESS) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The oldest kept event. */
+    public Optional<KeptEvent> oldest() {
+        return Optional.ofNullable(head);
+    }
+
+    /** The first committed event after an offset; {@code hint} is where the caller was last, to save the search. */
+    Optional<KeptEvent> after(long offset, @Nullable KeptEvent hint) {
+        KeptEvent node = hint != null && hint.kept ? hint.next : head;
+        while (node != null && node.event.offset() <= offset) {
+            node = node.next;
+        }
+        return node != null && node.event.offset() <= committed ? Optional.of(node) : Optional.empty();
+    }
+
+    /** How far a cursor goes into what is committed: up to the first kept event that its client does not have. */
+    public long reach(EventId cursor) {
+        KeptEvent node = head;
+        while (node != null && cursor.covers(node.event.offset(), node.event.epoch())) {
+            node = node.next;
+        }
+        long first = node == null ? Long.MAX_VALUE : node.event.offset();
+        return Math.min(Math.min(cursor.offset(), committed), first - 1);
+    }
+
+    /** The event this stream can spare best: of the lowest rank the oldest, but no response, and not its newest event. */
+    Optional<KeptEvent> spare() {
+        int lowest = chatter > 0 ? KeptEvent.CHATTER : KeptEvent.NOTICE;
+        KeptEvent best = null;
+        for (KeptEvent node = head; node != null && node.event.offset() < committed; node = node.next) {
+            boolean spare = node.rank != KeptEvent.HELD && node.rank != KeptEvent.FINISHED;
+            if (spare && (best == null || node.rank < best.rank)) {
+                best = node;
+                if (best.rank <= lowest) {
+                    break;
+                }
+            }
+        }
+        return Optional.ofNullable(best);
+    }
+
+    /** An event of this stream came to a rank, or left it. */
+    void ranked(int rank, int change) {
+        chatter += rank == KeptEvent.CHATTER ? change : 0;
+    }
+
+    /** Whether this is to be asked again until the client answers. A ping is not. */
+    static boolean unanswered(KeptEvent node) {
+        return node.event.kind() == EventKind.SERVER_REQUEST && !node.settled && !node.left;
+    }
+
+    /** Whether an answer to this would still be taken. */
+    public static boolean answerable(KeptEvent node) {
+        return EventKind.asks(node.event.kind()) && !node.settled;
+    }
+
+    /** Everything up to here has surely reached the client. */
+    void confirm(long offset) {
+        confirmed = Math.max(confirmed, Math.min(offset, committed));
+    }
+
+    public Optional<StreamCursor> reader() {
+        return Optional.ofNullable(reader);
+    }
+
+    /** Makes this reader the one that reads; returns the one it takes over from. */
+    public Optional<StreamCursor> take(StreamCursor next) {
+        Optional<StreamCursor> older = reader();
+        reader = next;
+        return older;
+    }
+
+    /** Ends the reading of this reader; false if it is not the one that reads. */
+    public boolean release(StreamCursor leaving) {
+        if (reader != leaving) {
+            return false;
+        }
+        reader = null;
+        return true;
+    }
+
+    /** No event will follow those assigned so far. */
+    public void end(EndReason reason) {
+        if (end == null) {
+            end = reason;
+        }
+    }
+
+    public Optional<EndReason> ended() {
+        return Optional.ofNullable(end);
+    }
+
+    /** Ends the stream with what is committed: what is still on its way to the store will not be read. */
+    public void seal(EndReason reason) {
+        last = committed;
+        end(reason);
+    }
+
+    /** Whether everything this stream will ever carry is committed. */
+    boolean complete() {
+        return end != null && committed == last;
+    }
+
+    /** Whether a cursor stands behind everything this stream will ever carry. */
+    public boolean endsAt(long cursor) {
+        return complete() && cursor >= last;
+    }
+
+    /** The client has surely got everything, or wants nothing more: the stream may be forgotten when room is needed. */
+    void finish() {
+        finished = true;
+    }
+
+    /** The client came back: it has not got everything. */
+    void reopen() {
+        finished = false;
+    }
+
+    boolean finished() {
+        return finished;
+    }
+}

@@ -1,0 +1,287 @@
+package dev.holdfast.log;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StaleEpochException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is on its way into a session's log. It is filled inside steps; one batch at a time goes to the store, and what the store
+ * has acknowledged is committed in order.
+ *
+ * <p>A failed append leaves the log's end unknown. From then on everything is refused until a new epoch is claimed: the claim
+ * tells whether the doubtful batch is in the log, and fences it if it is still on its way. An append that is refused for its epoch
+ * says that somebody else has claimed the session: then it ends here.
+ *
+ * <pre>
+ *   UNNAMED -> RESTING                       the session's key is known, its record created
+ *   RESTING -> APPENDING -> RESTING          one batch at a time
+ *              APPENDING -> CLAIMING -> RESTING
+ *   any -> CLOSED
+ * </pre>
+ */
+public final class Outbox {
+    private enum State {
+        UNNAMED,
+        RESTING,
+        APPENDING,
+        CLAIMING,
+        CLOSED
+    }
+
+    /** What the session does when entries are decided; called inside a step. */
+    public interface Owner {
+        void committed(Pending pending, Effects effects);
+
+        /** The store does not have it: newest first. */
+        void refused(Pending pending, Effects effects);
+
+        /** The log cannot go on before a {@link SessionLog#claim}. */
+        void doubtful(Throwable failure, Effects effects);
+
+        /** The log goes on. */
+        void recovered();
+    }
+
+    /** What one append carries. */
+    record Batch(Epoch epoch, Append append) {}
+
+    private final Owner owner;
+    private final Epochs epochs;
+    private State state = State.UNNAMED;
+    private List<Pending> waiting = new ArrayList<>(1);
+    private List<Append.Trim> trims = new ArrayList<>(0);
+    private List<Pending> current = List.of();
+    private @Nullable Batch appending;
+    private @Nullable Throwable doubt;
+    private boolean due;
+    private boolean leaving;
+
+    Outbox(Owner owner, Epochs epochs) {
+        this.owner = owner;
+        this.epochs = epochs;
+    }
+
+    /** The store knows the session from now on. */
+    void start() {
+        if (state == State.UNNAMED) {
+            state = State.RESTING;
+        }
+    }
+
+    /** Whether new entries are taken. */
+    public boolean open() {
+        return !leaving && (state == State.UNNAMED || state == State.RESTING || state == State.APPENDING);
+    }
+
+    /** Whether the store knows the session. */
+    public boolean started() {
+        return state != State.UNNAMED;
+    }
+
+    /** Whether nothing is on its way, or waits to be. */
+    public boolean resting() {
+        return state == State.RESTING && waiting.isEmpty();
+    }
+
+    /** Whether the store has answered whatever it was given. */
+    public boolean answered() {
+        return state == State.RESTING;
+    }
+
+    /** Whether nothing will ever be taken again. */
+    public boolean closed() {
+        return state == State.CLOSED;
+    }
+
+    /** Takes an entry, while it is {@link #open}; it goes to the store when the step is over. */
+    public void add(Pending pending) {
+        waiting.add(pending);
+        due = true;
+    }
+
+    /** Takes an entry that goes to the store with the next one, or when somebody asks for it with {@link #hurry}. */
+    public void addLazily(Pending pending) {
+        waiting.add(pending);
+    }
+
+    /** Lets go what waits for the next entry. */
+    public void hurry() {
+        due = !waiting.isEmpty();
+    }
+
+    /** Lets the store forget an event with the next append. */
+    void trim(KeptEvent event) {
+        trims.add(new Append.Trim(event.stream.id(), event.event.offset()));
+    }
+
+    /** Lets the store forget now what waits for the next append. */
+    public void flush() {
+        if (!trims.isEmpty() && waiting.isEmpty() && open()) {
+            add(new Pending(null, List.of()));
+        }
+    }
+
+    /** Makes a change of the record sooner or later, whatever the store does. */
+    public void insist(List<RecordChange> changes) {
+        add(Pending.of(changes, () -> insist(changes)));
+    }
+
+    /** Makes the last changes of the record: nothing is taken behind them. While it is {@link #open}. */
+    public void leave(List<RecordChange> changes) {
+        insist(changes);
+        leaving = true;
+    }
+
+    /** The last entry that is on its way. */
+    @Nullable Pending last() {
+        // what rests here is about to be appended by whoever has just ended the append before
+        if (state != State.APPENDING && state != State.RESTING) {
+            return null;
+        }
+        List<Pending> onItsWay = waiting.isEmpty() ? current : waiting;
+        return onItsWay.isEmpty() ? null : onItsWay.get(onItsWay.size() - 1);
+    }
+
+    /** The next batch for the store, if it may go. */
+    @Nullable Batch next() {
+        if (state != State.RESTING || !due) {
+            return null;
+        }
+        state = State.APPENDING;
+        due = false;
+        current = waiting;
+        waiting = new ArrayList<>(1);
+        Batch batch = new Batch(epochs.present(), Pending.append(current, trims));
+        appending = batch;
+        if (!trims.isEmpty()) {
+            trims = new ArrayList<>(0);
+        }
+        return batch;
+    }
+
+    /** The store has the batch, or says that it has not, or nothing. */
+    void decided(@Nullable Throwable failure, Effects effects) {
+        if (state == State.CLOSED) {
+            return;
+        }
+        if (failure == null) {
+            state = State.RESTING;
+            commit(effects);
+            return;
+        }
+        state = State.CLAIMING;
+        doubt = failure;
+        trims.addAll(Objects.requireNonNull(appending).append().trims());
+        List<Pending> behind = waiting;
+        waiting = new ArrayList<>(1);
+        due = false;
+        refuse(behind, effects);
+        if (failure instanceof StaleEpochException) {
+            effects.end(EndReason.TAKEN_OVER);
+        } else {
+            owner.doubtful(failure, effects);
+        }
+    }
+
+    /** Readers are woken before producers, who may do much on this thread. */
+    private void commit(Effects effects) {
+        List<Pending> batch = current;
+        current = List.of();
+        for (Pending pending : batch) {
+            pending.committed = true;
+            owner.committed(pending, effects);
+        }
+        complete(batch, effects);
+    }
+
+    private static void complete(List<Pending> entries, Effects effects) {
+        for (Pending pending : entries) {
+            CompletableFuture<Void> stage = pending.stage;
+            if (stage != null) {
+                effects.complete(stage);
+            }
+        }
+    }
+
+    private void refuse(List<Pending> entries, Effects effects) {
+        Throwable failure = Objects.requireNonNull(doubt, "nothing has failed");
+        List<Pending> newestFirst = new ArrayList<>(entries);
+        Collections.reverse(newestFirst);
+        for (Pending pending : newestFirst) {
+            pending.failure = failure;
+            owner.refused(pending, effects);
+        }
+        fail(entries, failure, effects);
+    }
+
+    private static void fail(List<Pending> entries, Throwable failure, Effects effects) {
+        for (Pending pending : entries) {
+            CompletableFuture<Void> stage = pending.stage;
+            if (stage != null) {
+                effects.fail(stage, failure);
+            }
+        }
+    }
+
+    /** Nobody shall wait any longer for what is in doubt, though it may yet turn out to be in the log. */
+    public void dismissWaiting(Effects effects) {
+        fail(current, Objects.requireNonNull(doubt, "nothing has failed"), effects);
+    }
+
+    /** Decides the doubtful batch by what the log then holds, and goes on in the new epoch; false if nothing is in doubt. */
+    boolean decide(SessionStore.Claim claim, Effects effects) {
+        if (state != State.CLAIMING) {
+            return false;
+        }
+        epochs.begin(claim.epoch());
+        state = State.RESTING;
+        if (Pending.inLog(current, claim)) {
+            commit(effects);
+        } else {
+            List<Pending> batch = current;
+            current = List.of();
+            refuse(batch, effects);
+        }
+        owner.recovered();
+        return true;
+    }
+
+    /** Whether it waits for a claim. */
+    boolean doubtful() {
+        return state == State.CLAIMING;
+    }
+
+    /**
+     * Takes no more entries. The stages of those on their way complete, though nobody will read them; of what is in doubt nobody
+     * shall believe that it is in the log.
+     */
+    public void close(Effects effects) {
+        if (state == State.CLOSED) {
+            return;
+        }
+        List<Pending> left = new ArrayList<>(current);
+        left.addAll(waiting);
+        if (state == State.CLAIMING) {
+            Throwable failure = Objects.requireNonNull(doubt, "nothing has failed");
+            left.forEach(pending -> pending.failure = failure);
+            fail(left, failure, effects);
+        } else {
+            left.forEach(pending -> pending.committed = true);
+            complete(left, effects);
+        }
+        state = State.CLOSED;
+        current = List.of();
+        waiting = new ArrayList<>(0);
+        trims = new ArrayList<>(0);
+        due = false;
+    }
+}

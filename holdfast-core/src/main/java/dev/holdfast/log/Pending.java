@@ -1,0 +1,127 @@
+package dev.holdfast.log;
+
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionRecord.RunningCall;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Something on its way into a session's log: an event, changes of the record, or both. Who needs to know what became of it
+ * extends it.
+ */
+public class Pending {
+    private final @Nullable KeptEvent event;
+    private final List<RecordChange> changes;
+
+    /** Set inside a step, and read outside of one too. */
+    volatile boolean committed;
+
+    @Nullable CompletableFuture<Void> stage;
+
+    @Nullable Throwable failure;
+
+    public Pending(@Nullable KeptEvent event, List<RecordChange> changes) {
+        this.event = event;
+        this.changes = changes;
+    }
+
+    /** Changes of the record. What has to be made though the store does not take it now comes again. */
+    static Pending of(List<RecordChange> changes, Runnable again) {
+        return new Pending(null, changes) {
+            @Override
+            public void again() {
+                again.run();
+            }
+        };
+    }
+
+    public @Nullable KeptEvent event() {
+        return event;
+    }
+
+    /** Why the store does not have it, if it has refused it. */
+    public @Nullable Throwable failure() {
+        return failure;
+    }
+
+    /** Whether a call begins with it that no record knows yet. */
+    public boolean begins() {
+        return false;
+    }
+
+    /** The store has it. */
+    public void committed(Effects effects) {}
+
+    /** The store does not have it. */
+    public void refused() {}
+
+    /** The log goes on after it was refused. */
+    public void again() {}
+
+    /** Everything that a batch does, in order. */
+    static Append append(List<Pending> batch, List<Append.Trim> trims) {
+        if (batch.size() == 1) {
+            Pending only = batch.get(0);
+            return new Append(only.event == null ? List.of() : List.of(only.event.event), only.changes, trims);
+        }
+        List<Event> events = new ArrayList<>(batch.size());
+        List<RecordChange> changes = new ArrayList<>();
+        Set<StreamId> begun = new HashSet<>(2);
+        for (Pending pending : batch) {
+            if (pending.event != null) {
+                events.add(pending.event.event);
+            }
+            for (RecordChange change : pending.changes) {
+                if (pending.begins() && change instanceof RecordChange.CallStarted started) {
+                    begun.add(started.stream());
+                }
+                if (pending.event != null
+                        && change instanceof RecordChange.CallEnded ended
+                        && begun.remove(ended.stream())) {
+                    changes.removeIf(earlier -> starts(earlier, ended.stream()));
+                } else {
+                    changes.add(change);
+                }
+            }
+        }
+        return new Append(events, changes, trims);
+    }
+
+    /** A call that begins and is answered within a batch leaves nothing in the record. */
+    private static boolean starts(RecordChange change, StreamId call) {
+        return change instanceof RecordChange.CallStarted started
+                && started.stream().equals(call);
+    }
+
+    /**
+     * Whether a log holds a batch. An append is whole or not at all, so that one event tells for all; without one, a call
+     * that it started and did not end. Changes that leave no trace count as missing: they may be made again.
+     */
+    static boolean inLog(List<Pending> batch, SessionStore.Claim claim) {
+        for (Pending pending : batch) {
+            if (pending.event != null) {
+                return claim.last(pending.event.stream.id()) >= pending.event.event.offset();
+            }
+        }
+        return batch.stream()
+                .flatMap(pending -> pending.changes.stream())
+                .anyMatch(change -> change instanceof RecordChange.CallStarted started && started(started, claim));
+    }
+
+    /** Whether a call is recorded as this change records it: the same call may have been recorded before. */
+    private static boolean started(RecordChange.CallStarted change, SessionStore.Claim claim) {
+        RunningCall recorded = claim.record().running().get(change.stream());
+        return recorded != null
+                && recorded.requests().equals(change.requests())
+                && Arrays.equals(recorded.extension(), change.extension());
+    }
+}

@@ -1,0 +1,213 @@
+package dev.holdfast.log;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The door of a session, and its way into the store. All that changes a session happens inside a {@link #step}: the lock is taken,
+ * a decision made, the lock released, and then what the decision causes is done: its effects, in order, and the append of what it
+ * has put into the outbox. Nothing else takes the lock, and nothing that blocks, waits or calls somebody else happens inside.
+ */
+public final class SessionLog {
+    /** The stage of everything that is committed already. */
+    public static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final SessionStore store;
+    private final Consumer<EndReason> end;
+    private final Epochs epochs;
+    private final Outbox outbox;
+    private @Nullable SessionKey key;
+
+    /**
+     * @param end ends the session, outside of a step
+     */
+    public SessionLog(SessionStore store, Epochs epochs, Outbox.Owner owner, Consumer<EndReason> end) {
+        this.store = store;
+        this.end = end;
+        this.epochs = epochs;
+        this.outbox = new Outbox(owner, epochs);
+    }
+
+    /** Used inside a step. */
+    public Outbox outbox() {
+        return outbox;
+    }
+
+    /** Used inside a step. */
+    public Epochs epochs() {
+        return epochs;
+    }
+
+    /** Makes a decision, then does what it causes. */
+    public <T> T step(Function<Effects, T> decision) {
+        Effects effects = new Effects();
+        Outbox.Batch batch;
+        T result;
+        lock.lock();
+        try {
+            result = decision.apply(effects);
+            batch = outbox.next();
+        } finally {
+            lock.unlock();
+        }
+        perform(effects, batch);
+        return result;
+    }
+
+    /** The same for a decision that nobody has to hear of. */
+    public void run(Consumer<Effects> decision) {
+        Effects effects = new Effects();
+        Outbox.Batch batch;
+        lock.lock();
+        try {
+            decision.accept(effects);
+            batch = outbox.next();
+        } finally {
+            lock.unlock();
+        }
+        perform(effects, batch);
+    }
+
+    /** Looks at something that steps change; nothing is changed, and nothing caused. */
+    public <T> T look(Supplier<T> question) {
+        lock.lock();
+        try {
+            return question.get();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Does what a step causes, and what follows from that, on this thread as long as the store answers at once. */
+    private void perform(Effects effects, Outbox.@Nullable Batch batch) {
+        Effects present = effects;
+        Outbox.Batch next = batch;
+        while (true) {
+            CompletableFuture<Void> stage = null;
+            try {
+                present.perform();
+                present.end().ifPresent(end);
+            } finally {
+                if (next != null) {
+                    stage = append(next);
+                }
+            }
+            if (stage == null) {
+                return;
+            }
+            if (!stage.isDone()) {
+                stage.whenComplete((done, failure) -> decided(failure));
+                return;
+            }
+            present = new Effects();
+            next = decide(failureOf(stage), present);
+        }
+    }
+
+    private void decided(@Nullable Throwable failure) {
+        Effects effects = new Effects();
+        perform(effects, decide(failure, effects));
+    }
+
+    private Outbox.@Nullable Batch decide(@Nullable Throwable failure, Effects effects) {
+        lock.lock();
+        try {
+            outbox.decided(causeOf(failure), effects);
+            return outbox.next();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private CompletableFuture<Void> append(Outbox.Batch batch) {
+        try {
+            return store.append(key(), batch.epoch(), batch.append()).toCompletableFuture();
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    private static @Nullable Throwable failureOf(CompletableFuture<Void> done) {
+        return done.isCompletedExceptionally()
+                ? done.<@Nullable Throwable>handle((nothing, failure) -> failure).join()
+                : null;
+    }
+
+    private static @Nullable Throwable causeOf(@Nullable Throwable failure) {
+        return failure instanceof CompletionException wrapped && wrapped.getCause() != null
+                ? wrapped.getCause()
+                : failure;
+    }
+
+    /** The store knows the session under this key from now on. */
+    public void start(SessionKey name) {
+        run(effects -> {
+            key = name;
+            outbox.start();
+        });
+    }
+
+    private SessionKey key() {
+        return Objects.requireNonNull(key, "the log has not started");
+    }
+
+    /** Completes when the entry is committed, and fails if it is refused. */
+    public CompletionStage<Void> stageOf(Pending pending) {
+        return pending.committed ? DONE : look(() -> stage(pending));
+    }
+
+    private static CompletionStage<Void> stage(Pending pending) {
+        if (pending.committed) {
+            return DONE;
+        }
+        CompletableFuture<Void> stage = pending.stage;
+        if (stage == null) {
+            stage = new CompletableFuture<>();
+            pending.stage = stage;
+            if (pending.failure != null) {
+                stage.completeExceptionally(pending.failure);
+            }
+        }
+        return stage;
+    }
+
+    /** Completes when what is on its way is decided. */
+    public CompletionStage<Void> settled() {
+        return look(() -> {
+            Pending last = outbox.last();
+            return last == null ? DONE : stage(last);
+        });
+    }
+
+    /**
+     * Claims a new epoch, which decides what is in doubt.
+     *
+     * @param nonce the random half of that epoch
+     * @return completes when the log goes on, false if the store does not have it any more; fails if the store could not be
+     *     asked, and may then be called again
+     */
+    public CompletionStage<Boolean> claim(int nonce) {
+        CompletionStage<Optional<SessionStore.Claim>> claim;
+        try {
+            claim = store.claim(key(), nonce);
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        return claim.thenApply(found -> step(effects -> {
+            found.ifPresent(present -> outbox.decide(present, effects));
+            return !outbox.doubtful();
+        }));
+    }
+}

@@ -1,0 +1,20 @@
+package dev.holdfast.log;
+
+import dev.holdfast.EndReason;
+import java.time.Duration;
+import java.util.Optional;
+
+/** A reader as its stream knows it. To run it is to wake its connection, outside of a step; all else happens inside of one. */
+public interface StreamCursor extends Runnable {
+    /** How far it has read. */
+    long cursor();
+
+    /** Ends the reading at once, as for a newer reader. The connection learns of it when it is woken. */
+    void supersede();
+
+    /**
+     * Ends the reading after what is committed now. A stream that is complete has an end of its own, and a client that could not
+     * come back is not sent away. The connection learns of it when it is woken.
+     */
+    void end(EndReason reason, Optional<Duration> retry);
+}

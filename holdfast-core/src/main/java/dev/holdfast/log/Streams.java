@@ -1,0 +1,163 @@
+package dev.holdfast.log;
+
+import dev.holdfast.EventId;
+import dev.holdfast.Lifetime;
+import dev.holdfast.SessionLimits;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** The streams of a session. Used inside a step. */
+public final class Streams {
+    private final SessionLimits limits;
+    private final Epochs epochs;
+    private final Outbox outbox;
+    private final Tombstones tombstones;
+    private final Retention retention;
+    /** Those of calls. */
+    private Map<StreamId, LiveStream> streams = Collections.emptyMap();
+
+    private final LiveStream listening = new LiveStream(StreamId.LISTENING, List.of());
+    private long lastNumber;
+    private long uncommittedBytes;
+    private int uncommittedEvents;
+
+    /**
+     * @param questionDropped learns of server-to-client requests that are no longer kept
+     * @param forgetful whether nobody can come back to the listening stream: what is confirmed is not kept
+     */
+    public Streams(
+            StreamSetting setting,
+            Lifetime lifetime,
+            SessionLog log,
+            Consumer<RequestId> questionDropped,
+            boolean forgetful) {
+        this.limits = setting.limits();
+        this.epochs = log.epochs();
+        this.outbox = log.outbox();
+        this.tombstones = new Tombstones(setting.messages());
+        Retention.Hearers hearers = new Retention.Hearers(stream -> streams.remove(stream.id()), questionDropped);
+        this.retention = new Retention(setting, lifetime, outbox, tombstones, hearers, forgetful);
+    }
+
+    /** What is kept of them. */
+    public Retention retention() {
+        return retention;
+    }
+
+    public LiveStream listening() {
+        return listening;
+    }
+
+    /** A new request stream; nobody sees it before it is {@link #open opened}. */
+    public LiveStream create(List<RequestId> requests) {
+        return LiveStream.begun(nextId(), requests);
+    }
+
+    /** A name that no stream has or had. */
+    public StreamId nextId() {
+        return new StreamId(epochs.present().counter(), ++lastNumber);
+    }
+
+    /**
+     * Takes back what the store has kept of a stream that nobody has seen yet.
+     *
+     * @param requests the requests whose responses are still to come on it, if it is the stream of a call
+     */
+    public LiveStream restore(StreamId id, List<RequestId> requests, List<Event> kept, SessionStore.Extent extent) {
+        LiveStream stream = id.equals(StreamId.LISTENING) ? listening : new LiveStream(id, requests);
+        stream.restore(kept, extent);
+        if (stream != listening) {
+            open(stream);
+        }
+        for (Optional<KeptEvent> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
+            retention.keep(at.get());
+        }
+        return stream;
+    }
+
+    public void open(LiveStream stream) {
+        if (streams.isEmpty()) {
+            streams = new HashMap<>();
+        }
+        streams.put(stream.id(), stream);
+    }
+
+    public KeptEvent assign(LiveStream stream, OutboundMessage message) {
+        KeptEvent event = stream.assign(message, epochs.present());
+        uncommittedBytes += event.size();
+        uncommittedEvents++;
+        return event;
+    }
+
+    /** Whether as much is on its way to the store as a session may hold. */
+    public boolean overdue() {
+        return uncommittedBytes >= limits.sessionBytes() || uncommittedEvents >= limits.sessionEvents();
+    }
+
+    public void rollback(KeptEvent event) {
+        decided(event);
+        event.stream.rollback(event);
+    }
+
+    private void decided(KeptEvent event) {
+        uncommittedBytes -= event.size();
+        uncommittedEvents--;
+    }
+
+    /**
+     * Makes an event readable, and drops what the limits then ask for.
+     *
+     * @return false if what must not be dropped exceeds the session's limit
+     */
+    public boolean commit(KeptEvent event) {
+        LiveStream stream = event.stream;
+        decided(event);
+        stream.commit(event);
+        if (!event.kept) {
+            outbox.trim(event);
+            return true;
+        }
+        retention.keep(event);
+        retention.shorten(stream);
+        return retention.makeRoom();
+    }
+
+    /** Everything on this stream has been delivered as well as we can know: from here on it may be dropped. */
+    public void finish(LiveStream stream, long now) {
+        if (!stream.listening() && !stream.finished() && streams.get(stream.id()) == stream) {
+            retention.finish(stream, now);
+        }
+    }
+
+    /** Whether a response waits for a client that has not got it, as far as we know. */
+    public boolean owing() {
+        return retention.owes(listening)
+                || streams.values().stream().anyMatch(stream -> stream.ended().isPresent() && !stream.finished());
+    }
+
+    public Optional<LiveStream> find(StreamId id) {
+        return Optional.ofNullable(id.equals(StreamId.LISTENING) ? listening : streams.get(id));
+    }
+
+    public List<LiveStream> all() {
+        List<LiveStream> all = new ArrayList<>(streams.size() + 1);
+        all.add(listening);
+        all.addAll(streams.values());
+        return all;
+    }
+
+    /** What answers a client that asks for a forgotten stream; empty if there never was such a stream, or too long ago. */
+    public Optional<LiveStream> afterlife(EventId cursor) {
+        return tombstones.afterlife(cursor, epochs.present());
+    }
+}

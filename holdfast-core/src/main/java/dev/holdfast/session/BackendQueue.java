@@ -1,0 +1,56 @@
+package dev.holdfast.session;
+
+import dev.holdfast.log.LazyQueue;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.LongConsumer;
+
+/** Those who wait for a session's backend, in order, and how much they bring. Used inside a step. */
+final class BackendQueue {
+    private static final int MOST = 10_000;
+
+    private final LazyQueue<BackendUser> users = new LazyQueue<>();
+    private final long mostBytes;
+    private final LongConsumer weight;
+    private long bytes;
+
+    /**
+     * @param mostBytes how much all who wait may bring
+     * @param weight learns by how many bytes that grows or shrinks
+     */
+    BackendQueue(long mostBytes, LongConsumer weight) {
+        this.mostBytes = mostBytes;
+        this.weight = weight;
+    }
+
+    /** Lets one more wait, if there is room. */
+    boolean add(BackendUser user) {
+        if (users.size() >= MOST || bytes + user.bytes() > mostBytes) {
+            return false;
+        }
+        users.addLast(user);
+        grows(user.bytes());
+        return true;
+    }
+
+    Optional<BackendUser> takeFirst() {
+        Optional<BackendUser> first = users.takeFirst();
+        first.ifPresent(user -> grows(-user.bytes()));
+        return first;
+    }
+
+    /** Lets all go, in order. */
+    List<BackendUser> takeAll() {
+        grows(-bytes);
+        return users.takeAll();
+    }
+
+    boolean isEmpty() {
+        return users.isEmpty();
+    }
+
+    private void grows(long more) {
+        bytes += more;
+        weight.accept(more);
+    }
+}

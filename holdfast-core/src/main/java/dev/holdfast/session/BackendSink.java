@@ -1,0 +1,117 @@
+package dev.holdfast.session;
+
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What one incarnation of a session's backend says outside of calls. What changes here changes inside a step. */
+final class BackendSink implements ListeningSink {
+    private static final Logger logger = LoggerFactory.getLogger(BackendSink.class);
+
+    /** Who takes what is said. */
+    interface Hearer {
+        /** Whether this incarnation is the present one and not lost; inside a step. */
+        boolean present(int incarnation);
+
+        /** This incarnation is gone. */
+        void lost(int incarnation, String cause);
+    }
+
+    private final SessionCore core;
+    private final Outbound outbound;
+    private final Readers readers;
+    private final Hearer hearer;
+    private final int incarnation;
+    private Runnable hook = BackendSink::nothing;
+    private Optional<Consumer<InboundMessage>> answers = Optional.empty();
+    private boolean opened;
+    private boolean abandoned;
+
+    BackendSink(SessionCore core, Outbound outbound, Readers readers, Hearer hearer, int incarnation) {
+        this.core = core;
+        this.outbound = outbound;
+        this.readers = readers;
+        this.hearer = hearer;
+        this.incarnation = incarnation;
+    }
+
+    private static void nothing() {}
+
+    @Override
+    public CompletionStage<Void> send(OutboundMessage message) {
+        return outbound.send(incarnation, message, () -> hearer.present(incarnation));
+    }
+
+    @Override
+    public boolean attached() {
+        return readers.listening();
+    }
+
+    @Override
+    public boolean followed() {
+        return readers.followed();
+    }
+
+    @Override
+    public String sessionId() {
+        return core.id();
+    }
+
+    @Override
+    public void onAbandon(Runnable next) {
+        boolean late = core.look(() -> {
+            hook = opened ? BackendSink::nothing : next;
+            return abandoned;
+        });
+        if (late) {
+            next.run();
+        }
+    }
+
+    @Override
+    public void onAnswer(Consumer<InboundMessage> next) {
+        core.run(effects -> answers = Optional.of(next));
+    }
+
+    /** Who takes answers while there is no connection; inside a step. */
+    Optional<Consumer<InboundMessage>> answers() {
+        return answers;
+    }
+
+    @Override
+    public void withdrawn(RequestId question) {
+        outbound.withdrawn(question);
+    }
+
+    @Override
+    public void lost(String cause) {
+        hearer.lost(incarnation, cause);
+    }
+
+    /** The opening is over: nobody can give it up any more. */
+    void opened() {
+        core.run(effects -> {
+            opened = true;
+            hook = BackendSink::nothing;
+        });
+    }
+
+    /** Nobody waits for the connection any more. */
+    void abandon() {
+        Runnable now = core.look(() -> {
+            abandoned = !opened;
+            return hook;
+        });
+        try {
+            now.run();
+        } catch (RuntimeException e) {
+            logger.error("session {}: a backend that is being opened could not be given up", core.shortId(), e);
+        }
+    }
+}

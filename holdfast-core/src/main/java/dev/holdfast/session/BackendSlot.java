@@ -1,0 +1,364 @@
+package dev.holdfast.session;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.log.Effects;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.InboundMessage;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The place of a session's backend, through its incarnations. Whoever needs the backend while none is there starts exactly one
+ * restore, and everybody who comes meanwhile waits in order. The state changes inside steps; backends are called outside.
+ *
+ * <pre>
+ *   NEW --open--> OPENING --accepted--> SERVING --nobody waits--> CONNECTED --lost--> EMPTY
+ *                 OPENING --refused--> NEW
+ *   NEW --the session is back from the store--> EMPTY
+ *   EMPTY --use--> RESTORING --replayed--> SERVING
+ *                  RESTORING --not reached, lost--> EMPTY, those who waited are refused
+ *                  RESTORING --refused--> the session ends
+ *   SERVING, OPENING --lost--> RESTORING if somebody waits, else EMPTY
+ *   any --close--> CLOSED
+ * </pre>
+ */
+final class BackendSlot implements BackendSink.Hearer {
+    private static final String UNINITIALIZED = "the session is not initialized yet";
+    private static final int NONE = 0;
+
+    private enum State {
+        /** There was none yet. */
+        NEW,
+        /** The client's own {@code initialize} is on its way. */
+        OPENING,
+        EMPTY,
+        RESTORING,
+        /** A fresh backend is there, and those who waited for it come first. */
+        SERVING,
+        CONNECTED,
+        CLOSED
+    }
+
+    private final SessionCore core;
+    private final Outbound outbound;
+    private final Readers readers;
+    private final CallEnding calls;
+    private final BackendRestore restore;
+    private final BackendQueue waiting;
+    private State state = State.NEW;
+    private int incarnation;
+    private int lastLost;
+    private boolean served;
+    private @Nullable BackendConnection connection;
+    private Optional<BackendSink> opening = Optional.empty();
+
+    BackendSlot(SessionCore core, Outbound outbound, Readers readers, CallEnding calls, ServerIdentity identity) {
+        this.core = core;
+        this.outbound = outbound;
+        this.readers = readers;
+        this.calls = calls;
+        this.restore = new BackendRestore(core, this, identity);
+        this.waiting = new BackendQueue(core.host().limits().sessionBytes(), core::hold);
+    }
+
+    /**
+     * There was a backend before the session came back from the store; inside a step, before anybody else knows the session.
+     *
+     * @param users those who need a fresh one, which is not opened yet
+     * @return those for whom there is no room
+     */
+    List<BackendUser> returned(List<? extends BackendUser> users) {
+        state = State.EMPTY;
+        List<BackendUser> turnedAway = new ArrayList<>(0);
+        for (BackendUser user : users) {
+            if (!waiting.add(user)) {
+                turnedAway.add(user);
+            }
+        }
+        return turnedAway;
+    }
+
+    /** Opens a fresh backend if there was one and nobody has asked for it yet. */
+    void restore() {
+        begin(core.step(effects -> state == State.EMPTY ? beginRestore() : NONE));
+    }
+
+    private void begin(int next) {
+        if (next != NONE) {
+            restore.begin(next);
+        }
+    }
+
+    /** Opens the first connection, for the client's own {@code initialize}; empty if there is or was one. */
+    Optional<CompletionStage<Backend.Outcome>> open(InboundMessage initialize) {
+        int first = core.step(effects -> {
+            if (state != State.NEW) {
+                return NONE;
+            }
+            state = State.OPENING;
+            return ++incarnation;
+        });
+        return first == NONE ? Optional.empty() : Optional.of(open(initialize, first));
+    }
+
+    /** Opens a connection for an incarnation. */
+    CompletionStage<Backend.Outcome> open(InboundMessage initialize, int next) {
+        String name = Long.toString(core.seed().epoch().nonce(), 36) + "." + next;
+        BackendSink sink = new BackendSink(core, outbound, readers, this, next);
+        core.run(effects -> opening = Optional.of(sink));
+        try {
+            return core.host()
+                    .backend()
+                    .open(new Backend.OpenRequest(initialize, core.principal(), name), sink)
+                    .whenComplete((outcome, failure) -> sink.opened());
+        } catch (Throwable e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /** The first connection is there, even if it was lost again already; false if the slot was closed meanwhile. */
+    boolean connected(BackendConnection first) {
+        return core.step(effects -> {
+            if (state != State.OPENING) {
+                effects.then(() -> close(first));
+                return false;
+            }
+            int present = incarnation;
+            if (present(present)) {
+                connection = first;
+                state = State.SERVING;
+                served = true;
+                effects.then(() -> serve(present, first));
+                return true;
+            }
+            effects.then(() -> close(first));
+            state = State.EMPTY;
+            if (!waiting.isEmpty()) {
+                int next = beginRestore();
+                effects.then(() -> begin(next));
+            }
+            return true;
+        });
+    }
+
+    /** The backend has refused the client's {@code initialize}; the client may try again. */
+    void notOpened() {
+        core.run(effects -> {
+            if (state == State.OPENING) {
+                state = State.NEW;
+                lastLost = incarnation;
+                calls.backendLost(UNINITIALIZED);
+                refuse(waiting.takeAll(), UNINITIALIZED, effects);
+            }
+        });
+    }
+
+    private static void refuse(List<BackendUser> users, String cause, Effects effects) {
+        users.forEach(user -> effects.then(() -> user.refused(cause)));
+    }
+
+    @Override
+    public boolean present(int which) {
+        return which == incarnation && which != lastLost;
+    }
+
+    /** Who takes the client's answers for this incarnation, also while it is being opened; inside a step. */
+    Optional<Consumer<InboundMessage>> answers(int which) {
+        if (!present(which)) {
+            return Optional.empty();
+        }
+        BackendConnection now = connection;
+        return now == null ? opening.flatMap(BackendSink::answers) : Optional.of(now::answer);
+    }
+
+    /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. */
+    boolean use(BackendUser user) {
+        BackendConnection now = core.step(effects -> {
+            if (state == State.CONNECTED) {
+                user.handedTo(incarnation);
+                return connection;
+            }
+            return null;
+        });
+        if (now != null) {
+            user.use(now);
+            return true;
+        }
+        return useLater(user);
+    }
+
+    private boolean useLater(BackendUser user) {
+        return core.<Boolean>step(effects -> {
+            if (state == State.CONNECTED) {
+                // it is there since a moment ago
+                user.handedTo(incarnation);
+                BackendConnection now = connection;
+                effects.then(() -> {
+                    if (now != null) {
+                        user.use(now);
+                    }
+                });
+                return true;
+            }
+            if (state == State.NEW) {
+                refuse(List.of(user), UNINITIALIZED, effects);
+                return false;
+            }
+            if (state == State.CLOSED || !waiting.add(user)) {
+                refuse(List.of(user), "no backend is there", effects);
+                return false;
+            }
+            int next = state == State.EMPTY ? beginRestore() : NONE;
+            effects.then(() -> begin(next));
+            return true;
+        });
+    }
+
+    private int beginRestore() {
+        state = State.RESTORING;
+        served = false;
+        return ++incarnation;
+    }
+
+    /** A restore has got its connection; false if nobody wants it any more. */
+    boolean reached(int restored, BackendConnection fresh) {
+        boolean wanted = core.step(effects -> {
+            boolean awaited = state == State.RESTORING && present(restored);
+            connection = awaited ? fresh : connection;
+            return awaited;
+        });
+        if (!wanted) {
+            close(fresh);
+        }
+        return wanted;
+    }
+
+    /** Whether a restore is under way. */
+    boolean restoring(int which) {
+        return core.look(() -> state == State.RESTORING && present(which));
+    }
+
+    /** A fresh backend is there, in the state of the one before; false if nobody wants it any more. */
+    boolean restored(int restored) {
+        return core.step(effects -> {
+            boolean awaited = state == State.RESTORING && present(restored);
+            state = awaited ? State.SERVING : state;
+            return awaited;
+        });
+    }
+
+    /** Lets those who waited have the backend, one after the other; then all. */
+    void serve(int present, BackendConnection fresh) {
+        Optional<BackendUser> next = nextUser(present);
+        while (next.isPresent()) {
+            next.get().use(fresh);
+            next = nextUser(present);
+        }
+        core.host().makeRoom();
+    }
+
+    /** Who waits first; when nobody does, the backend is open to all. */
+    private Optional<BackendUser> nextUser(int present) {
+        return core.step(effects -> {
+            if (state != State.SERVING || !present(present)) {
+                return Optional.empty();
+            }
+            Optional<BackendUser> first = waiting.takeFirst();
+            if (first.isPresent()) {
+                served = true;
+                first.get().handedTo(present);
+            } else {
+                state = State.CONNECTED;
+            }
+            return first;
+        });
+    }
+
+    /** The session cannot go on with any backend: nobody gets another one, though the end of the session may take its time. */
+    void giveUp(int restored, String cause) {
+        core.run(effects -> {
+            if (endRestore(restored, cause, effects)) {
+                close(effects);
+                effects.end(EndReason.RESTORE_FAILED);
+            }
+        });
+    }
+
+    /** There is no backend for the moment: whoever comes next may try again. */
+    void putOff(int restored, String cause) {
+        core.run(effects -> endRestore(restored, cause, effects));
+    }
+
+    /** Ends a restore, if it is under way: what it has asked is withdrawn, and those who waited for it are refused. */
+    private boolean endRestore(int restored, String cause, Effects effects) {
+        if (state != State.RESTORING || restored != incarnation) {
+            return false;
+        }
+        state = State.EMPTY;
+        lastLost = restored;
+        calls.backendLost(cause);
+        refuse(waiting.takeAll(), cause, effects);
+        return true;
+    }
+
+    @Override
+    public void lost(int which, String cause) {
+        core.run(effects -> {
+            if (!present(which) || state == State.CLOSED) {
+                return;
+            }
+            lastLost = which;
+            Optional<BackendConnection> dead = Optional.ofNullable(connection);
+            connection = null;
+            calls.backendLost(cause);
+            effects.then(() -> core.host().telemetry().backendLost(core.id(), cause));
+            dead.ifPresent(gone -> effects.then(() -> close(gone)));
+            replace(which, cause, effects);
+        });
+    }
+
+    /** Goes on after a loss: those who wait get another backend, unless the one that is gone served nobody. */
+    private void replace(int gone, String cause, Effects effects) {
+        if (state == State.RESTORING) {
+            endRestore(gone, cause, effects);
+        } else if (state == State.SERVING && !waiting.isEmpty()) {
+            boolean useless = !served;
+            int next = beginRestore();
+            if (useless) {
+                endRestore(next, cause, effects);
+            } else {
+                effects.then(() -> begin(next));
+            }
+        } else if (state != State.OPENING) {
+            state = State.EMPTY;
+        }
+    }
+
+    /** Ends the backend. */
+    void close() {
+        core.run(this::close);
+    }
+
+    private void close(Effects effects) {
+        state = State.CLOSED;
+        waiting.takeAll();
+        BackendConnection last = connection;
+        connection = null;
+        opening.ifPresent(unfinished -> effects.then(unfinished::abandon));
+        opening = Optional.empty();
+        if (last != null) {
+            effects.then(() -> close(last));
+        }
+    }
+
+    /** Ends a connection; a drain waits for it. */
+    private void close(BackendConnection last) {
+        BackendRestore.close(last, core);
+    }
+}

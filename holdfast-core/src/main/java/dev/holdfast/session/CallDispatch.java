@@ -1,0 +1,60 @@
+package dev.holdfast.session;
+
+import dev.holdfast.spi.BackendConnection;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Hands the requests of a call to the backend; those that were cancelled or answered meanwhile stay here. */
+final class CallDispatch implements BackendUser {
+    private static final Logger logger = LoggerFactory.getLogger(CallDispatch.class);
+
+    private final SessionCore core;
+    private final CallEnding calls;
+    private final LiveCall call;
+    private List<LiveCall.Handed> handed = List.of();
+
+    CallDispatch(SessionCore core, CallEnding calls, LiveCall call) {
+        this.core = core;
+        this.calls = calls;
+        this.call = call;
+    }
+
+    @Override
+    public long bytes() {
+        return call.sinks().stream()
+                .mapToLong(sink -> sink.request().bytes().length)
+                .sum();
+    }
+
+    @Override
+    public void handedTo(int incarnation) {
+        handed = call.hand(incarnation);
+    }
+
+    @Override
+    public void use(BackendConnection connection) {
+        boolean first = true;
+        for (LiveCall.Handed each : handed) {
+            // the first of them was open a moment ago, when it was handed over
+            if (first || core.look(each.sink()::open)) {
+                start(connection, each);
+            }
+            first = false;
+        }
+    }
+
+    @Override
+    public void refused(String cause) {
+        call.sinks().forEach(sink -> calls.failNow(sink, cause));
+    }
+
+    private void start(BackendConnection connection, LiveCall.Handed each) {
+        try {
+            connection.call(each.request(), each.sink());
+        } catch (Throwable e) {
+            logger.error("session {}: the backend failed on {}", core.shortId(), each.request().method(), e);
+            calls.failNow(each.sink(), "internal error");
+        }
+    }
+}

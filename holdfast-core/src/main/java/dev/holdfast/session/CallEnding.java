@@ -1,0 +1,183 @@
+package dev.holdfast.session;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.log.Effects;
+import dev.holdfast.log.KeptEvent;
+import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.Outbox;
+import dev.holdfast.log.Pending;
+import dev.holdfast.log.Streams;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RecordChange;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Predicate;
+
+/** How the requests of a session's client end: with an answer of the backend, with an error of the engine's own, or cancelled. */
+final class CallEnding {
+    private static final int INTERNAL_ERROR = -32603;
+    private static final String NOT_STORED = "the response could not be stored";
+
+    private final SessionCore core;
+    private final SessionHost host;
+    private final OpenRequests requests;
+    private final Outbox outbox;
+    private final Streams streams;
+    private final OwnMessages own;
+
+    CallEnding(SessionCore core, OwnMessages own) {
+        this.core = core;
+        this.host = core.host();
+        this.requests = core.requests();
+        this.outbox = core.outbox();
+        this.streams = core.streams();
+        this.own = own;
+    }
+
+    /** The answer to a request on its way into the log. */
+    private final class Answer extends Pending {
+        private final LiveCall.Sink sink;
+        private final byte kind;
+        private final String otherwise;
+
+        /**
+         * @param otherwise what the client is told if the store does not have it
+         */
+        private Answer(KeptEvent event, LiveCall.Sink sink, String otherwise) {
+            super(event, changes(sink, event.event.kind()));
+            this.sink = sink;
+            this.kind = event.event.kind();
+            this.otherwise = otherwise;
+        }
+
+        @Override
+        public void committed(Effects effects) {
+            sink.close();
+            requests.end(sink);
+            if (kind == EventKind.RESPONSE) {
+                core.journal().apply(sink.request());
+            }
+            if (sink.call().done()) {
+                end(sink.call());
+            }
+        }
+
+        @Override
+        public void refused() {
+            sink.unanswer();
+        }
+
+        @Override
+        public void again() {
+            fail(sink, otherwise);
+        }
+    }
+
+    private static List<RecordChange> changes(LiveCall.Sink sink, byte kind) {
+        List<RecordChange> journaled = kind == EventKind.RESPONSE ? Journal.changes(sink.request()) : List.of();
+        RecordChange recorded = sink.call().recorded();
+        if (journaled.isEmpty()) {
+            return List.of(recorded);
+        }
+        List<RecordChange> both = new ArrayList<>(journaled);
+        both.add(recorded);
+        return both;
+    }
+
+    /** The backend has answered a request; inside a step, while the log is open. */
+    Pending answer(LiveCall.Sink sink, OutboundMessage answer) {
+        return answer(sink, answer, NOT_STORED);
+    }
+
+    /** The backend has answered a request while the log is not open; inside a step. */
+    void lose(LiveCall.Sink sink) {
+        own.whenOpen(() -> fail(sink, NOT_STORED));
+    }
+
+    private Pending answer(LiveCall.Sink sink, OutboundMessage answer, String otherwise) {
+        KeptEvent event = streams.assign(sink.call().stream(), answer);
+        sink.answer();
+        Pending pending = new Answer(event, sink, otherwise);
+        outbox.add(pending);
+        return pending;
+    }
+
+    /** Answers a request with an error, now or when the log goes on; inside a step. */
+    void fail(LiveCall.Sink sink, String cause) {
+        own.whenOpen(() -> {
+            if (sink.open()) {
+                answer(sink, host.messages().error(sink.id(), INTERNAL_ERROR, cause), cause);
+            }
+        });
+    }
+
+    /** The same outside of a step. */
+    void failNow(LiveCall.Sink sink, String cause) {
+        core.run(effects -> fail(sink, cause));
+    }
+
+    /** Ends the calls that have run for too long: their clients get an error, their backend is told. Inside a step. */
+    void timeOut(long now, Effects effects) {
+        long limit = core.lifetime().callNanos();
+        List<LiveCall.Sink> late = requests.overdue(call -> host.clock().passed(limit, call.startedAt(), now));
+        for (LiveCall.Sink sink : late) {
+            fail(sink, "the call took longer than " + TimeText.of(core.lifetime().call()));
+            sink.stop(effects);
+            effects.then(() -> host.telemetry().timedOut(core.id()));
+        }
+    }
+
+    /**
+     * The backend is gone: what it asked is withdrawn, what it had in its hands is answered with an error. Inside a step, so that
+     * nothing of its successor is hit.
+     */
+    void backendLost(String cause) {
+        List<KeptEvent> asked =
+                requests.withdraw().stream().map(OpenRequests.Question::node).toList();
+        streams.retention().settle(asked);
+        asked.forEach(question -> own.withdraw(question, cause));
+        for (LiveCall.Sink sink : requests.all()) {
+            if (sink.incarnation() > 0) {
+                fail(sink, cause);
+            }
+        }
+    }
+
+    /** Answers every running call with an error. Completes when what is on its way is committed. */
+    CompletionStage<Void> failRunning(String cause) {
+        return failRunning(cause, call -> true);
+    }
+
+    /** The same for those calls that nobody can run again. */
+    CompletionStage<Void> failUnrepeatable(String cause) {
+        return failRunning(cause, call -> !call.rerunnable());
+    }
+
+    private CompletionStage<Void> failRunning(String cause, Predicate<LiveCall> which) {
+        core.run(effects -> requests.all().stream()
+                .filter(sink -> which.test(sink.call()))
+                .forEach(sink -> fail(sink, cause)));
+        return core.log().settled();
+    }
+
+    /** A call is over; inside a step. Whoever calls this wakes its reader. */
+    void end(LiveCall call) {
+        if (!call.end()) {
+            return;
+        }
+        LiveStream stream = call.stream();
+        if (stream.listening()) {
+            requests.askedFor(call).forEach(streams.retention()::leave);
+        } else {
+            stream.end(call.reason());
+        }
+        long now = host.clock().now();
+        core.lifecycle().callEnded(now);
+        host.running(-call.sinks().size());
+        if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED) {
+            streams.finish(stream, now);
+        }
+    }
+}

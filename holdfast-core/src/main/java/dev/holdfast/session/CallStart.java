@@ -1,0 +1,232 @@
+package dev.holdfast.session;
+
+import dev.holdfast.Call;
+import dev.holdfast.Refusal;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.log.Effects;
+import dev.holdfast.log.LiveReader;
+import dev.holdfast.log.Outbox;
+import dev.holdfast.log.Pending;
+import dev.holdfast.log.Streams;
+import dev.holdfast.session.Lifecycle.Move;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+/** How the calls of a session's client begin, and how they are cancelled by it. */
+final class CallStart {
+    private final SessionCore core;
+    private final SessionHost host;
+    private final OpenRequests requests;
+    private final Outbox outbox;
+    private final Streams streams;
+    private final Readers readers;
+    private final CallEnding ending;
+    private final LiveCall.Host callHost;
+
+    CallStart(SessionCore core, Readers readers, CallEnding ending, LiveCall.Host callHost) {
+        this.core = core;
+        this.host = core.host();
+        this.requests = core.requests();
+        this.outbox = core.outbox();
+        this.streams = core.streams();
+        this.readers = readers;
+        this.ending = ending;
+        this.callHost = callHost;
+    }
+
+    /**
+     * Opens a call. Where its stream is its own, the store works and no other node shares it, the call runs at once, and its start
+     * is stored with its first message; else it runs when the store has its start.
+     */
+    CompletionStage<Call.Outcome> call(List<InboundMessage> messages) {
+        byte[] extension = Rerun.first(messages, harmless(messages));
+        Supplier<CompletionStage<Call.Outcome>> outcome = core.step(effects -> {
+            Optional<Call.Outcome> refusal = refusal(messages);
+            if (refusal.isPresent()) {
+                return () -> CompletableFuture.completedFuture(refusal.get());
+            }
+            if (!outbox.open()) {
+                return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
+            }
+            long now = host.clock().now();
+            Move move = core.lifecycle().callStarted(now);
+            if (move.leavesClosed()) {
+                effects.then(() -> core.alive(move));
+                return () -> CompletableFuture.completedFuture(new Call.Closed(core.ended()));
+            }
+            return begin(messages, extension, now, effects);
+        });
+        return outcome.get();
+    }
+
+    private Supplier<CompletionStage<Call.Outcome>> begin(
+            List<InboundMessage> messages, byte[] extension, long now, Effects effects) {
+        host.running(messages.size());
+        List<RequestId> ids =
+                messages.stream().map(InboundMessage::requiredId).toList();
+        LiveCall call = create(messages, ids, now);
+        if (extension.length > 0) {
+            call.mayBeRerun();
+        }
+        requests.start(call);
+        RecordChange change = new RecordChange.CallStarted(call.id(), ids, extension);
+        boolean prompt = call.liveReader().isPresent() && !host.shared() && host.storeWorks() && outbox.answered();
+        Start start = new Start(call, change, prompt);
+        if (prompt) {
+            outbox.addLazily(start);
+            Call.Outcome outcome = attached(call, effects);
+            return () -> CompletableFuture.completedFuture(outcome);
+        }
+        outbox.add(start);
+        return () -> stored(start);
+    }
+
+    private CompletionStage<Call.Outcome> stored(Start start) {
+        return core.log().stageOf(start).handle((done, failure) -> {
+            if (failure != null) {
+                core.run(effects -> dismissed(start));
+                throw new StoreUnavailableException(failure);
+            }
+            return core.step(effects -> attached(start.call, effects));
+        });
+    }
+
+    /** The start of a call on its way into the log. */
+    private final class Start extends Pending {
+        private final LiveCall call;
+        private final RecordChange change;
+        private final boolean runs;
+
+        /**
+         * @param runs whether the call runs already: then the store has its start sooner or later, unless the call has ended by then
+         */
+        private Start(LiveCall call, RecordChange change, boolean runs) {
+            super(null, List.of(change));
+            this.call = call;
+            this.change = change;
+            this.runs = runs;
+        }
+
+        @Override
+        public boolean begins() {
+            return true;
+        }
+
+        @Override
+        public void committed(Effects effects) {
+            if (!call.stream().recorded()) {
+                call.stream().record();
+                call.stream().reader().ifPresent(effects::wake);
+            }
+        }
+
+        @Override
+        public void again() {
+            if (!runs) {
+                notStarted(call);
+            } else if (!call.done()) {
+                outbox.add(new Start(call, change, true));
+            }
+        }
+    }
+
+    /** Whether a call may be run again after a death of this process. */
+    private boolean harmless(List<InboundMessage> messages) {
+        return core.outlives()
+                && messages.size() == 1
+                && !LiveCall.initializes(messages.get(0))
+                && host.backend().mayBeRerun(messages.get(0), core.principal());
+    }
+
+    private LiveCall create(List<InboundMessage> messages, List<RequestId> ids, long now) {
+        if (core.listensOnly()) {
+            return LiveCall.unread(streams.nextId(), streams.listening(), callHost, messages, now);
+        }
+        LiveReader reader = LiveReader.first(readers, core.log(), streams.create(ids));
+        return LiveCall.reading(reader, callHost, messages, now);
+    }
+
+    private Optional<Call.Outcome> refusal(List<InboundMessage> messages) {
+        if (host.draining()) {
+            return Optional.of(new Call.Refused(Refusal.DRAINING));
+        }
+        if (core.lifecycle().state().closed()) {
+            return Optional.of(new Call.Closed(core.ended()));
+        }
+        Optional<RequestId> duplicate = requests.duplicate(messages);
+        if (duplicate.isPresent()) {
+            return duplicate.map(Call.Duplicate::new);
+        }
+        if (messages.stream().anyMatch(CallStart::tooLong)) {
+            return Optional.of(new Call.Refused(Refusal.BODY_SIZE));
+        }
+        if (!core.journal().hasRoom(messages)) {
+            return Optional.of(new Call.Refused(Refusal.JOURNAL));
+        }
+        if (requests.running() + messages.size() > host.limits().runningCalls()) {
+            return Optional.of(new Call.Refused(Refusal.SESSION_CALLS));
+        }
+        return host.hasRoomFor(messages.size())
+                ? Optional.empty()
+                : Optional.of(new Call.Refused(Refusal.NODE_CALLS));
+    }
+
+    private static boolean tooLong(InboundMessage request) {
+        return request.bytes().length > Journal.MOST_INITIALIZE_BYTES && LiveCall.initializes(request);
+    }
+
+    /** Lets the client of a call read its stream, where it has one of its own. */
+    private Call.Outcome attached(LiveCall call, Effects effects) {
+        Optional<LiveReader> reader = call.liveReader();
+        boolean attached;
+        if (reader.isPresent()) {
+            streams.open(reader.get().stream());
+            attached = readers.attach(reader.get(), effects);
+        } else {
+            attached = !core.lifecycle().state().closed();
+        }
+        return attached ? new Call.Accepted(call) : new Call.Closed(core.ended());
+    }
+
+    /** Nobody waits any longer for the call to start. If the store should have it after all, it has ended. */
+    private void dismissed(Start start) {
+        notStarted(start.call);
+        if (start.failure() == null && !outbox.closed()) {
+            outbox.insist(List.of(new RecordChange.CallEnded(start.call.id())));
+        }
+    }
+
+    /** The store does not have the call. */
+    private void notStarted(LiveCall call) {
+        call.sinks().forEach(sink -> {
+            sink.close();
+            requests.end(sink);
+        });
+        ending.end(call);
+    }
+
+    /** The client cancels a request; without such a call nothing happens. */
+    void cancel(RequestId request, InboundMessage notification) {
+        core.run(effects -> requests.find(request)
+                .filter(sink -> sink.cancel(Optional.of(notification), effects))
+                .ifPresent(sink -> cancelled(sink, effects)));
+    }
+
+    private void cancelled(LiveCall.Sink sink, Effects effects) {
+        LiveCall call = sink.call();
+        requests.end(sink);
+        if (call.answered()) {
+            outbox.insist(List.of(new RecordChange.CallEnded(call.id())));
+        }
+        if (call.done()) {
+            ending.end(call);
+            call.stream().reader().ifPresent(effects::wake);
+        }
+    }
+}

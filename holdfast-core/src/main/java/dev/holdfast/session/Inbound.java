@@ -1,0 +1,199 @@
+package dev.holdfast.session;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.Refusal;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.log.Outbox;
+import dev.holdfast.log.Pending;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RecordChange;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What a session's client sends beside its calls' start: on its way to the backend. */
+final class Inbound {
+    private static final Logger logger = LoggerFactory.getLogger(Inbound.class);
+
+    private static final CompletionStage<Optional<Refusal>> TAKEN = CompletableFuture.completedFuture(Optional.empty());
+
+    private final SessionCore core;
+    private final OpenRequests requests;
+    private final Journal journal;
+    private final Outbox outbox;
+    private final BackendSlot backend;
+    private final CallEnding calls;
+    private final Outbound outbound;
+    private final ServerIdentity identity;
+
+    Inbound(SessionCore core, BackendSlot backend, CallEnding calls, Outbound outbound, ServerIdentity identity) {
+        this.core = core;
+        this.requests = core.requests();
+        this.journal = core.journal();
+        this.outbox = core.outbox();
+        this.backend = backend;
+        this.calls = calls;
+        this.outbound = outbound;
+        this.identity = identity;
+    }
+
+    void dispatch(LiveCall call) {
+        if (call.initializes()) {
+            initialize(call.sinks().get(0));
+        } else {
+            use(new CallDispatch(core, calls, call));
+        }
+    }
+
+    /** Gives something to the backend, or lets it wait, which takes room; false if that cannot be. */
+    private boolean use(BackendUser user) {
+        boolean taken = backend.use(user);
+        if (core.host().full()) {
+            core.host().makeRoom();
+        }
+        return taken;
+    }
+
+    /** Opens the backend; its answer goes the way of every answer. */
+    private void initialize(LiveCall.Sink sink) {
+        InboundMessage initialize = sink.request().withoutContext();
+        backend.open(initialize)
+                .ifPresentOrElse(
+                        opening -> opening.whenComplete((outcome, failure) -> opened(sink, outcome, failure)),
+                        () -> calls.failNow(sink, "the session is initialized already"));
+    }
+
+    private void opened(LiveCall.Sink sink, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
+        if (outcome instanceof Backend.Opened opened) {
+            core.negotiated(opened.revision());
+            core.run(effects -> journal.accepted(sink.request()));
+            identity.first(sink.request(), opened);
+            core.host().makeRoom();
+            outbound.send(sink, opened.response());
+            backend.connected(opened.connection());
+        } else if (outcome instanceof Backend.Refused refused) {
+            notOpened(sink, refused.response());
+        } else if (outcome instanceof Backend.Unreachable unreachable) {
+            notOpened(sink, unreachable.response());
+        } else {
+            logger.error("session {}: could not be initialized", core.shortId(), failure);
+            backend.notOpened();
+            calls.failNow(sink, "internal error");
+        }
+    }
+
+    private void notOpened(LiveCall.Sink sink, OutboundMessage response) {
+        backend.notOpened();
+        outbound.send(sink, response);
+    }
+
+    /** What to tell whoever has something for a session that is closed. */
+    CompletionStage<Optional<Refusal>> refusedFor(EndReason end) {
+        return refused(end.advice() == EndReason.Advice.RECONNECT ? Refusal.DRAINING : Refusal.UNKNOWN_SESSION);
+    }
+
+    private static CompletionStage<Optional<Refusal>> refused(Refusal reason) {
+        return CompletableFuture.completedFuture(Optional.of(reason));
+    }
+
+    CompletionStage<Optional<Refusal>> notify(InboundMessage notification) {
+        List<RecordChange> changes = Journal.changes(notification);
+        if (changes.isEmpty()) {
+            return forward(notification);
+        }
+        Supplier<CompletionStage<Optional<Refusal>>> then = core.step(effects -> {
+            if (!outbox.open()) {
+                return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
+            }
+            if (!journal.hasRoom(List.of(notification))) {
+                return () -> refused(Refusal.JOURNAL);
+            }
+            Pending pending = new Pending(null, changes) {
+                @Override
+                public void again() {
+                    outbox.insist(changes);
+                }
+            };
+            outbox.add(pending);
+            return () -> {
+                CompletionStage<Void> stored =
+                        StoreQuestion.ask(() -> core.log().stageOf(pending));
+                return forward(notification).thenCombine(stored, (refusal, done) -> refusal);
+            };
+        });
+        return then.get();
+    }
+
+    private CompletionStage<Optional<Refusal>> forward(InboundMessage notification) {
+        return use(new Forward(notification)) ? TAKEN : refused(Refusal.BACKEND);
+    }
+
+    /** Hands a notification to the backend. From then on a fresh backend gets it with the journal, and not before. */
+    private final class Forward implements BackendUser {
+        private final InboundMessage notification;
+
+        private Forward(InboundMessage notification) {
+            this.notification = notification;
+        }
+
+        @Override
+        public long bytes() {
+            return Journal.size(notification);
+        }
+
+        @Override
+        public void handedTo(int incarnation) {
+            journal.apply(notification);
+        }
+
+        @Override
+        public void use(BackendConnection connection) {
+            try {
+                connection.notify(notification);
+            } catch (Throwable e) {
+                logger.error("session {}: the backend failed on {}", core.shortId(), notification.method(), e);
+            }
+        }
+
+        @Override
+        public void refused(String cause) {
+            logger.debug("session {}: {} was dropped: {}", core.shortId(), notification.method(), cause);
+        }
+    }
+
+    /** Hands an answer to the backend that asked; false if nobody asked, or it was answered already. */
+    boolean answer(InboundMessage response) {
+        Optional<Consumer<InboundMessage>> asker = core.step(effects -> {
+            Optional<OpenRequests.Question> question = requests.answered(response.requiredId());
+            question.ifPresent(asked -> {
+                asked.node().answered = true;
+                core.streams().retention().settle(List.of(asked.node()));
+            });
+            return question.flatMap(asked -> backend.answers(asked.incarnation()));
+        });
+        asker.ifPresent(taker -> answer(taker, response));
+        return asker.isPresent();
+    }
+
+    /** Answers this incarnation of the backend, if it is still there. */
+    void answer(int incarnation, InboundMessage response) {
+        core.look(() -> backend.answers(incarnation)).ifPresent(taker -> answer(taker, response));
+    }
+
+    private void answer(Consumer<InboundMessage> taker, InboundMessage response) {
+        try {
+            taker.accept(response);
+        } catch (Throwable e) {
+            logger.error("session {}: the backend failed on an answer", core.shortId(), e);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package dev.holdfast.session;
+
+import dev.holdfast.SessionLimits;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RecordChange;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The messages that bring a fresh backend to the state of the last one: {@code initialize} first, then what changed the
+ * backend's idea of the client, each subject once. Used inside a step.
+ */
+public final class Journal {
+    /** The longest {@code initialize} that is taken: it is kept for the session's life. */
+    public static final int MOST_INITIALIZE_BYTES = 1 << 16;
+
+    private final Map<String, InboundMessage> entries = new LinkedHashMap<>(4);
+    private final SessionLimits limits;
+    private final LongConsumer weight;
+    private Optional<InboundMessage> initialize = Optional.empty();
+    private long bytes;
+
+    /**
+     * @param weight learns by how many bytes it grows or shrinks
+     */
+    Journal(SessionLimits limits, LongConsumer weight) {
+        this.limits = limits;
+        this.weight = weight;
+    }
+
+    /** The backend has accepted this {@code initialize}. */
+    void accepted(InboundMessage message) {
+        initialize = Optional.of(message.withoutContext());
+        grows(message.bytes().length);
+    }
+
+    InboundMessage initialize() {
+        return initialize.orElseThrow();
+    }
+
+    /** What has to be replayed after {@code initialize}, in order. */
+    List<InboundMessage> replay() {
+        return new ArrayList<>(entries.values());
+    }
+
+    /** Whether what these messages would add is within the session's limits, of events and of bytes. */
+    boolean hasRoom(List<InboundMessage> messages) {
+        int count = entries.size();
+        long sum = bytes;
+        for (InboundMessage message : messages) {
+            if (message.journal() instanceof JournalChange.Put put) {
+                count += entries.containsKey(put.key()) ? 0 : 1;
+                sum += size(put.key(), message) - size(put.key(), entries.get(put.key()));
+            }
+        }
+        return sum == bytes || (count <= limits.sessionEvents() && sum <= limits.sessionBytes());
+    }
+
+    /** Applies the change of a message that succeeded. */
+    void apply(InboundMessage message) {
+        if (message.journal() instanceof JournalChange.Put put) {
+            grows(size(put.key(), message) - size(put.key(), entries.put(put.key(), message.withoutContext())));
+        } else if (message.journal() instanceof JournalChange.Remove remove) {
+            grows(-size(remove.key(), entries.remove(remove.key())));
+        }
+    }
+
+    private void grows(long more) {
+        bytes += more;
+        weight.accept(more);
+    }
+
+    /** What a message weighs, here and on its way. */
+    static long size(InboundMessage message) {
+        return message.journal() instanceof JournalChange.Put put ? size(put.key(), message) : message.bytes().length;
+    }
+
+    private static long size(String key, @Nullable InboundMessage message) {
+        return message == null ? 0 : key.length() + message.bytes().length;
+    }
+
+    /** The same change for the store. */
+    static List<RecordChange> changes(InboundMessage message) {
+        if (message.journal() instanceof JournalChange.Put put) {
+            return List.of(new RecordChange.JournalPut(put.key(), message.bytes()));
+        }
+        if (message.journal() instanceof JournalChange.Remove remove) {
+            return List.of(new RecordChange.JournalRemoved(remove.key()));
+        }
+        return List.of();
+    }
+}

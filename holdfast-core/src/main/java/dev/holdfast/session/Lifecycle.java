@@ -1,0 +1,215 @@
+package dev.holdfast.session;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.Lifetime;
+import dev.holdfast.SessionState;
+import dev.holdfast.log.EngineClock;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one atomic state of a session. Every change is a compare-and-set from one immutable {@link State} to the next, so that
+ * of two that race (a client coming back, the reaper) exactly one wins and the other sees what it lost to.
+ *
+ * <pre>
+ *   OPENING --opened--> IDLE --attach--> ATTACHED --last connection ended in order--> IDLE
+ *                        ^                  |  ^
+ *                        |   last one broke |  | attach
+ *                        +-----visit----- DETACHED
+ *   any --close--> CLOSED           IDLE, DETACHED --deadline passed--> CLOSED
+ *   DETACHED --long enough--> CLOSED, parked
+ * </pre>
+ *
+ * <p>A visit is a request that opens no stream. There is no deadline while a connection reads or a call runs.
+ */
+public final class Lifecycle {
+    /** How a connection stopped reading. */
+    enum Detachment {
+        /** Ended by us, completely written. */
+        IN_ORDER,
+        /** Ended by us, in order, so that the client comes back: rotation, polling, drain. */
+        HANDOVER,
+        /** Any other way. */
+        BROKEN
+    }
+
+    /**
+     * One moment of a session.
+     *
+     * @param readers connections that read
+     * @param running calls that run
+     * @param handover whether the last connection ended so that the client comes back
+     * @param used whether the client has shown that it holds the session, by any request with its id
+     * @param since the latest of: last connection's end, last call's end, last request; nanoseconds of the engine's clock
+     * @param end why it is closed, once it is
+     */
+    public record State(
+            SessionState phase,
+            int readers,
+            int running,
+            boolean handover,
+            boolean used,
+            long since,
+            @Nullable EndReason end) {
+        private State(SessionState phase, int readers, int running, boolean handover, boolean used, long since) {
+            this(phase, readers, running, handover, used, since, null);
+        }
+
+        /** Whether nothing but a request or a failure ends it. */
+        public boolean held() {
+            return readers > 0 || running > 0 || phase == SessionState.OPENING;
+        }
+
+        public boolean closed() {
+            return phase == SessionState.CLOSED;
+        }
+    }
+
+    /** One step: what was and what is. A step out of CLOSED does not exist, so {@code before} and {@code after} are then one. */
+    record Move(State before, State after) {
+        /** Whether it is this step that closed the session: true for exactly one. */
+        boolean closes() {
+            return after.closed() && !before.closed();
+        }
+
+        /** Whether the session was closed before this step, or by it. */
+        boolean leavesClosed() {
+            return after.closed();
+        }
+
+        /** Whether a detached session got its client back. */
+        boolean reconnects() {
+            return before.phase == SessionState.DETACHED && !after.closed() && after.phase != SessionState.DETACHED;
+        }
+
+        /** Whether the last connection broke. */
+        boolean detaches() {
+            return before.phase == SessionState.ATTACHED && after.phase == SessionState.DETACHED;
+        }
+    }
+
+    private final Lifetime lifetime;
+    private final EngineClock clock;
+    private final AtomicReference<State> state;
+
+    Lifecycle(Lifetime lifetime, EngineClock clock) {
+        this.lifetime = lifetime;
+        this.clock = clock;
+        this.state = new AtomicReference<>(new State(SessionState.OPENING, 0, 0, false, false, clock.now()));
+    }
+
+    public State state() {
+        return Objects.requireNonNull(state.get());
+    }
+
+    /** The session is back from the store: its connections broke when it left. */
+    Move returned(long now) {
+        return move(s -> new State(SessionState.DETACHED, 0, 0, false, true, now));
+    }
+
+    /** The backend is open and the client may know the session. */
+    Move opened(long now) {
+        return move(s -> new State(SessionState.IDLE, s.readers, s.running, false, false, now));
+    }
+
+    /** A connection begins to read, unless the deadline has passed. */
+    Move attach(long now) {
+        return move(s -> expired(s, now)
+                ? expired(s)
+                : new State(SessionState.ATTACHED, s.readers + 1, s.running, s.handover, true, now));
+    }
+
+    /** A connection stops reading. */
+    Move detach(long now, Detachment how) {
+        return move(s -> {
+            if (s.readers > 1) {
+                return new State(SessionState.ATTACHED, s.readers - 1, s.running, s.handover, true, now);
+            }
+            SessionState next = how == Detachment.BROKEN ? SessionState.DETACHED : SessionState.IDLE;
+            return new State(next, 0, s.running, how == Detachment.HANDOVER, true, now);
+        });
+    }
+
+    /** A request came that will open a stream, unless the deadline has passed. */
+    Move touch(long now) {
+        return move(
+                s -> expired(s, now) ? expired(s) : new State(s.phase, s.readers, s.running, s.handover, true, now));
+    }
+
+    /** A request came that opens no stream, unless the deadline has passed. */
+    Move visit(long now) {
+        return move(s -> {
+            if (expired(s, now)) {
+                return expired(s);
+            }
+            SessionState next = s.phase == SessionState.DETACHED ? SessionState.IDLE : s.phase;
+            return new State(next, s.readers, s.running, s.handover, true, now);
+        });
+    }
+
+    /** A call starts, unless the deadline has passed. */
+    Move callStarted(long now) {
+        return move(s ->
+                expired(s, now) ? expired(s) : new State(s.phase, s.readers, s.running + 1, s.handover, true, now));
+    }
+
+    /** A call has ended. */
+    Move callEnded(long now) {
+        return move(s -> new State(s.phase, s.readers, s.running - 1, s.handover, true, now));
+    }
+
+    /** Closes if the deadline has passed. */
+    Move expire(long now) {
+        return move(s -> expired(s, now) ? expired(s) : s);
+    }
+
+    /** Closes, if nothing has changed since the session was seen in this state; changes nothing else. */
+    Move closeIf(State seen, EndReason reason) {
+        State after = closed(seen, reason);
+        return state.compareAndSet(seen, after) ? new Move(seen, after) : new Move(seen, seen);
+    }
+
+    /** Closes. */
+    Move close(EndReason reason) {
+        return move(s -> closed(s, reason));
+    }
+
+    /** Whether the deadline of this state has passed, exactly at the boundary included. */
+    public boolean expired(State s, long now) {
+        return !s.held() && clock.passed(patience(s), s.since, now);
+    }
+
+    /** How long this state waits for the client, in nanoseconds. */
+    long patience(State s) {
+        if (s.phase == SessionState.DETACHED) {
+            return lifetime.graceNanos();
+        }
+        if (!s.used) {
+            return Math.min(lifetime.initializationNanos(), lifetime.idleNanos());
+        }
+        return s.handover ? lifetime.longestNanos() : lifetime.idleNanos();
+    }
+
+    private static State expired(State s) {
+        return closed(s, EndReason.EXPIRED);
+    }
+
+    private static State closed(State s, EndReason reason) {
+        return new State(SessionState.CLOSED, 0, 0, false, s.used, s.since, reason);
+    }
+
+    private Move move(UnaryOperator<State> next) {
+        while (true) {
+            State before = state();
+            if (before.closed()) {
+                return new Move(before, before);
+            }
+            State after = next.apply(before);
+            if (after.equals(before) || state.compareAndSet(before, after)) {
+                return new Move(before, after);
+            }
+        }
+    }
+}

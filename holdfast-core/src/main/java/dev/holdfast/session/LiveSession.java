@@ -1,0 +1,214 @@
+package dev.holdfast.session;
+
+import dev.holdfast.Call;
+import dev.holdfast.EventId;
+import dev.holdfast.Refusal;
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.SessionState;
+import dev.holdfast.log.LiveStream;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionKey;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+/** A session in memory: what the edge and the engine do to it. It puts the parts together; what they share is the core. */
+public final class LiveSession implements Session, LiveCall.Host {
+    private final SessionCore core;
+    private final Outbound outbound;
+    private final Readers readers;
+    private final SessionOpening opening;
+    private final CallStart starts;
+    private final Inbound inbound;
+    private final SessionEnd end;
+    private final Parking parking;
+    private final SessionSweep sweep;
+
+    public LiveSession(SessionHost host, String principal, SessionSeed seed) {
+        this.core = new SessionCore(host, principal, seed);
+        OwnMessages own = new OwnMessages(core);
+        CallEnding calls = new CallEnding(core, own);
+        ServerIdentity identity = new ServerIdentity(core, own);
+        this.outbound = new Outbound(core, own, calls, this::answerFor);
+        this.readers = new Readers(core);
+        BackendSlot backend = new BackendSlot(core, outbound, readers, calls, identity);
+        this.opening = new SessionOpening(core, identity, backend, new RestoredState(core, own, calls, this));
+        this.starts = new CallStart(core, readers, calls, this);
+        this.inbound = new Inbound(core, backend, calls, outbound, identity);
+        this.end = new SessionEnd(core, calls, outbound, backend, readers);
+        this.parking = new Parking(core, end);
+        this.sweep = new SessionSweep(core, calls, parking);
+        core.wire(outbound, end);
+    }
+
+    private void answerFor(int incarnation, InboundMessage response) {
+        inbound.answer(incarnation, response);
+    }
+
+    /** How it begins, or comes back. */
+    public SessionOpening opening() {
+        return opening;
+    }
+
+    /** What it is kept under. */
+    public SessionKey key() {
+        return core.key();
+    }
+
+    public String principal() {
+        return core.principal();
+    }
+
+    /** Its life; compare-and-set, outside of steps too. */
+    public Lifecycle lifecycle() {
+        return core.lifecycle();
+    }
+
+    /** How it ends. */
+    public SessionEnd end() {
+        return end;
+    }
+
+    /** How it leaves memory to come back. */
+    public Parking parking() {
+        return parking;
+    }
+
+    @Override
+    public String id() {
+        return core.id();
+    }
+
+    @Override
+    public String shortId() {
+        return core.shortId();
+    }
+
+    @Override
+    public String revision() {
+        return core.revision();
+    }
+
+    @Override
+    public boolean listensOnly() {
+        return core.listensOnly();
+    }
+
+    @Override
+    public SessionState state() {
+        return core.lifecycle().state().phase();
+    }
+
+    /** A request for this session came; false if it came too late. */
+    public boolean touch() {
+        return core.alive(core.lifecycle().touch(core.host().clock().now()));
+    }
+
+    private boolean visit() {
+        return core.alive(core.lifecycle().visit(core.host().clock().now()));
+    }
+
+    @Override
+    public CompletionStage<Call.Outcome> call(List<InboundMessage> requests) {
+        return starts.call(requests);
+    }
+
+    @Override
+    public CompletionStage<Optional<Refusal>> notify(InboundMessage notification) {
+        return visit() ? inbound.notify(notification) : inbound.refusedFor(core.ended());
+    }
+
+    @Override
+    public boolean answer(InboundMessage response) {
+        return visit() && inbound.answer(response);
+    }
+
+    @Override
+    public void cancel(RequestId request, InboundMessage notification) {
+        visit();
+        starts.cancel(request, notification);
+    }
+
+    @Override
+    public Resume listen() {
+        return readers.listen();
+    }
+
+    @Override
+    public Resume resume(EventId after) {
+        return readers.resume(after);
+    }
+
+    @Override
+    public CompletionStage<Void> terminate() {
+        return end.terminate();
+    }
+
+    @Override
+    public void dispatch(LiveCall call) {
+        inbound.dispatch(call);
+    }
+
+    @Override
+    public CompletionStage<Void> send(LiveCall.Sink sink, OutboundMessage message) {
+        return outbound.send(sink, message);
+    }
+
+    @Override
+    public void disconnect(LiveStream stream, Duration retry) {
+        readers.disconnect(stream, retry);
+    }
+
+    @Override
+    public <T> T look(Supplier<T> question) {
+        return core.look(question);
+    }
+
+    /** Sends a notification that no backend has sent; nothing is sent where the session is leaving. */
+    public CompletionStage<Void> tell(OutboundMessage notification) {
+        return outbound.tell(notification);
+    }
+
+    /**
+     * Looks whether time has ended something.
+     *
+     * @param parkNanos how long a client may be away before its session leaves memory
+     */
+    public void sweep(long now, long parkNanos) {
+        sweep.sweep(now, parkNanos);
+    }
+
+    /** How many bytes it keeps. */
+    public long weight() {
+        return core.weight();
+    }
+
+    /** How many messages it keeps. */
+    public long events() {
+        return core.look(() -> (long) core.streams().retention().events());
+    }
+
+    /** Drops until it keeps no more than this; false if the rest must not be dropped. */
+    public boolean shorten(long mostBytes, long mostEvents) {
+        return core.step(effects -> {
+            boolean done = core.streams().retention().shortenTo(mostBytes, mostEvents);
+            core.outbox().flush();
+            return done;
+        });
+    }
+
+    /** Whether a response waits for its client. */
+    public boolean owesResponses() {
+        return core.look(core.streams()::owing);
+    }
+
+    /** What its parts share; for tests. */
+    public SessionCore core() {
+        return core;
+    }
+}

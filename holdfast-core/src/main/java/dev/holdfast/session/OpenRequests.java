@@ -1,0 +1,131 @@
+package dev.holdfast.session;
+
+import dev.holdfast.log.KeptEvent;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/**
+ * The questions that are open between client and backend, in both directions: the client's requests in flight, and the
+ * backend's requests to the client. Used inside a step.
+ */
+final class OpenRequests {
+    /** So many pings may wait for their answers: a client that is away, or answers none, is not to find more. */
+    static final int MOST_PINGS = 128;
+
+    private final Map<RequestId, LiveCall.Sink> inFlight = new LinkedHashMap<>(0);
+    private Map<RequestId, Question> asked = Collections.emptyMap();
+    private int pings;
+
+    /**
+     * A request to the client.
+     *
+     * @param incarnation the incarnation of the backend that asked
+     * @param call the call that it was asked for, if it was
+     */
+    record Question(KeptEvent node, int incarnation, Optional<LiveCall> call) {
+        boolean ping() {
+            return node.event.kind() == EventKind.PING;
+        }
+    }
+
+    /** The first id that is in flight already or occurs twice. */
+    Optional<RequestId> duplicate(List<InboundMessage> requests) {
+        for (int i = 0; i < requests.size(); i++) {
+            RequestId id = requests.get(i).requiredId();
+            if (inFlight.containsKey(id)) {
+                return Optional.of(id);
+            }
+            for (int j = 0; j < i; j++) {
+                if (requests.get(j).requiredId().equals(id)) {
+                    return Optional.of(id);
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    int running() {
+        return inFlight.size();
+    }
+
+    void start(LiveCall call) {
+        call.sinks().forEach(sink -> inFlight.put(sink.id(), sink));
+    }
+
+    void end(LiveCall.Sink sink) {
+        inFlight.remove(sink.id(), sink);
+    }
+
+    Optional<LiveCall.Sink> find(RequestId id) {
+        return Optional.ofNullable(inFlight.get(id));
+    }
+
+    /** The requests of calls that run for too long and have no answer yet; of two calls the older one is late first. */
+    List<LiveCall.Sink> overdue(Predicate<LiveCall> late) {
+        List<LiveCall.Sink> found = List.of();
+        for (LiveCall.Sink sink : inFlight.values()) {
+            if (!late.test(sink.call())) {
+                break;
+            }
+            if (sink.open() && !sink.stopped()) {
+                found = found.isEmpty() ? new ArrayList<>() : found;
+                found.add(sink);
+            }
+        }
+        return found;
+    }
+
+    List<LiveCall.Sink> all() {
+        return List.copyOf(inFlight.values());
+    }
+
+    /** Remembers a question. Returns the ping that is given up for it, if there are too many. */
+    Optional<Question> ask(RequestId id, Question question) {
+        if (asked.isEmpty()) {
+            asked = new LinkedHashMap<>();
+        }
+        Optional<Question> tooOld = question.ping() && pings == MOST_PINGS ? takeOldestPing() : Optional.empty();
+        answered(id);
+        asked.put(id, question);
+        pings += question.ping() ? 1 : 0;
+        return tooOld;
+    }
+
+    private Optional<Question> takeOldestPing() {
+        return asked.entrySet().stream()
+                .filter(entry -> entry.getValue().ping())
+                .findFirst()
+                .flatMap(oldest -> answered(oldest.getKey()));
+    }
+
+    /** Takes the question that this answers, once. */
+    Optional<Question> answered(RequestId id) {
+        Optional<Question> question = Optional.ofNullable(asked.remove(id));
+        pings -= question.filter(Question::ping).isPresent() ? 1 : 0;
+        return question;
+    }
+
+    /** The open questions of a call. */
+    List<KeptEvent> askedFor(LiveCall call) {
+        return asked.values().stream()
+                .filter(question -> question.call().filter(call::equals).isPresent())
+                .map(Question::node)
+                .toList();
+    }
+
+    /** Takes all questions: nobody waits for their answers any more. */
+    List<Question> withdraw() {
+        List<Question> open = List.copyOf(asked.values());
+        asked = Collections.emptyMap();
+        pings = 0;
+        return open;
+    }
+}

@@ -1,0 +1,222 @@
+package dev.holdfast.session;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.log.Effects;
+import dev.holdfast.log.KeptEvent;
+import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.Outbox;
+import dev.holdfast.log.Pending;
+import dev.holdfast.log.SessionLog;
+import dev.holdfast.log.Streams;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** What a session's backend sends: from its hands into the log, and what a commit, or the lack of one, then changes. */
+final class Outbound implements Outbox.Owner {
+    private static final int INTERNAL_ERROR = -32603;
+    private static final int NO_INCARNATION = 0;
+    private static final String GIVEN_UP = "the client has not answered, and too much waits for it";
+
+    /** Takes the answer to a question of the backend's, from whoever gives it. */
+    interface Asker {
+        /** Answers this incarnation of the backend, if it is still there. */
+        void answer(int incarnation, InboundMessage response);
+    }
+
+    private final SessionCore core;
+    private final SessionHost host;
+    private final OpenRequests requests;
+    private final Outbox outbox;
+    private final Streams streams;
+    private final OwnMessages own;
+    private final CallEnding calls;
+    private final LogRecovery recovery;
+    private final Asker asker;
+
+    Outbound(SessionCore core, OwnMessages own, CallEnding calls, Asker asker) {
+        this.core = core;
+        this.host = core.host();
+        this.requests = core.requests();
+        this.outbox = core.outbox();
+        this.streams = core.streams();
+        this.own = own;
+        this.calls = calls;
+        this.recovery = new LogRecovery(core);
+        this.asker = asker;
+    }
+
+    /**
+     * Appends to the listening stream what an incarnation of the backend sends outside of calls.
+     *
+     * @param present whether it is the present one; asked inside the step
+     */
+    CompletionStage<Void> send(int incarnation, OutboundMessage message, BooleanSupplier present) {
+        return send(streams.listening(), message, null, incarnation, present);
+    }
+
+    /** Appends to the stream of a call. */
+    CompletionStage<Void> send(LiveCall.Sink sink, OutboundMessage message) {
+        BooleanSupplier taken = () -> sink.takes(message) && !repeats(sink, message);
+        return send(sink.call().stream(), message, sink, sink.incarnation(), taken);
+    }
+
+    /** Appends to the listening stream a notification that no backend has sent, unless the session is leaving. */
+    CompletionStage<Void> tell(OutboundMessage notification) {
+        BooleanSupplier stays = () -> !core.lifecycle().state().closed();
+        return send(streams.listening(), notification, null, NO_INCARNATION, stays);
+    }
+
+    private CompletionStage<Void> send(
+            LiveStream stream,
+            OutboundMessage message,
+            LiveCall.@Nullable Sink sink,
+            int incarnation,
+            BooleanSupplier taken) {
+        Supplier<CompletionStage<Void>> stage = core.step(effects -> {
+            if (outbox.closed() || !taken.getAsBoolean()) {
+                return () -> SessionLog.DONE;
+            }
+            if (streams.overdue()) {
+                if (outbox.started()) {
+                    effects.end(EndReason.OVERFLOW);
+                }
+                return Outbound::unavailable;
+            }
+            boolean answers = sink != null && EventKind.answers(message.kind());
+            if (!outbox.open()) {
+                if (sink != null && answers) {
+                    calls.lose(sink);
+                }
+                return Outbound::unavailable;
+            }
+            Pending pending = sink != null && answers
+                    ? calls.answer(sink, message)
+                    : add(stream, message, Optional.ofNullable(sink).map(LiveCall.Sink::call), incarnation);
+            tellAskers(effects);
+            return () -> core.log().stageOf(pending);
+        });
+        return stage.get();
+    }
+
+    private static CompletionStage<Void> unavailable() {
+        return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+    }
+
+    /** Whether a call that is run again has been told as far as this before. */
+    private boolean repeats(LiveCall.Sink sink, OutboundMessage message) {
+        OptionalDouble told = sink.told();
+        return told.isPresent()
+                && message.kind() == EventKind.PROGRESS
+                && host.messages().progress(message.bytes()).orElse(Double.NEGATIVE_INFINITY) <= told.getAsDouble();
+    }
+
+    private Pending add(LiveStream stream, OutboundMessage message, Optional<LiveCall> call, int incarnation) {
+        KeptEvent event = streams.assign(stream, message);
+        RequestId id = message.id();
+        if (id != null && EventKind.asks(message.kind())) {
+            requests.ask(id, new OpenRequests.Question(event, incarnation, call)).ifPresent(oldest -> {
+                core.givenUp().addLast(oldest);
+                streams.retention().settle(List.of(oldest.node()));
+            });
+        }
+        Pending pending = new Pending(event, List.of());
+        outbox.add(pending);
+        return pending;
+    }
+
+    /** The backend gives up what it asked, and has told the client itself. */
+    void withdrawn(RequestId question) {
+        core.run(effects -> requests.answered(question)
+                .ifPresent(asked -> streams.retention().settle(List.of(asked.node()))));
+    }
+
+    /** Tells those who asked what nobody will answer. */
+    private void tellAskers(Effects effects) {
+        for (OpenRequests.Question question : core.givenUp().takeAll()) {
+            RequestId id = Objects.requireNonNull(question.node().event.id());
+            byte[] error = host.messages().error(id, INTERNAL_ERROR, GIVEN_UP).bytes();
+            InboundMessage response = new InboundMessage(
+                    InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
+            effects.then(() -> asker.answer(question.incarnation(), response));
+        }
+    }
+
+    /** The session ends: what it still keeps counts no more for the node. */
+    void leave() {
+        core.run(effects -> streams.retention().leave());
+    }
+
+    /** Ends the log, every stream and every call. */
+    void close(EndReason reason) {
+        core.run(effects -> {
+            outbox.close(effects);
+            for (LiveStream stream : streams.all()) {
+                if (reason == EndReason.PARKED && !stream.recorded()) {
+                    // nobody is sent back to a stream that the store does not know
+                    stream.reader().ifPresent(reader -> reader.supersede());
+                }
+                stream.seal(reason);
+                stream.reader().ifPresent(effects::wake);
+            }
+            requests.all().forEach(sink -> calls.end(sink.call()));
+        });
+    }
+
+    @Override
+    public void committed(Pending pending, Effects effects) {
+        recovery.committed();
+        KeptEvent event = pending.event();
+        if (event == null) {
+            pending.committed(effects);
+            return;
+        }
+        if (!streams.commit(event)) {
+            effects.end(EndReason.OVERFLOW);
+        }
+        tellAskers(effects);
+        pending.committed(effects);
+        if (host.full()) {
+            effects.then(host::makeRoom);
+        }
+        event.stream.reader().ifPresent(effects::wake);
+    }
+
+    @Override
+    public void refused(Pending pending, Effects effects) {
+        own.refused(pending);
+        KeptEvent event = pending.event();
+        if (event == null) {
+            return;
+        }
+        streams.rollback(event);
+        RequestId asked = event.event.id();
+        if (asked != null && EventKind.asks(event.event.kind())) {
+            requests.answered(asked);
+        }
+        pending.refused();
+        event.stream.reader().ifPresent(effects::wake);
+    }
+
+    @Override
+    public void doubtful(Throwable failure, Effects effects) {
+        effects.then(() -> recovery.begin(failure));
+    }
+
+    @Override
+    public void recovered() {
+        own.recovered();
+    }
+}

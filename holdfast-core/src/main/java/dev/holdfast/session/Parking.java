@@ -1,0 +1,99 @@
+package dev.holdfast.session;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.SessionState;
+import dev.holdfast.log.Outbox;
+import dev.holdfast.session.Lifecycle.Move;
+import dev.holdfast.session.Lifecycle.State;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+
+/** How a session leaves memory to come back: it waits in the store for its client. Called outside of a step. */
+public final class Parking {
+    private final SessionCore core;
+    private final SessionHost host;
+    private final Lifecycle lifecycle;
+    private final Outbox outbox;
+    private final SessionEnd end;
+
+    Parking(SessionCore core, SessionEnd end) {
+        this.core = core;
+        this.host = core.host();
+        this.lifecycle = core.lifecycle();
+        this.outbox = core.outbox();
+        this.end = end;
+    }
+
+    /** Whether the store would bring back a session that leaves memory in this state. */
+    public boolean mayPark(State seen) {
+        return core.outlives()
+                && seen.used()
+                && !core.revision().isEmpty()
+                && host.canPark(core.principal(), core.weight());
+    }
+
+    /** Whether the store has all that it was given, so that nothing is in doubt when the session leaves. */
+    public boolean resting() {
+        return core.look(outbox::resting);
+    }
+
+    /** Parks the session if it is still in this state, and if it can come back; false if not. */
+    public boolean park(State seen) {
+        if (!mayPark(seen) || !resting()) {
+            return false;
+        }
+        Move move = lifecycle.closeIf(seen, EndReason.PARKED);
+        if (move.closes()) {
+            depart(seen.since(), lifecycle.patience(seen), RecordState.MARGIN);
+        }
+        return move.closes();
+    }
+
+    /** The server ends: the session waits in the store for the next one, if both last so long. */
+    public void drain() {
+        if (!core.outlives()) {
+            end.end(EndReason.DRAINED);
+            return;
+        }
+        Move move = lifecycle.close(EndReason.PARKED);
+        if (move.closes()) {
+            boolean detached = move.before().phase() == SessionState.DETACHED;
+            long patience = detached
+                    ? core.lifetime().graceNanos()
+                    : core.lifetime().longestNanos();
+            depart(host.clock().now(), patience, Duration.ZERO);
+        }
+    }
+
+    /**
+     * Leaves memory.
+     *
+     * @param since when it began to wait for its client, by the engine's clock
+     * @param patience how long it waits, in nanoseconds
+     * @param margin how much longer the store keeps it than that, where an engine lives that ends it in time
+     */
+    private void depart(long since, long patience, Duration margin) {
+        long now = host.clock().now();
+        Duration waits =
+                Duration.ofNanos(Math.max(0, patience - (now - since))).plus(margin);
+        long bytes = core.weight();
+        end.leave();
+        part(waits).whenComplete((done, failure) -> {
+            end.release(EndReason.PARKED);
+            host.parked(core.key(), core.id(), core.principal(), bytes, since, patience);
+            host.telemetry().parked(core.id());
+            end.left();
+        });
+    }
+
+    /** Tells the store the last of it; nothing is sent from then on. Completes when it has that. */
+    private CompletionStage<Void> part(Duration waits) {
+        core.run(effects -> {
+            if (outbox.open()) {
+                long read = core.streams().listening().confirmed();
+                outbox.leave(core.record().parted(read, waits));
+            }
+        });
+        return core.log().settled();
+    }
+}

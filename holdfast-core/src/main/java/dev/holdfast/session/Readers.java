@@ -1,0 +1,233 @@
+package dev.holdfast.session;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.EventId;
+import dev.holdfast.Resume;
+import dev.holdfast.StreamReader;
+import dev.holdfast.log.Effects;
+import dev.holdfast.log.LiveReader;
+import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.Retention;
+import dev.holdfast.log.SessionLog;
+import dev.holdfast.log.StreamCursor;
+import dev.holdfast.log.Streams;
+import dev.holdfast.session.Lifecycle.Detachment;
+import dev.holdfast.session.Lifecycle.Move;
+import java.time.Duration;
+import java.util.Optional;
+
+/** Who reads the streams of a session: attaching, taking over, coming back, leaving. */
+public final class Readers implements LiveReader.Host {
+    private final SessionCore core;
+    private final SessionHost host;
+    private final Lifecycle lifecycle;
+    private final SessionLog log;
+    private final Streams streams;
+    private final Retention retention;
+    /** When the listening stream was left; as long as nobody has read it, when the session came into memory. */
+    private long leftAt;
+
+    Readers(SessionCore core) {
+        this.core = core;
+        this.host = core.host();
+        this.lifecycle = core.lifecycle();
+        this.log = core.log();
+        this.streams = core.streams();
+        this.retention = streams.retention();
+        this.leftAt = host.clock().now();
+    }
+
+    Resume listen() {
+        if (host.handingOver()) {
+            return new Resume.Closed(EndReason.DRAINED);
+        }
+        return core.step(effects -> {
+            LiveStream stream = streams.listening();
+            boolean missed = stream.dropped() > stream.confirmed();
+            return read(LiveReader.fromConfirmed(this, log, stream), missed, effects);
+        });
+    }
+
+    Resume resume(EventId after) {
+        if (host.handingOver()) {
+            return new Resume.Closed(EndReason.DRAINED);
+        }
+        return core.step(effects -> {
+            if (lifecycle.state().closed()) {
+                return new Resume.Closed(core.ended());
+            }
+            Optional<LiveStream> stream = streams.find(after.stream());
+            return stream.isPresent() ? resume(stream.get(), after, effects) : resumeForgotten(after, effects);
+        });
+    }
+
+    private Resume resume(LiveStream stream, EventId after, Effects effects) {
+        boolean ours = log.epochs().had(after.epoch());
+        boolean beyond = after.offset() > stream.committed();
+        if (beyond && after.epoch().equals(log.epochs().present())) {
+            return new Resume.Unknown();
+        }
+        long cursor = ours ? stream.reach(after) : 0;
+        boolean missed = !ours
+                || cursor < after.offset()
+                || cursor < stream.dropped()
+                || log.epochs().doubts(after.epoch());
+        retention.release(stream, cursor);
+        if (stream.endsAt(cursor)) {
+            stream.reader().ifPresent(older -> retire(stream, older, effects));
+            return new Resume.Ended();
+        }
+        return read(LiveReader.from(this, log, stream, cursor), missed, effects);
+    }
+
+    private Resume resumeForgotten(EventId after, Effects effects) {
+        EventId had = log.epochs().had(after.epoch())
+                ? after
+                : new EventId(after.stream(), log.epochs().present(), 0);
+        Optional<LiveStream> errors = streams.afterlife(had);
+        if (errors.isEmpty()) {
+            return new Resume.Unknown();
+        }
+        long cursor = errors.get().dropped();
+        if (errors.get().endsAt(cursor)) {
+            return new Resume.Ended();
+        }
+        return read(LiveReader.from(this, log, errors.get(), cursor), true, effects);
+    }
+
+    private Resume read(LiveReader reader, boolean missed, Effects effects) {
+        if (!attach(reader, effects)) {
+            return new Resume.Closed(core.ended());
+        }
+        if (!missed) {
+            return new Resume.Resumed(reader);
+        }
+        effects.then(() -> missed(reader.stream()));
+        return new Resume.Gap(reader);
+    }
+
+    /** Makes a reader the one of its stream; inside a step. False if the session is at its end. */
+    boolean attach(LiveReader reader, Effects effects) {
+        LiveStream stream = reader.stream();
+        Optional<StreamCursor> older = stream.reader();
+        long now = host.clock().now();
+        Move move = older.isPresent() ? lifecycle.touch(now) : lifecycle.attach(now);
+        if (move.closes() || move.reconnects()) {
+            effects.then(() -> core.alive(move));
+        }
+        if (move.leavesClosed()) {
+            return false;
+        }
+        retention.reopen(stream);
+        stream.take(reader);
+        if (stream.listening()) {
+            core.record().follow();
+        }
+        older.ifPresent(superseded -> supersede(superseded, effects));
+        return true;
+    }
+
+    /** The client has everything, and has told so on another connection. */
+    private void retire(LiveStream stream, StreamCursor older, Effects effects) {
+        stream.release(older);
+        lifecycle.detach(host.clock().now(), Detachment.IN_ORDER);
+        supersede(older, effects);
+    }
+
+    private static void supersede(StreamCursor older, Effects effects) {
+        older.supersede();
+        effects.wake(older);
+    }
+
+    @Override
+    public void confirm(LiveReader reader, long offset) {
+        core.run(effects -> {
+            if (reader.stream().reader().filter(current -> current == reader).isPresent()) {
+                retention.confirm(reader.stream(), offset);
+            }
+        });
+    }
+
+    @Override
+    public void close(LiveReader reader, StreamReader.Close how) {
+        core.run(effects -> {
+            LiveStream stream = reader.stream();
+            if (!stream.release(reader)) {
+                return;
+            }
+            long now = host.clock().now();
+            leftAt = stream.listening() ? now : leftAt;
+            if (how != StreamReader.Close.BROKEN) {
+                retention.confirm(stream, reader.cursor());
+            }
+            boolean delivered = how != StreamReader.Close.BROKEN && reader.atEnd();
+            if (delivered || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {
+                streams.finish(stream, now);
+            }
+            if (lifecycle.detach(now, detachment(how)).detaches()) {
+                detached(effects);
+            }
+        });
+    }
+
+    private static Detachment detachment(StreamReader.Close how) {
+        return switch (how) {
+            case IN_ORDER -> Detachment.IN_ORDER;
+            case HANDOVER -> Detachment.HANDOVER;
+            case BROKEN -> Detachment.BROKEN;
+        };
+    }
+
+    private void detached(Effects effects) {
+        Duration grace = core.lifetime().grace();
+        if (grace.isZero()) {
+            effects.end(EndReason.DISCONNECTED);
+        } else {
+            effects.then(() -> host.telemetry().detached(core.id(), grace));
+        }
+    }
+
+    @Override
+    public void missed(LiveStream stream) {
+        host.telemetry().gap(core.id(), stream.id().epoch() + "." + stream.id().number());
+    }
+
+    @Override
+    public String shortId() {
+        return core.shortId();
+    }
+
+    /** Sends a client away for a while, unless its session would end with its connection. */
+    void disconnect(LiveStream stream, Duration retry) {
+        if (!core.listensOnly() || !core.lifetime().grace().isZero()) {
+            end(stream, EndReason.POLLING, Optional.of(retry));
+        }
+    }
+
+    /** Ends all reading, so that every client comes back to the successor of this server. */
+    void handOver() {
+        core.look(streams::all).forEach(stream -> end(stream, EndReason.DRAINED, Optional.empty()));
+    }
+
+    private void end(LiveStream stream, EndReason reason, Optional<Duration> retry) {
+        core.run(effects -> stream.reader().ifPresent(reader -> {
+            reader.end(reason, retry);
+            effects.wake(reader);
+        }));
+    }
+
+    /** Whether a client reads the listening stream. */
+    boolean listening() {
+        return core.look(() -> streams.listening().reader().isPresent());
+    }
+
+    /** Whether a client reads the listening stream, or has read it so lately that it may be on its way back. */
+    boolean followed() {
+        return core.look(() -> {
+            boolean gone = host.clock()
+                    .passed(core.lifetime().graceNanos(), leftAt, host.clock().now());
+            boolean mayReturn = core.record().followed() && !gone;
+            return mayReturn || streams.listening().reader().isPresent();
+        });
+    }
+}

@@ -1,0 +1,134 @@
+package dev.holdfast.session;
+
+import dev.holdfast.Lifetime;
+import dev.holdfast.spi.MessageFactory.Introduction;
+import dev.holdfast.spi.RecordChange;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What of a session's record has to follow the time: when the store may forget it, how far its client has surely read, whether
+ * it has ever listened, and which server its backend was.
+ *
+ * <p>The store forgets it never before its deadline, for the record is dated at least the longer of grace and idle ahead of the
+ * wall clock, and dated anew when that has gone on or was set. That matters only where no engine lives to end the session.
+ * Used inside a step.
+ */
+final class RecordState {
+    /** How much longer than its deadline a session is kept by its store, where an engine lives that ends it in time. */
+    static final Duration MARGIN = Duration.ofHours(1);
+
+    private static final long MARGIN_MILLIS = MARGIN.toMillis();
+    private static final long CONFIRMATION_MILLIS = 5_000;
+
+    private final InstantSource clock;
+    private final Lifetime lifetime;
+    private final int born;
+    private final boolean outlasts;
+    private boolean followed;
+    private boolean followedIsKept;
+    private Introduction introduction;
+    private long expiresAt;
+    private long confirmed;
+    private long confirmedAt;
+
+    /**
+     * @param outlasts whether the store outlasts this process, so that it is worth to tell it what the client has read
+     */
+    RecordState(InstantSource clock, SessionSeed origin, boolean outlasts) {
+        this.clock = clock;
+        this.lifetime = origin.lifetime();
+        this.born = origin.epoch().counter();
+        this.outlasts = outlasts;
+        this.followed = origin.extension().followed();
+        this.followedIsKept = followed;
+        this.introduction = origin.extension().introduction();
+        this.confirmed = origin.extension().confirmed();
+        this.confirmedAt = clock.millis();
+        this.expiresAt = fresh();
+    }
+
+    private long patience() {
+        return lifetime.longestNanos() / 1_000_000;
+    }
+
+    private long fresh() {
+        return clock.millis() + patience() + MARGIN_MILLIS;
+    }
+
+    /** When the store may forget the session, in milliseconds since 1970. */
+    long expiresAt() {
+        return expiresAt;
+    }
+
+    /** Its client reads the listening stream. */
+    void follow() {
+        followed = true;
+    }
+
+    /** Whether its client has ever read the listening stream. */
+    boolean followed() {
+        return followed;
+    }
+
+    /** From here on this is known of its backends. */
+    void introduced(Introduction said) {
+        introduction = said;
+    }
+
+    /** What is known of its backends. */
+    Introduction introduction() {
+        return introduction;
+    }
+
+    /** The record's extension as it has to be now. */
+    byte[] extension() {
+        return new RecordExtension(lifetime, born, confirmed, followed, introduction).pack();
+    }
+
+    /** Brings the record's extension to what it has to be. */
+    RecordChange extended() {
+        followedIsKept = followed;
+        return new RecordChange.Extended(extension());
+    }
+
+    /** What begins a life that is not the session's first. */
+    List<RecordChange> begun() {
+        return List.of(new RecordChange.Expires(expiresAt), extended());
+    }
+
+    /** What has changed so much that the store has to know. */
+    List<RecordChange> due(long read) {
+        long now = clock.millis();
+        boolean expiry = Math.abs(fresh() - expiresAt) > MARGIN_MILLIS / 2;
+        boolean progress = read > confirmed && Math.abs(now - confirmedAt) >= CONFIRMATION_MILLIS;
+        boolean reading = outlasts && (progress || followed != followedIsKept);
+        if (!expiry && !reading) {
+            return List.of();
+        }
+        List<RecordChange> changes = new ArrayList<>(2);
+        if (expiry) {
+            expiresAt = fresh();
+            changes.add(new RecordChange.Expires(expiresAt));
+        }
+        if (reading) {
+            confirmed = read;
+            confirmedAt = now;
+            changes.add(extended());
+        }
+        return changes;
+    }
+
+    /**
+     * What the record has to be where the session leaves memory to come back.
+     *
+     * @param waits how long the store keeps it from now on
+     */
+    List<RecordChange> parted(long read, Duration waits) {
+        confirmed = read;
+        expiresAt = clock.millis() + waits.toMillis();
+        return begun();
+    }
+}

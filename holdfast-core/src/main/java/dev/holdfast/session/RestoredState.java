@@ -1,0 +1,233 @@
+package dev.holdfast.session;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.log.KeptEvent;
+import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.Pending;
+import dev.holdfast.log.Retention;
+import dev.holdfast.log.Streams;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionRecord.RunningCall;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore.Claim;
+import dev.holdfast.spi.SessionStore.Extent;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Makes a session in memory what the store has kept of it: its journal, its streams, and a definite end for every call that ran
+ * when it was last in memory. Inside a step, before anybody else knows the session.
+ */
+final class RestoredState {
+    private static final String INTERRUPTED =
+            "the server ended while this call was running; whether it had any effect is not known";
+    private static final String WITHDRAWN = "the server that asked has ended";
+    private static final byte[] NOTHING = {};
+    private static final Extent NEW = new Extent(0, 0);
+    private static final Comparator<StreamId> BY_AGE =
+            Comparator.comparingInt(StreamId::epoch).thenComparingLong(StreamId::number);
+
+    private final SessionCore core;
+    private final SessionHost host;
+    private final OwnMessages own;
+    private final CallEnding calls;
+    private final LiveCall.Host callHost;
+    private final Streams streams;
+    private final Retention retention;
+
+    RestoredState(SessionCore core, OwnMessages own, CallEnding calls, LiveCall.Host callHost) {
+        this.core = core;
+        this.host = core.host();
+        this.own = own;
+        this.calls = calls;
+        this.callHost = callHost;
+        this.streams = core.streams();
+        this.retention = streams.retention();
+    }
+
+    /** Does it; returns what waits for a fresh backend: the calls that are to be run again. */
+    List<BackendUser> run(Claim claim, Map<StreamId, List<Event>> events) {
+        claim.record().journal().forEach(this::remember);
+        Map<StreamId, RunningCall> running = claim.record().running();
+        Set<StreamId> all = new TreeSet<>(BY_AGE);
+        all.addAll(claim.streams().keySet());
+        if (!core.listensOnly()) {
+            all.addAll(running.keySet());
+        }
+        for (StreamId id : all) {
+            Optional<RunningCall> call = Optional.ofNullable(running.get(id));
+            LiveStream stream = streams.restore(
+                    id,
+                    call.map(RunningCall::requests).orElse(List.of()),
+                    events.getOrDefault(id, List.of()),
+                    claim.streams().getOrDefault(id, NEW));
+            if (call.isEmpty() && !stream.listening()) {
+                complete(stream);
+            }
+        }
+        streams.all().forEach(this::withdrawQuestions);
+        retention.confirm(streams.listening(), core.seed().extension().confirmed());
+        Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
+        interrupted.addAll(running.keySet());
+        List<BackendUser> again = new ArrayList<>(0);
+        interrupted.forEach(
+                id -> interrupt(id, Objects.requireNonNull(running.get(id))).ifPresent(again::add));
+        retention.makeRoom();
+        return again;
+    }
+
+    private InboundMessage read(byte[] message) {
+        return UnreadableException.read(() -> host.messages().read(message));
+    }
+
+    private void remember(String key, byte[] bytes) {
+        InboundMessage message = read(bytes);
+        if (key.equals(SessionRecord.INITIALIZE)) {
+            core.journal().accepted(message);
+        } else {
+            core.journal()
+                    .apply(new InboundMessage(
+                            message.kind(),
+                            message.id(),
+                            message.method(),
+                            message.bytes(),
+                            new JournalChange.Put(key),
+                            InboundMessage.NO_CONTEXT));
+        }
+    }
+
+    /** Whether the client has everything of a stream that is complete is not known: it has the grace period at least to come. */
+    private void complete(LiveStream stream) {
+        stream.end(EndReason.COMPLETED);
+        retention.doubt(stream, host.clock().now());
+    }
+
+    /** Nobody waits any more for what the last life asked. What earlier lives asked was withdrawn when this one began. */
+    private void withdrawQuestions(LiveStream stream) {
+        List<KeptEvent> asked = new ArrayList<>(0);
+        for (Optional<KeptEvent> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
+            if (LiveStream.answerable(at.get())) {
+                asked.add(at.get());
+            }
+        }
+        retention.settle(asked);
+        for (KeptEvent question : asked) {
+            if (question.event.epoch().counter() >= core.seed().extension().born()) {
+                own.withdraw(question, WITHDRAWN);
+            }
+        }
+    }
+
+    private Optional<NextRun> interrupt(StreamId id, RunningCall running) {
+        LiveStream stream =
+                core.listensOnly() ? streams.listening() : streams.find(id).orElseThrow();
+        Optional<Rerun> rerun = UnreadableException.read(() -> Rerun.of(running));
+        List<InboundMessage> requests = rerun.isPresent()
+                ? List.of(read(rerun.get().request()))
+                : running.requests().stream().map(RestoredState::unknown).toList();
+        long now = host.clock().now();
+        LiveCall call = LiveCall.unread(id, stream, callHost, requests, now);
+        core.lifecycle().callStarted(now);
+        host.running(requests.size());
+        core.requests().start(call);
+        if (rerun.isEmpty()) {
+            call.sinks().forEach(sink -> calls.fail(sink, INTERRUPTED));
+            return Optional.empty();
+        }
+        call.mayBeRerun();
+        if (!stream.listening()) {
+            // on the listening stream nobody can tell whose progress it was
+            call.continues(progress(stream));
+        }
+        byte[] extension = rerun.get().next().pack();
+        return Optional.of(new NextRun(call, new RecordChange.CallStarted(id, running.requests(), extension)));
+    }
+
+    /** A call that is run again: when a backend is there for it, and the store has counted that. */
+    private final class NextRun implements BackendUser {
+        private final LiveCall call;
+        private final RecordChange counted;
+
+        private NextRun(LiveCall call, RecordChange counted) {
+            this.call = call;
+            this.counted = counted;
+        }
+
+        @Override
+        public long bytes() {
+            return call.sinks().get(0).request().bytes().length;
+        }
+
+        @Override
+        public void handedTo(int incarnation) {
+            // it gets the incarnation that is there when it is counted
+        }
+
+        @Override
+        public void use(BackendConnection connection) {
+            core.run(effects -> count());
+        }
+
+        private void count() {
+            if (core.outbox().closed() || call.answered()) {
+                return;
+            }
+            Pending pending = new Pending(null, List.of(counted)) {
+                @Override
+                public void again() {
+                    count();
+                }
+            };
+            core.outbox().add(pending);
+            CompletionStage<Void> unused = core.log()
+                    .stageOf(pending)
+                    .whenComplete((done, failure) -> run(failure == null, pending.failure() != null));
+        }
+
+        /** What was refused comes again; what was in doubt for too long ends, though the store may have counted it. */
+        private void run(boolean isCounted, boolean comesAgain) {
+            // handlers may run on the thread that dispatches: it must not be one of the store's
+            boolean runs = isCounted && host.elsewhere(call::dispatch);
+            if (!runs && !comesAgain) {
+                refused(INTERRUPTED);
+            }
+        }
+
+        @Override
+        public void refused(String cause) {
+            call.sinks().forEach(sink -> calls.failNow(sink, cause));
+        }
+    }
+
+    private static InboundMessage unknown(RequestId request) {
+        return new InboundMessage(
+                InboundMessage.Kind.REQUEST, request, "", NOTHING, JournalChange.NONE, InboundMessage.NO_CONTEXT);
+    }
+
+    /** How far the client was told that a call is. */
+    private OptionalDouble progress(LiveStream stream) {
+        OptionalDouble told = OptionalDouble.empty();
+        for (Optional<KeptEvent> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
+            if (at.get().event.kind() == EventKind.PROGRESS) {
+                OptionalDouble here = host.messages().progress(at.get().event.bytes());
+                told = here.isPresent() ? here : told;
+            }
+        }
+        return told;
+    }
+}

@@ -1,0 +1,82 @@
+package dev.holdfast.session;
+
+import dev.holdfast.log.Pending;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.MessageFactory.Introduction;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RecordChange;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Whether a session's backends are the same server, by what each says of itself when it begins. Where a fresh one is another
+ * than the one before, the client is told to ask again for the lists that it may have kept: for those whose changes the server
+ * promised to tell when the client initialized the session.
+ */
+final class ServerIdentity {
+    private final SessionCore core;
+    private final RecordState record;
+    private final OwnMessages own;
+
+    ServerIdentity(SessionCore core, OwnMessages own) {
+        this.core = core;
+        this.record = core.record();
+        this.own = own;
+    }
+
+    /** The session's first backend has begun. */
+    void first(OutboundMessage response) {
+        Introduction said = core.host().messages().introduction(response.bytes());
+        core.run(effects -> record.introduced(said));
+    }
+
+    /** The same for a session that has its record already. */
+    void first(InboundMessage initialize, Backend.Opened opened) {
+        Introduction said = core.host().messages().introduction(opened.response().bytes());
+        core.run(effects -> {
+            record.introduced(said);
+            core.outbox()
+                    .insist(List.of(
+                            new RecordChange.Negotiated(opened.revision(), initialize.bytes()), record.extended()));
+        });
+    }
+
+    /**
+     * A fresh backend is there, in the state of the one before.
+     *
+     * @param present whether it still is; asked inside the step
+     */
+    void again(BooleanSupplier present, OutboundMessage response) {
+        core.host().telemetry().restored(core.id());
+        Introduction said = core.host().messages().introduction(response.bytes());
+        core.run(effects -> {
+            if (present.getAsBoolean() && another(said)) {
+                effects.then(() -> core.host().telemetry().backendChanged(core.id()));
+            }
+        });
+    }
+
+    private boolean another(Introduction said) {
+        Introduction before = record.introduction();
+        if (!said.known() || said.server() == before.server() || core.outbox().closed()) {
+            return false;
+        }
+        record.introduced(before.known() ? new Introduction(said.server(), before.lists()) : said);
+        own.whenOpen(this::keep);
+        if (before.known()) {
+            core.host().messages().listsChanged(before.lists()).forEach(own::announce);
+        }
+        return before.known();
+    }
+
+    /** Lets the record have it, behind whatever else changes the record. */
+    private void keep() {
+        core.outbox().add(new Pending(null, List.of(record.extended())) {
+            @Override
+            public void again() {
+                keep();
+            }
+        });
+    }
+}

@@ -1,0 +1,226 @@
+package dev.holdfast.session;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.Lifetime;
+import dev.holdfast.log.Effects;
+import dev.holdfast.log.Epochs;
+import dev.holdfast.log.LazyQueue;
+import dev.holdfast.log.Outbox;
+import dev.holdfast.log.Pending;
+import dev.holdfast.log.SessionLog;
+import dev.holdfast.log.Streams;
+import dev.holdfast.session.Lifecycle.Move;
+import dev.holdfast.spi.SessionKey;
+import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the parts of a session share: its name, its life, its log and streams, its open requests, its journal and its record. All
+ * but the name and the life is used inside a {@link #step}.
+ */
+public final class SessionCore implements Outbox.Owner {
+    /** Who acts on the end of a session; called outside of a step. */
+    interface Ends {
+        /** Ends it, unless it has ended. */
+        void end(EndReason reason);
+
+        /** Lets everything go that this move has closed. */
+        void closed(Move move);
+    }
+
+    private final SessionHost host;
+    private final String principal;
+    private final SessionSeed seed;
+    private final Lifecycle lifecycle;
+    private final RecordState record;
+    private final Journal journal;
+    private final OpenRequests requests = new OpenRequests();
+    private final SessionLog log;
+    private final Streams streams;
+    /** Questions that no client will answer any more, and whose askers do not know it yet. */
+    private final LazyQueue<OpenRequests.Question> givenUp = new LazyQueue<>();
+
+    private Outbox.@Nullable Owner owner;
+    private @Nullable Ends ends;
+    private volatile @Nullable SessionKey key;
+    private volatile String id = "";
+    private volatile String revision = "";
+
+    SessionCore(SessionHost host, String principal, SessionSeed seed) {
+        this.host = host;
+        this.principal = principal;
+        this.seed = seed;
+        Lifetime lifetime = seed.lifetime();
+        this.lifecycle = new Lifecycle(lifetime, host.clock());
+        this.record = new RecordState(host.wallClock(), seed, host.durable());
+        this.log = new SessionLog(host.store(), new Epochs(seed.epochs(), seed.certainFrom()), this, this::end);
+        boolean forgetful = seed.listensOnly() && lifetime.grace().isZero();
+        this.streams = new Streams(
+                host.streams(),
+                lifetime,
+                log,
+                question -> requests.answered(question).ifPresent(givenUp::addLast),
+                forgetful);
+        this.journal = new Journal(host.limits(), this::hold);
+    }
+
+    /** Lets others act on what is decided here. Called once, before the session is used. */
+    void wire(Outbox.Owner entries, Ends end) {
+        this.owner = entries;
+        this.ends = end;
+    }
+
+    <T> T step(Function<Effects, T> decision) {
+        return log.step(decision);
+    }
+
+    void run(Consumer<Effects> decision) {
+        log.run(decision);
+    }
+
+    <T> T look(Supplier<T> question) {
+        return log.look(question);
+    }
+
+    /** Gives the session its name. */
+    void name(String name) {
+        id = name;
+        key = SessionKey.of(name, principal);
+    }
+
+    /** The backend has accepted the session in this revision. */
+    void negotiated(String accepted) {
+        revision = accepted;
+    }
+
+    SessionHost host() {
+        return host;
+    }
+
+    String principal() {
+        return principal;
+    }
+
+    SessionSeed seed() {
+        return seed;
+    }
+
+    Lifetime lifetime() {
+        return seed.lifetime();
+    }
+
+    boolean listensOnly() {
+        return seed.listensOnly();
+    }
+
+    /** Whether the session outlives this process. */
+    boolean outlives() {
+        return host.durable() && !seed.lifetime().grace().isZero();
+    }
+
+    Lifecycle lifecycle() {
+        return lifecycle;
+    }
+
+    RecordState record() {
+        return record;
+    }
+
+    Journal journal() {
+        return journal;
+    }
+
+    OpenRequests requests() {
+        return requests;
+    }
+
+    public SessionLog log() {
+        return log;
+    }
+
+    Outbox outbox() {
+        return log.outbox();
+    }
+
+    public Streams streams() {
+        return streams;
+    }
+
+    LazyQueue<OpenRequests.Question> givenUp() {
+        return givenUp;
+    }
+
+    SessionKey key() {
+        return Objects.requireNonNull(key, "the session has no name yet");
+    }
+
+    String id() {
+        return id;
+    }
+
+    String shortId() {
+        return id.length() <= 8 ? id : id.substring(0, 8);
+    }
+
+    String revision() {
+        return revision;
+    }
+
+    /** It keeps so many more bytes, or fewer, beside the messages for its client; inside a step. */
+    void hold(long moreBytes) {
+        streams.retention().hold(moreBytes);
+    }
+
+    /** How much it keeps. */
+    long weight() {
+        return look(streams.retention()::weight);
+    }
+
+    /** Ends it, unless it has ended; outside of a step. */
+    void end(EndReason reason) {
+        Objects.requireNonNull(ends, "the session is not wired").end(reason);
+    }
+
+    /** Does what a move demands, outside of a step; false if it leaves the session closed. */
+    boolean alive(Move move) {
+        if (move.closes()) {
+            Objects.requireNonNull(ends, "the session is not wired").closed(move);
+        } else if (move.reconnects()) {
+            host.telemetry().reconnected(id);
+        }
+        return !move.leavesClosed();
+    }
+
+    /** Why it has ended, once it has. */
+    public EndReason ended() {
+        EndReason reason = lifecycle.state().end();
+        return reason == null ? EndReason.EXPIRED : reason;
+    }
+
+    private Outbox.Owner owner() {
+        return Objects.requireNonNull(owner, "the session is not wired");
+    }
+
+    @Override
+    public void committed(Pending pending, Effects effects) {
+        owner().committed(pending, effects);
+    }
+
+    @Override
+    public void refused(Pending pending, Effects effects) {
+        owner().refused(pending, effects);
+    }
+
+    @Override
+    public void doubtful(Throwable failure, Effects effects) {
+        owner().doubtful(failure, effects);
+    }
+
+    @Override
+    public void recovered() {
+        owner().recovered();
+    }
+}

@@ -1,0 +1,168 @@
+package dev.holdfast.session;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.session.Lifecycle.Move;
+import dev.holdfast.session.Lifecycle.State;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/** How a session ends for good. Whoever makes the move that closes it lets everything go. Called outside of a step. */
+public final class SessionEnd implements SessionCore.Ends {
+    private static final String SHUTDOWN = "the server was shut down before this call had ended";
+    private static final long FIRST_DELAY_MILLIS = 500;
+    private static final long LONGEST_DELAY_MILLIS = 60_000;
+
+    private final SessionCore core;
+    private final SessionHost host;
+    private final CallEnding calls;
+    private final Outbound outbound;
+    private final BackendSlot backend;
+    private final Readers readers;
+    /** What others wait for, made when the first of them comes; it changes inside a step, like what is below. */
+    private @Nullable CompletableFuture<Void> gone;
+
+    private boolean left;
+
+    SessionEnd(SessionCore core, CallEnding calls, Outbound outbound, BackendSlot backend, Readers readers) {
+        this.core = core;
+        this.host = core.host();
+        this.calls = calls;
+        this.outbound = outbound;
+        this.backend = backend;
+        this.readers = readers;
+    }
+
+    /**
+     * Completes when a session that is closed has left memory, and one that has ended the store as well; fails if the store
+     * could not let it go at once.
+     */
+    public CompletionStage<Void> gone() {
+        return core.step(effects -> {
+            CompletableFuture<Void> stage = gone;
+            if (stage == null) {
+                stage = new CompletableFuture<>();
+                gone = stage;
+                if (left) {
+                    effects.complete(stage);
+                }
+            }
+            return stage;
+        });
+    }
+
+    /** Whether a session that is closed can be found in the store again when it is {@link #gone}. */
+    public boolean leavesToStore() {
+        EndReason why = core.ended();
+        return why == EndReason.PARKED || why == EndReason.TAKEN_OVER;
+    }
+
+    /** Its client wants it no more: ends it, be it on its way into the store. Completes when nothing is left of it. */
+    CompletionStage<Void> terminate() {
+        CompletionStage<Void> end = gone();
+        end(EndReason.TERMINATED);
+        return leavesToStore()
+                ? end.thenCompose(put -> host.terminate(core.id(), core.principal())).thenAccept(was -> {})
+                : end;
+    }
+
+    @Override
+    public void end(EndReason why) {
+        closed(core.lifecycle().close(why));
+    }
+
+    /** Ends the session if it is still in this state; false if it is not. */
+    public boolean evict(State seen) {
+        Move move = core.lifecycle().closeIf(seen, EndReason.EVICTED);
+        closed(move);
+        return move.closes();
+    }
+
+    @Override
+    public void closed(Move move) {
+        if (!move.closes()) {
+            return;
+        }
+        EndReason why = core.ended();
+        leave();
+        calls.failRunning("the session has ended: " + why.text()).whenComplete((done, failure) -> {
+            release(why);
+            host.telemetry().closed(core.id(), why, move.before().used());
+            if (why == EndReason.TAKEN_OVER) {
+                host.forget(core.key());
+                left();
+            } else {
+                deleteRecord(FIRST_DELAY_MILLIS);
+            }
+        });
+    }
+
+    /** It takes no room any more. */
+    void leave() {
+        host.leaves(core.principal());
+        outbound.leave();
+    }
+
+    /** Ends its log, its streams and its backend. */
+    void release(EndReason why) {
+        outbound.close(why);
+        backend.close();
+    }
+
+    /**
+     * Answers what still runs with an error, then lets every connection end in order, so that its client comes back to the
+     * successor of this server.
+     */
+    public void handOver() {
+        calls.failUnrepeatable(host.durable() ? SHUTDOWN : "the session has ended: " + EndReason.DRAINED.text())
+                .whenComplete((done, failure) -> readers.handOver());
+    }
+
+    /** Ends a session that nobody ever learnt of. */
+    public void abandon() {
+        core.lifecycle().close(EndReason.DRAINED);
+        outbound.leave();
+        release(EndReason.DRAINED);
+        host.abandoned(core.principal());
+    }
+
+    /** Lets the store forget a session that nobody ever learnt of. */
+    public void forget() {
+        StoreQuestion.ask(() -> host.store().delete(core.key())).whenComplete((done, failure) -> {
+            if (failure != null) {
+                host.telemetry().notDeleted(core.id(), failure);
+            }
+        });
+    }
+
+    /** Lets the store forget the session: until it has, nobody may bring it back. */
+    private void deleteRecord(long delay) {
+        StoreQuestion.ask(() -> host.store().delete(core.key())).whenComplete((done, failure) -> {
+            if (failure == null) {
+                host.forget(core.key());
+                left();
+                return;
+            }
+            host.telemetry().notDeleted(core.id(), failure);
+            waiting().ifPresent(stage -> stage.completeExceptionally(new StoreUnavailableException(failure)));
+            if (host.draining()) {
+                left();
+            } else {
+                host.later(() -> deleteRecord(Math.min(2 * delay, LONGEST_DELAY_MILLIS)), delay);
+            }
+        });
+    }
+
+    /** Nothing is left of it here. */
+    void left() {
+        host.ended();
+        core.run(effects -> left = true);
+        waiting().ifPresent(stage -> stage.complete(null));
+    }
+
+    private Optional<CompletableFuture<Void>> waiting() {
+        return core.look(() -> Optional.ofNullable(gone));
+    }
+}

@@ -1,0 +1,102 @@
+package dev.holdfast.session;
+
+import dev.holdfast.SessionLimits;
+import dev.holdfast.log.EngineClock;
+import dev.holdfast.log.StreamSetting;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.MessageFactory;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore;
+import java.time.InstantSource;
+import java.util.concurrent.CompletionStage;
+import java.util.random.RandomGenerator;
+
+/** What a session needs of the node it lives on. Safe for use by any thread; never called inside a step, but where it says so. */
+public interface SessionHost {
+    /** What deadlines follow; inside a step too. */
+    EngineClock clock();
+
+    /** By which records are dated; inside a step too. */
+    InstantSource wallClock();
+
+    RandomGenerator random();
+
+    SessionStore store();
+
+    /** Whether the store outlives this process. */
+    boolean durable();
+
+    /** Whether other nodes use the store too. */
+    boolean shared();
+
+    Backend backend();
+
+    /** How the few messages of the engine's own are written; inside a step too. */
+    MessageFactory messages();
+
+    SessionLimits limits();
+
+    /** What the session's streams need; inside a step too. */
+    StreamSetting streams();
+
+    Telemetry telemetry();
+
+    /** Does something later, on the scheduler. */
+    void later(Runnable task, long millis);
+
+    /** Does something elsewhere, where it may block; false if nobody does it. */
+    boolean elsewhere(Runnable task);
+
+    /** Whether the store took what it was given last; inside a step too. */
+    boolean storeWorks();
+
+    /** The store has taken something, or has failed; inside a step too. */
+    void storeWorks(boolean works);
+
+    /** Whether no new calls are taken; inside a step too. */
+    boolean draining();
+
+    /** Whether connections are sent to the successor of this server. */
+    boolean handingOver();
+
+    /** Whether so many more requests may run; inside a step too. */
+    boolean hasRoomFor(int requests);
+
+    /** So many more requests run, or fewer; inside a step too. */
+    void running(int more);
+
+    /** Whether all sessions together keep too much; inside a step too. */
+    boolean full();
+
+    /** Makes room where all sessions together keep too much. */
+    void makeRoom();
+
+    /** Whether a session of this principal that keeps so much may wait in the store. */
+    boolean canPark(String principal, long bytes);
+
+    /** A session has closed, and leaves its place. */
+    void leaves(String principal);
+
+    /**
+     * A session has left memory and waits in the store.
+     *
+     * @param since when it began to wait for its client, by the clock
+     * @param patience how long it waits, in nanoseconds
+     */
+    void parked(SessionKey key, String id, String principal, long bytes, long since, long patience);
+
+    /** A session that is closed is not in memory any more, and who asks for it asks the store. */
+    void forget(SessionKey key);
+
+    /** Ends a session that is not in memory any more; false if there is none. */
+    CompletionStage<Boolean> terminate(String id, String principal);
+
+    /** Nothing is left of a session. */
+    void ended();
+
+    /** Nothing is left of a session that was not opened. */
+    void abandoned(String principal);
+
+    /** A backend is on its way out; a drain waits for it. */
+    void closing(CompletionStage<Void> backend);
+}

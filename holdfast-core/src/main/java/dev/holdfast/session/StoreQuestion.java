@@ -1,0 +1,41 @@
+package dev.holdfast.session;
+
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.spi.UnreadableSessionException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** A question to the store: what it throws and how it fails are one. */
+public final class StoreQuestion {
+    private StoreQuestion() {}
+
+    /**
+     * Asks.
+     *
+     * @return fails with an {@link UnreadableException} where the store will never know, else with a
+     *     {@link StoreUnavailableException}
+     */
+    public static <T> CompletionStage<T> ask(Supplier<CompletionStage<T>> question) {
+        CompletionStage<T> answer;
+        try {
+            answer = question.get();
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(failed(e));
+        }
+        return answer.handle((value, failure) -> {
+            if (failure != null) {
+                throw failed(failure instanceof CompletionException wrapped ? wrapped.getCause() : failure);
+            }
+            return value;
+        });
+    }
+
+    private static RuntimeException failed(@Nullable Throwable cause) {
+        return cause instanceof UnreadableSessionException lost
+                ? new UnreadableException(lost)
+                : new StoreUnavailableException(cause);
+    }
+}

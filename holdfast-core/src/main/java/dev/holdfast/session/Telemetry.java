@@ -1,0 +1,225 @@
+package dev.holdfast.session;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.EngineStats;
+import dev.holdfast.LogThrottle;
+import dev.holdfast.Refusal;
+import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.spi.SessionStore;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What happens to the sessions of an engine: counted, and told to the listener. Safe for use by any thread; called without a lock. */
+public final class Telemetry {
+    private static final Logger logger = LoggerFactory.getLogger(Telemetry.class);
+    private static final String ENDED = "session {}: ended, {} ({}){}";
+    /** A line for each fact as long as it is a handful. */
+    private static final int MOST_LINES = 10;
+
+    private final SessionLifecycleListener listener;
+    private final LongAdder created = new LongAdder();
+    private final LongAdder gaps = new LongAdder();
+    private final LongAdder timedOut = new LongAdder();
+    private final LogThrottle detachedLines;
+    private final LogThrottle gapLines;
+    private final LogThrottle timedOutLines;
+    private final LogThrottle backendLines;
+    private final LogThrottle changedLines;
+    private final LogThrottle storeLines;
+    private final Map<EndReason, Told> ended = new EnumMap<>(EndReason.class);
+    private final Map<Refusal, Told> refused = new EnumMap<>(Refusal.class);
+
+    /** How often something happened for one reason, and what of that the log tells. */
+    private record Told(LongAdder count, LogThrottle lines) {
+        private Told(int most, LongSupplier clock) {
+            this(new LongAdder(), new LogThrottle(most, clock));
+        }
+    }
+
+    public Telemetry(SessionLifecycleListener listener, LongSupplier clock) {
+        this.listener = listener;
+        this.detachedLines = new LogThrottle(MOST_LINES, clock);
+        this.gapLines = new LogThrottle(MOST_LINES, clock);
+        this.timedOutLines = new LogThrottle(MOST_LINES, clock);
+        this.backendLines = new LogThrottle(MOST_LINES, clock);
+        this.changedLines = new LogThrottle(MOST_LINES, clock);
+        this.storeLines = new LogThrottle(MOST_LINES, clock);
+        for (EndReason reason : EndReason.values()) {
+            ended.put(reason, new Told(MOST_LINES, clock));
+        }
+        for (Refusal reason : Refusal.values()) {
+            refused.put(reason, new Told(1, clock));
+        }
+    }
+
+    private static <K> Told of(Map<K, Told> all, K reason) {
+        return Objects.requireNonNull(all.get(reason));
+    }
+
+    private void tell(Consumer<SessionLifecycleListener> news) {
+        try {
+            news.accept(listener);
+        } catch (RuntimeException e) {
+            logger.error("a session lifecycle listener failed", e);
+        }
+    }
+
+    public void promised(SessionStore.Promise promise) {
+        String survives = switch (promise.durability()) {
+            case NOTHING -> "sessions end with this process";
+            case PROCESS_DEATH -> "sessions survive the end of this process";
+            case POWER_LOSS -> "sessions survive the end of this process and a power loss";
+        };
+        logger.info("store: {}{}", survives, promise.shared() ? ", and are shared between nodes" : "");
+    }
+
+    public void created(String sessionId) {
+        logger.debug("session {}: created", shortened(sessionId));
+        created.increment();
+        tell(l -> l.onSessionCreated(sessionId));
+    }
+
+    void detached(String sessionId, Duration grace) {
+        detachedLines.write(more -> logger.info(
+                "session {}: connection lost, waiting {} for the client{}",
+                shortened(sessionId),
+                TimeText.of(grace),
+                more));
+        tell(l -> l.onSessionDetached(sessionId, grace));
+    }
+
+    void reconnected(String sessionId) {
+        tell(l -> l.onSessionReconnected(sessionId));
+    }
+
+    void restored(String sessionId) {
+        tell(l -> l.onSessionRestored(sessionId));
+    }
+
+    /** The fresh backend of a session is not what the one before was. */
+    void backendChanged(String sessionId) {
+        changedLines.write(more -> logger.info(
+                "session {}: its backend has other capabilities, or another name or version, than before{}",
+                shortened(sessionId),
+                more));
+        tell(l -> l.onBackendChanged(sessionId));
+    }
+
+    void parked(String sessionId) {
+        logger.debug("session {}: parked", shortened(sessionId));
+        tell(l -> l.onSessionParked(sessionId));
+    }
+
+    /** A session has ended that waited in the store. */
+    public void closedInStore(String sessionId, EndReason reason) {
+        logger.debug("session {}: ended, {}", shortened(sessionId), reason.text());
+        of(ended, reason).count.increment();
+        tell(l -> l.onSessionClosed(sessionId, reason));
+    }
+
+    /** What the store has kept of a session cannot be read. */
+    public void unreadable(String sessionId, Throwable why) {
+        storeLines.write(more ->
+                logger.error("session {}: what is kept of it cannot be read{}", shortened(sessionId), more, why));
+    }
+
+    /** The store did not delete a session. */
+    public void notDeleted(String sessionId, Throwable failure) {
+        storeLines.write(more -> logger.warn(
+                "session {}: the store did not delete it: {}{}", shortened(sessionId), failure.toString(), more));
+    }
+
+    /** The store has failed a session for some seconds. */
+    void storeFails(String sessionId, Throwable failure) {
+        storeLines.write(
+                more -> logger.warn("session {}: the store fails: {}{}", shortened(sessionId), failure.toString(), more));
+    }
+
+    private static String shortened(String sessionId) {
+        return sessionId.length() <= 8 ? sessionId : sessionId.substring(0, 8);
+    }
+
+    /** A session has lost its backend. */
+    void backendLost(String sessionId, String cause) {
+        backendLines.write(
+                more -> logger.info("session {}: the backend is gone: {}{}", shortened(sessionId), cause, more));
+    }
+
+    /** A session has ended; a client that never used it does not miss it. */
+    void closed(String sessionId, EndReason reason, boolean used) {
+        Told all = of(ended, reason);
+        all.count.increment();
+        if (used && !reason.expected()) {
+            all.lines.write(more -> logger.info(ENDED, shortened(sessionId), reason.text(), reason.code(), more));
+        } else {
+            logger.debug(ENDED, shortened(sessionId), reason.text(), reason.code(), "");
+        }
+        tell(l -> l.onSessionClosed(sessionId, reason));
+    }
+
+    /** A client missed something on a stream. */
+    void gap(String sessionId, String stream) {
+        gapLines.write(more -> logger.info(
+                "session {}: messages on stream {} were dropped before they were read{}",
+                shortened(sessionId),
+                stream,
+                more));
+        gaps.increment();
+        tell(l -> l.onGap(sessionId, stream));
+    }
+
+    /** A call was ended that ran for too long. */
+    void timedOut(String sessionId) {
+        timedOutLines.write(
+                more -> logger.info("session {}: a call ran for too long and was ended{}", shortened(sessionId), more));
+        timedOut.increment();
+        tell(l -> l.onCallTimedOut(sessionId));
+    }
+
+    public void refused(Refusal reason, String detail) {
+        Told all = of(refused, reason);
+        all.count.increment();
+        tell(l -> l.onRefused(reason));
+        String what = detail.isEmpty() ? reason.text() : detail;
+        all.lines.write(more -> logger.info("refused: {} ({}){}", what, reason.code(), more));
+    }
+
+    /**
+     * What an engine holds now.
+     *
+     * @param sessions sessions in memory
+     * @param parked sessions that wait in the store
+     * @param runningCalls requests that run
+     * @param bytes bytes of kept messages
+     * @param events kept messages
+     * @param dropped messages that were dropped because a limit asked for it, since the engine was built
+     */
+    public record Held(int sessions, int parked, int runningCalls, long bytes, long events, long dropped) {}
+
+    /** All of it, with what the engine holds now. */
+    public EngineStats stats(Held held) {
+        Map<EndReason, Long> ends = new EnumMap<>(EndReason.class);
+        ended.forEach((reason, all) -> ends.put(reason, all.count.sum()));
+        Map<Refusal, Long> refusals = new EnumMap<>(Refusal.class);
+        refused.forEach((reason, all) -> refusals.put(reason, all.count.sum()));
+        return new EngineStats(
+                held.sessions,
+                held.parked,
+                held.runningCalls,
+                held.bytes,
+                held.events,
+                created.sum(),
+                ends,
+                refusals,
+                gaps.sum(),
+                held.dropped,
+                timedOut.sum());
+    }
+}

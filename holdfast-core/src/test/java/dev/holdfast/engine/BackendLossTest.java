@@ -1,0 +1,207 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Call;
+import dev.holdfast.EndReason;
+import dev.holdfast.Session;
+import dev.holdfast.SessionState;
+import dev.holdfast.engine.TestStore.Fate;
+import dev.holdfast.spi.RequestId;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A backend that dies: what it owed is answered, what it asked is withdrawn, and the next one starts clean. */
+class BackendLossTest {
+    private static final String GONE = "error 1 -32603: the process died";
+
+    private final TestBed bed = new TestBed();
+    private final Session session = bed.open();
+    private final TestBackend.Life first = bed.backend.life();
+
+    @AfterEach
+    void close() {
+        bed.close();
+        assertThat(bed.engine.stats().runningCalls()).isZero();
+        assertThat(bed.backend.lives).allMatch(life -> life.closed > 0);
+    }
+
+    private void die() {
+        first.sink.lost("the process died");
+    }
+
+    private boolean answer(String id) {
+        return session.answer(Wire.answer(new RequestId(id)));
+    }
+
+    @Test
+    void runningCallsEndAtOnceWithAnErrorThatNamesTheCause() {
+        Connection one = bed.post(session, 1);
+        Connection two = bed.post(session, 2);
+        die();
+        assertThat(one.read()).containsExactly(GONE);
+        assertThat(one.reason()).isEqualTo(EndReason.COMPLETED);
+        assertThat(two.read()).containsExactly("error 2 -32603: the process died");
+        assertThat(bed.engine.stats().runningCalls()).isZero();
+        assertThat(first.closed).isOne();
+        assertThat(bed.backend.lives).hasSize(1);
+    }
+
+    @Test
+    void aSecondReportChangesNothing() {
+        die();
+        Connection post = bed.post(session, 1);
+        die();
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+        assertThat(bed.backend.lives).hasSize(2);
+    }
+
+    @Test
+    void whatItAskedInACallIsWithdrawnBeforeTheCallEnds() {
+        Connection post = bed.post(session, 1);
+        first.call(1).sink().send(Wire.question("q"));
+        die();
+        assertThat(post.read()).containsExactly("question q", "cancelled q: the process died", GONE);
+        assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+    }
+
+    @Test
+    void whatItAskedOutsideOfCallsIsWithdrawnOnTheListeningStream() {
+        first.sink.send(Wire.question("q"));
+        die();
+        Connection listening = TestBed.listen(session);
+        assertThat(listening.read()).containsExactly("question q", "cancelled q: the process died");
+        listening.handover();
+        assertThat(TestBed.listen(session).read()).isEmpty();
+    }
+
+    @Test
+    void aPingIsNotWithdrawnAndReachesNobodyAnyMore() {
+        Connection listening = TestBed.listen(session);
+        first.sink.send(Wire.ping("p1"));
+        assertThat(listening.read()).containsExactly("ping p1");
+        first.sink.send(Wire.ping("p2"));
+        die();
+        assertThat(listening.read()).as("all that was ever read").containsExactly("ping p1");
+        assertThat(answer("p1")).isFalse();
+    }
+
+    @Test
+    void aLateAnswerNeverReachesTheNextIncarnation() {
+        first.sink.send(Wire.question("q"));
+        die();
+        bed.post(session, 1);
+        assertThat(answer("q")).isFalse();
+        assertThat(bed.backend.life().heard).containsExactly("tools/call 1");
+    }
+
+    @Test
+    void whatADeadBackendStillSendsIsDropped() {
+        Connection listening = TestBed.listen(session);
+        Connection post = bed.post(session, 1);
+        TestBackend.Asked asked = first.call(1);
+        die();
+        first.sink.send(Wire.notice("late"));
+        first.sink.send(Wire.question("late"));
+        asked.sink().send(Wire.question("late too"));
+        asked.respond();
+        bed.post(session, 2);
+        first.sink.send(Wire.question("much too late"));
+        assertThat(listening.read()).isEmpty();
+        assertThat(post.read()).containsExactly(GONE);
+        assertThat(answer("late")).isFalse();
+        assertThat(answer("late too")).isFalse();
+    }
+
+    @Test
+    void aQuestionOfTheNextIncarnationIsAnsweredToIt() {
+        first.sink.send(Wire.question("1-1"));
+        die();
+        bed.post(session, 1);
+        bed.backend.life().sink.send(Wire.question("2-1"));
+        assertThat(answer("1-1")).isFalse();
+        assertThat(answer("2-1")).isTrue();
+        assertThat(bed.backend.life().heard).endsWith("answer 2-1");
+    }
+
+    @Test
+    void theLossIsToldWhenTheStoreIsBackIfItIsAwayNow() {
+        Connection post = bed.post(session, 1);
+        first.call(1).sink().send(Wire.question("q"));
+        bed.store.hold();
+        first.sink.send(Wire.notice("n"));
+        bed.store.next().become(Fate.LOST);
+        die();
+        assertThat(post.read()).containsExactly("question q");
+        bed.store.release();
+        assertThat(post.read()).containsExactly("question q", "cancelled q: the process died", GONE);
+        assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+    }
+
+    @Test
+    void theLossIsToldAgainIfItsAppendFails() {
+        Connection post = bed.post(session, 1);
+        first.call(1).sink().send(Wire.question("q"));
+        bed.store.hold();
+        die();
+        bed.store.next().become(Fate.LOST);
+        bed.store.release();
+        assertThat(post.read()).containsExactly("question q", "cancelled q: the process died", GONE);
+        assertThat(bed.engine.stats().runningCalls()).isZero();
+    }
+
+    @Test
+    void aQuestionThatWasStillOnItsWayIsWithdrawnToo() {
+        Connection post = bed.post(session, 1);
+        bed.store.hold();
+        first.call(1).sink().send(Wire.question("q"));
+        die();
+        bed.store.release();
+        assertThat(post.read()).containsExactly("question q", "cancelled q: the process died", GONE);
+    }
+
+    @Test
+    void aCallThatNoBackendHadYetGoesToTheNext() {
+        Call call = TestBed.accepted(session.call(TestBed.requests(1)));
+        Connection post = new Connection(call.reader().orElseThrow());
+        die();
+        assertThat(post.read()).isEmpty();
+        call.dispatch();
+        bed.backend.life().call(1).respond();
+        assertThat(bed.backend.lives).hasSize(2);
+        assertThat(post.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void aCallThatTheStoreStillOpensGoesToTheNext() {
+        bed.store.hold();
+        CompletionStage<Call.Outcome> opening = session.call(TestBed.requests(1));
+        die();
+        bed.store.release();
+        Call call = TestBed.accepted(opening);
+        Connection post = new Connection(call.reader().orElseThrow());
+        call.dispatch();
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void theSessionOutlivesItsBackend() {
+        Connection listening = TestBed.listen(session);
+        die();
+        bed.pass(TestBed.IDLE.multipliedBy(3));
+        assertThat(session.state()).isEqualTo(SessionState.ATTACHED);
+        assertThat(listening.end).isEmpty();
+        assertThat(bed.news.heard).containsExactly("created");
+    }
+
+    @Test
+    void aSessionThatEndsWithoutABackendClosesNone() {
+        die();
+        session.terminate();
+        assertThat(first.closed).isOne();
+        assertThat(bed.news.heard).containsExactly("created", "closed: TERMINATED");
+    }
+}

@@ -1,0 +1,216 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.Call;
+import dev.holdfast.EndReason;
+import dev.holdfast.NodeLimits;
+import dev.holdfast.Refusal;
+import dev.holdfast.Session;
+import dev.holdfast.SessionLimits;
+import dev.holdfast.SessionState;
+import dev.holdfast.log.Streams;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Every cap, in bytes and in count, per stream and per session. */
+class LimitsTest {
+    private static final String KILOBYTE = "x".repeat(1024);
+    private static final long MUCH = 1 << 20;
+
+    private static Streams streams(Session session) {
+        return ((LiveSession) session).core().streams();
+    }
+
+    private static void notices(TestBed bed, int count, String text) {
+        for (int i = 0; i < count; i++) {
+            bed.backend.life().sink.send(Wire.notice(text));
+        }
+    }
+
+    @Test
+    void aStreamKeepsSoManyEvents() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 16, MUCH, 1000, 256, 64))) {
+            Session session = bed.open();
+            notices(bed, 40, "n");
+            assertThat(streams(session).listening().events()).isEqualTo(16);
+            assertThat(streams(session).retention().events()).isEqualTo(16);
+        }
+    }
+
+    @Test
+    void aStreamKeepsSoManyBytes() {
+        try (TestBed bed = new TestBed(new SessionLimits(10_000, 1000, MUCH, 1000, 256, 64))) {
+            Session session = bed.open();
+            notices(bed, 40, KILOBYTE);
+            assertThat(streams(session).listening().bytes()).isBetween(8_000L, 10_000L);
+            assertThat(streams(session).retention().bytes())
+                    .isEqualTo(streams(session).listening().bytes());
+        }
+    }
+
+    @Test
+    void theNewestEventOfAStreamIsKeptThoughItAloneIsTooMuch() {
+        try (TestBed bed = new TestBed(new SessionLimits(1024, 1000, MUCH, 1000, 256, 64))) {
+            Session session = bed.open();
+            Connection listening = TestBed.listen(session);
+            bed.backend.life().sink.send(Wire.notice("n"));
+            bed.backend.life().sink.send(Wire.notice(KILOBYTE));
+            assertThat(listening.read()).containsExactly(KILOBYTE);
+        }
+    }
+
+    @Test
+    void aSessionKeepsSoManyEventsOverAllStreams() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, MUCH, 16, 256, 64))) {
+            Session session = bed.open();
+            bed.post(session, 1);
+            for (int i = 0; i < 40; i++) {
+                bed.backend.life().sink.send(Wire.notice("n"));
+                bed.backend.life().call(1).sink().send(Wire.progress("p"));
+            }
+            assertThat(streams(session).retention().events()).isEqualTo(16);
+        }
+    }
+
+    @Test
+    void aSessionKeepsSoManyBytesOverAllStreams() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, 10_000, 1000, 256, 64))) {
+            Session session = bed.open();
+            bed.post(session, 1);
+            for (int i = 0; i < 20; i++) {
+                bed.backend.life().sink.send(Wire.notice(KILOBYTE));
+                bed.backend.life().call(1).sink().send(Wire.notice(KILOBYTE));
+            }
+            assertThat(streams(session).retention().bytes()).isBetween(8_000L, 10_000L);
+        }
+    }
+
+    @Test
+    void aNoisySessionShortensItsOwnHistoryOnly() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 16, MUCH, 16, 256, 64))) {
+            Session quiet = bed.open();
+            bed.backend.life().sink.send(Wire.notice("for the quiet one"));
+            bed.open();
+            notices(bed, 100, "noise");
+            assertThat(TestBed.listen(quiet).read()).containsExactly("for the quiet one");
+        }
+    }
+
+    @Test
+    void whatCannotBeDroppedEndsTheSession() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, 4096, 1000, 256, 64))) {
+            Session session = bed.open();
+            Connection listening = TestBed.listen(session);
+            for (int i = 0; i < 3; i++) {
+                bed.backend.life().sink.send(Wire.question("q" + i));
+            }
+            bed.backend.life().sink.send(Wire.out((byte) 3, new RequestId("big"), KILOBYTE.repeat(4)));
+            assertThat(session.state()).isEqualTo(SessionState.CLOSED);
+            assertThat(listening.read()).contains("question q0", "question q1", "question q2");
+            assertThat(listening.reason()).isEqualTo(EndReason.OVERFLOW);
+            assertThat(bed.news.heard).containsExactly("created", "closed: OVERFLOW");
+            assertThat(bed.engine.size()).isZero();
+        }
+    }
+
+    @Test
+    void aBurstOnItsWayToASlowStoreDropsOnlyWhatHasToGo() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, MUCH, 16, 256, 64))) {
+            Session session = bed.open();
+            bed.store.hold();
+            for (int i = 0; i < 12; i++) {
+                bed.backend.life().sink.send(Wire.progress("p" + i));
+            }
+            bed.store.release();
+            bed.store.hold();
+            for (int i = 12; i < 20; i++) {
+                bed.backend.life().sink.send(Wire.progress("p" + i));
+            }
+            bed.store.release();
+            assertThat(session.state()).isEqualTo(SessionState.IDLE);
+            assertThat(streams(session).retention().events()).isEqualTo(16);
+        }
+    }
+
+    @Test
+    void aBackendThatDoesNotWaitForItsStoreEndsTheSession() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, MUCH, 16, 256, 64))) {
+            Session session = bed.open();
+            bed.store.hold();
+            notices(bed, 16, "n");
+            assertThat(session.state()).isEqualTo(SessionState.IDLE);
+            notices(bed, 1, "n");
+            assertThat(session.state()).isEqualTo(SessionState.CLOSED);
+            bed.store.release();
+            assertThat(bed.news.heard).endsWith("closed: OVERFLOW");
+        }
+    }
+
+    @Test
+    void onlySoManyCallsRun() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, MUCH, 1000, 256, 3))) {
+            Session session = bed.open();
+            bed.post(session, 1, 2);
+            assertThat(TestBed.now(session.call(TestBed.requests(3, 4))))
+                    .isEqualTo(new Call.Refused(Refusal.SESSION_CALLS));
+            bed.post(session, 3);
+            assertThat(TestBed.now(session.call(TestBed.requests(4))))
+                    .isEqualTo(new Call.Refused(Refusal.SESSION_CALLS));
+            bed.backend.life().call(1).respond();
+            bed.post(session, 4);
+        }
+    }
+
+    @Test
+    void limitsOutOfRangeAreRefused() {
+        assertThatThrownBy(() -> new SessionLimits(MUCH, 15, MUCH, 1000, 256, 3))
+                .hasMessage("streamEvents must be 16 to 1000000, got 15");
+        assertThatThrownBy(() -> new SessionLimits(MUCH, 16, 5L << 30, 1000, 256, 3))
+                .hasMessageStartingWith("sessionBytes must be 1024 to 4294967296");
+        assertThatThrownBy(() -> TestBed.LIFETIME.withGrace(Duration.ofNanos(-1)))
+                .hasMessageStartingWith("grace must not be negative");
+        assertThatThrownBy(() -> TestBed.LIFETIME.withCall(Duration.ZERO))
+                .hasMessage("call must be at least 1 ms, got PT0S");
+        assertThatThrownBy(() -> NodeLimits.DEFAULT.withSessions(0))
+                .hasMessage("sessions must be 1 to 10000000, got 0");
+        assertThatThrownBy(() -> NodeLimits.DEFAULT.withHistory(1023, 16))
+                .hasMessage("historyBytes must be at least 1024, got 1023");
+    }
+
+    @Test
+    void theJournalIsBounded() {
+        try (TestBed small = new TestBed(new SessionLimits(1 << 20, 100, 1 << 20, 16, 10, 10))) {
+            Session session = small.open();
+            for (int i = 1; i <= 16; i++) {
+                TestBed.accepted(session.call(List.of(subscribe(i, "resource " + i))))
+                        .dispatch();
+                small.backend.life().call(i).respond();
+            }
+            assertThat(TestBed.now(session.call(List.of(subscribe(17, "resource 17")))))
+                    .isEqualTo(new Call.Refused(Refusal.JOURNAL));
+            assertThat(TestBed.now(session.call(List.of(subscribe(18, "resource 1")))))
+                    .isInstanceOf(Call.Accepted.class);
+            assertThat(TestBed.now(session.call(TestBed.requests(19)))).isInstanceOf(Call.Accepted.class);
+        }
+    }
+
+    @Test
+    void theJournalIsBoundedInBytes() {
+        try (TestBed small = new TestBed(new SessionLimits(1 << 20, 100, 1 << 10, 100, 10, 10))) {
+            Session session = small.open();
+            assertThat(TestBed.now(session.call(List.of(subscribe(1, "r".repeat(2000))))))
+                    .isEqualTo(new Call.Refused(Refusal.JOURNAL));
+        }
+    }
+
+    private static InboundMessage subscribe(int id, String subject) {
+        return Wire.request(Wire.id(id), "resources/subscribe", new JournalChange.Put(subject));
+    }
+}

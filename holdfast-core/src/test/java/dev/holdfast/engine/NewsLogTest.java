@@ -1,0 +1,148 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.holdfast.EndReason;
+import dev.holdfast.Lifetime;
+import dev.holdfast.Refusal;
+import dev.holdfast.Session;
+import dev.holdfast.SessionLimits;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** What clients can cause at will is one line each while it is a handful, and a bounded number of lines when it is a flood. */
+class NewsLogTest {
+    private static final int FLOOD = 500;
+    private static final Lifetime BRIEF_CALLS = TestBed.LIFETIME.withCall(Duration.ofSeconds(1));
+
+    private final Logger logger = (Logger) LoggerFactory.getLogger("dev.holdfast");
+    private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+    private final TestBed bed = new TestBed(new SessionLimits(1 << 20, 16, 1 << 20, 1000, 256, 64));
+
+    @BeforeEach
+    void listen() {
+        log.start();
+        logger.addAppender(log);
+        logger.setAdditive(false);
+        logger.setLevel(Level.INFO);
+    }
+
+    @AfterEach
+    void close() {
+        logger.detachAppender(log);
+        logger.setAdditive(true);
+        logger.setLevel(null);
+        bed.close();
+    }
+
+    private List<String> lines(String about) {
+        return log.list.stream()
+                .map(ILoggingEvent::getFormattedMessage)
+                .filter(line -> line.contains(about))
+                .toList();
+    }
+
+    @Test
+    void whatTheStorePromisesIsToldAtTheStart() {
+        try (TestBed other = TestBed.durable()) {
+            assertThat(other.engine.size()).isZero();
+        }
+        try (TestBed other = new TestBed()) {
+            assertThat(other.engine.size()).isZero();
+        }
+        assertThat(lines("store: "))
+                .containsExactly(
+                        "store: sessions survive the end of this process", "store: sessions end with this process");
+    }
+
+    /** A handful is told in full, a flood is not; then the next line says how much was left out. */
+    private void assertBounded(String about, Runnable fact) {
+        repeat(5, fact);
+        assertThat(lines(about)).hasSize(5).doesNotHaveDuplicates();
+        repeat(FLOOD, fact);
+        assertThat(lines(about)).hasSizeBetween(5, 20);
+        int told = lines(about).size();
+        bed.pass(Duration.ofSeconds(10));
+        fact.run();
+        assertThat(lines(about))
+                .hasSize(told + 1)
+                .last()
+                .asString()
+                .endsWith(", and before that another " + (5 + FLOOD - told) + " of this kind");
+    }
+
+    private static void repeat(int times, Runnable fact) {
+        Stream.generate(() -> fact).limit(times).forEach(Runnable::run);
+    }
+
+    @Test
+    void lostConnections() {
+        assertBounded("connection lost", () -> TestBed.listen(bed.open()).broken());
+    }
+
+    @Test
+    void gaps() {
+        assertBounded("were dropped before they were read", () -> {
+            Session session = bed.open();
+            for (int i = 0; i < 17; i++) {
+                bed.backend.life().sink.send(Wire.notice("n" + i));
+            }
+            Connection.gap(session.listen());
+        });
+    }
+
+    @Test
+    void callsThatTookTooLong() {
+        for (int i = 0; i < FLOOD; i++) {
+            bed.post(bed.open(BRIEF_CALLS), 1);
+        }
+        bed.pass(Duration.ofSeconds(3));
+
+        assertThat(bed.engine.stats().timedOut()).isEqualTo(FLOOD);
+        assertThat(lines("a call ran for too long")).hasSizeBetween(5, 20);
+    }
+
+    @Test
+    void backendsThatDied() {
+        assertBounded("the backend is gone: the process died", () -> {
+            bed.open();
+            bed.backend.life().sink.lost("the process died");
+        });
+    }
+
+    @Test
+    void endsThatNobodyExpects() {
+        assertBounded("(" + EndReason.RESTORE_FAILED.code() + ")", () -> {
+            Session session = bed.open();
+            bed.backend.life().sink.lost("the process died");
+            bed.backend.revision = "2025-06-18";
+            bed.post(session, 1);
+            bed.backend.revision = TestBackend.REVISION;
+        });
+    }
+
+    @Test
+    void refusalsAreOneLineForEachReason() {
+        for (int i = 0; i < FLOOD; i++) {
+            bed.engine.refused(Refusal.HOST, "a foreign name");
+            bed.engine.refused(Refusal.ORIGIN, "");
+        }
+        assertThat(lines("refused: "))
+                .containsExactly(
+                        "refused: a foreign name (3102)",
+                        "refused: the SessionSeed header names an origin that is not allowed (3103)");
+        bed.pass(Duration.ofSeconds(10));
+        bed.engine.refused(Refusal.HOST, "another name");
+        assertThat(lines("another name"))
+                .containsExactly("refused: another name (3102), and before that another 499 of this kind");
+    }
+}

@@ -1,0 +1,346 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.Session;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.Set;
+
+/** One session as the simulation knows it, without asking the engine. */
+final class SimSession {
+    final Simulation world;
+    final int number;
+    /** Everything goes to the listening stream. */
+    final boolean listensOnly;
+
+    final SimLog log;
+    final List<SimBackend.Life> lives = new ArrayList<>();
+    final List<SimCall> calls = new ArrayList<>();
+    /** Connections that have not ended, those that were taken over too. */
+    final List<SimConnection> connections = new ArrayList<>();
+    /** Streams whose responses the client has, or could have: they may be dropped. */
+    final Set<StreamId> delivered = new HashSet<>();
+    /** How far the client has named its cursor: what lies before it may be dropped. */
+    final Map<StreamId, Long> released = new HashMap<>();
+    /** Questions that the client has answered. */
+    final Set<RequestId> settled = new HashSet<>();
+    /** Questions whose answer the backend got. */
+    final Set<RequestId> answered = new HashSet<>();
+    /** Streams that were delivered once: nobody waits for the answers to what was asked there. */
+    final Set<StreamId> finished = new HashSet<>();
+    /** How often a gap was reported, by stream as in its event ids. */
+    final Map<String, Integer> gaps = new HashMap<>();
+
+    private final Map<RequestId, InboundMessage> journaling = new HashMap<>();
+    private final Map<String, InboundMessage> journal = new LinkedHashMap<>();
+
+    Optional<Session> session = Optional.empty();
+    Optional<EndReason> closed = Optional.empty();
+    boolean created;
+    /** What its client knows it by. */
+    String id = "";
+    /** It is being opened, and nobody knows it yet. */
+    boolean opening = true;
+    /** How often it was claimed to bring it back. */
+    int life;
+    /** The store has its record. */
+    boolean stored;
+    /** When the store forgets it, in milliseconds. */
+    long expiresAt;
+    /** Streams that were there when it came back. */
+    final Set<StreamId> brought = new HashSet<>();
+    /** Complete streams that came back, and until when they are kept. */
+    final Map<StreamId, Long> undecided = new HashMap<>();
+    /** What the store had of its journal, at any time. */
+    final Set<String> journaled = new HashSet<>();
+    /** A backend has accepted it. */
+    boolean accepted;
+    /** Appends and claims on their way. */
+    int operations;
+    /** An append or a claim has failed since the last claim. */
+    boolean doubtful;
+
+    long lastSign;
+
+    SimSession(Simulation world, int number, boolean listensOnly) {
+        this.world = world;
+        this.number = number;
+        this.listensOnly = listensOnly;
+        this.log = new SimLog(world::tick, this::acked);
+    }
+
+    /** The number in any message that belongs to a session. */
+    static int number(String text) {
+        int begin = text.indexOf('#') + 1;
+        int end = begin;
+        while (end < text.length() && Character.isDigit(text.charAt(end))) {
+            end++;
+        }
+        return Integer.parseInt(text.substring(begin, end));
+    }
+
+    InboundMessage initialize(int id) {
+        return message(InboundMessage.Kind.REQUEST, Wire.id(id), "initialize", JournalChange.NONE);
+    }
+
+    InboundMessage request(int id, String method, JournalChange change) {
+        InboundMessage request = message(InboundMessage.Kind.REQUEST, Wire.id(id), method, change);
+        if (!(change instanceof JournalChange.None)) {
+            journaling.put(request.requiredId(), request);
+        }
+        return request;
+    }
+
+    InboundMessage notification(String method, JournalChange change) {
+        return new InboundMessage(
+                InboundMessage.Kind.NOTIFICATION,
+                null,
+                method,
+                Wire.bytes(method + " #" + number + " " + world.next()),
+                change,
+                InboundMessage.NO_CONTEXT);
+    }
+
+    private InboundMessage message(InboundMessage.Kind kind, RequestId id, String method, JournalChange change) {
+        return new InboundMessage(
+                kind, id, method, Wire.bytes(method + " #" + number + " " + id), change, InboundMessage.NO_CONTEXT);
+    }
+
+    LiveSession live() {
+        return (LiveSession) session.orElseThrow();
+    }
+
+    /** Whether a client can do something with it. */
+    boolean usable() {
+        return session.isPresent() && closed.isEmpty();
+    }
+
+    /** The connection that reads a stream now. */
+    Optional<SimConnection> reading(StreamId stream) {
+        return connections.stream()
+                .filter(connection -> !connection.replaced && connection.stream.equals(stream))
+                .findFirst();
+    }
+
+    Optional<SimCall> call(StreamId stream) {
+        return calls.stream()
+                .filter(call -> call.stream.equals(Optional.of(stream)))
+                .findFirst();
+    }
+
+    int gaps(StreamId stream) {
+        return gaps.getOrDefault(stream.epoch() + "." + stream.number(), 0);
+    }
+
+    /** Whether the client owes an answer to this. */
+    boolean open(SimLog.Fact fact) {
+        RequestId id = fact.event.id();
+        return fact.event.kind() == EventKind.SERVER_REQUEST
+                && id != null
+                && awaited(fact)
+                && !finished.contains(fact.event.stream())
+                && !(listensOnly
+                        && world.question(id).call().filter(SimCall::over).isPresent());
+    }
+
+    /** Whether somebody waits for the answer to this. */
+    boolean awaited(SimLog.Fact fact) {
+        RequestId id = fact.event.id();
+        return EventKind.asks(fact.event.kind())
+                && id != null
+                && !settled.contains(id)
+                && !world.question(id).asker().lost;
+    }
+
+    /** Whether somebody waits for the answer to a question that is kept. */
+    boolean awaits(RequestId question) {
+        return log.asked(question)
+                .filter(fact -> fact.acked && !fact.dropped && awaited(fact))
+                .isPresent();
+    }
+
+    /** Whether this was asked and answered: the client has surely got it, and is not bothered again. */
+    boolean answered(SimLog.Fact fact) {
+        RequestId id = fact.event.id();
+        return fact.event.kind() == EventKind.SERVER_REQUEST && id != null && answered.contains(id);
+    }
+
+    /** The client has everything of a stream, or wants nothing more of it. */
+    void delivered(StreamId stream) {
+        if (!stream.equals(StreamId.LISTENING)) {
+            delivered.add(stream);
+            finished.add(stream);
+        }
+    }
+
+    private void acked(SimLog.Fact fact) {
+        RequestId id = fact.event.id();
+        if (id != null && fact.answer()) {
+            boolean cancelled = world.call(id).cancelled.contains(id);
+            delivered.remove(fact.event.stream());
+            world.check(!cancelled, () -> "an answer came after the cancellation: " + SimLog.name(fact));
+        }
+        if (fact.event.kind() == EventKind.PROGRESS) {
+            progress(fact);
+        }
+        if (fact.event.kind() == EventKind.ERROR
+                && id != null
+                && Wire.text(fact.event).contains("the server ended")) {
+            SimCall call = world.call(id);
+            boolean due = life > call.postedIn && (!call.harmless() || call.tried());
+            world.check(due, () -> "given up without need: " + SimLog.name(fact));
+        }
+        InboundMessage request = id == null ? null : journaling.get(id);
+        if (request != null && fact.event.kind() == EventKind.RESPONSE) {
+            journal(request);
+        }
+    }
+
+    private double progressKept(StreamId stream) {
+        return log.after(stream, 0).stream()
+                .filter(fact -> !fact.trimmed && fact.event.kind() == EventKind.PROGRESS)
+                .mapToDouble(fact -> Wire.MESSAGES.progress(fact.event.bytes()).orElse(0))
+                .max()
+                .orElse(0);
+    }
+
+    /** What a client is told of a call's progress grows beyond what is kept of it, however often it is run. */
+    private void progress(SimLog.Fact fact) {
+        OptionalDouble progress = Wire.MESSAGES.progress(fact.event.bytes());
+        if (progress.isPresent()) {
+            String text = Wire.text(fact.event);
+            SimCall call = calls.get(number("#" + text.substring(text.indexOf(" c") + 2)));
+            world.check(progress.getAsDouble() > call.progress, () -> "progress goes back: " + SimLog.name(fact));
+            call.progress = progress.getAsDouble();
+        }
+    }
+
+    /** A message has changed the journal. */
+    void journal(InboundMessage message) {
+        if (message.journal() instanceof JournalChange.Put put) {
+            journal.put(put.key(), message);
+        } else if (message.journal() instanceof JournalChange.Remove remove) {
+            journal.remove(remove.key());
+        }
+    }
+
+    /** The store has changed its record. */
+    void stored(List<RecordChange> changes) {
+        for (RecordChange change : changes) {
+            if (change instanceof RecordChange.Expires expires) {
+                expiresAt = expires.at();
+            } else if (change instanceof RecordChange.JournalPut put) {
+                journaled.add(Wire.text(put.message()));
+            }
+        }
+    }
+
+    /** It leaves memory: for the store, or with its process. */
+    void leaves() {
+        List.copyOf(connections).forEach(SimConnection::cut);
+        session = Optional.empty();
+    }
+
+    /** It is claimed and will come back: whatever its last life knew beside the store is forgotten. */
+    void returns(SessionStore.Claim claim) {
+        world.check(closed.isEmpty(), () -> "session " + number + " comes back after its end: " + closed);
+        life++;
+        lives.forEach(older -> older.lost = true);
+        log.returned(claim.streams());
+        answered.clear();
+        accepted = !claim.record().revision().isEmpty();
+        journal.clear();
+        claim.record().journal().forEach((key, message) -> {
+            if (!key.equals(SessionRecord.INITIALIZE)) {
+                journal.put(
+                        key,
+                        new InboundMessage(
+                                InboundMessage.Kind.NOTIFICATION,
+                                null,
+                                "",
+                                message,
+                                JournalChange.NONE,
+                                InboundMessage.NO_CONTEXT));
+            }
+        });
+        Set<StreamId> running = claim.record().running().keySet();
+        brought.clear();
+        brought.addAll(claim.streams().keySet());
+        brought.addAll(running);
+        undecided.clear();
+        for (StreamId stream : claim.streams().keySet()) {
+            if (running.contains(stream)) {
+                delivered.remove(stream);
+            } else if (!stream.equals(StreamId.LISTENING)) {
+                delivered.add(stream);
+                undecided.put(stream, world.time.getAsLong() + world.patience());
+            }
+        }
+        for (SimCall call : calls) {
+            // the store may not have learnt of a cancellation
+            call.perhapsCancelled.addAll(call.cancelled);
+            call.cancelled.clear();
+            // what the store keeps no more is not known to have been told; on the listening stream it is not known by
+            // whom
+            call.progress = call.stream.map(this::progressKept).orElse(0.0);
+        }
+    }
+
+    /** Whether its client knows it, and the engine does not. */
+    boolean away(SessionKey key) {
+        return !id.isEmpty() && !world.engine.live().has(key);
+    }
+
+    /** Whether the store has it, and it is not too late. */
+    boolean kept() {
+        return stored && world.time.instant().toEpochMilli() < expiresAt;
+    }
+
+    String principal() {
+        return listensOnly ? "#" + number : "";
+    }
+
+    /** What has to be replayed into a fresh backend now, in order. */
+    List<String> journal() {
+        return journal.values().stream()
+                .map(message -> Wire.text(message.bytes()))
+                .toList();
+    }
+
+    /** Where an event belongs: to the stream of a call, or to none. */
+    Optional<SimCall> home(SimLog.Fact fact) {
+        String text = Wire.text(fact.event);
+        RequestId id = fact.event.id();
+        if (listensOnly) {
+            return Optional.empty();
+        }
+        if (id != null && fact.answer()) {
+            return Optional.of(world.call(id));
+        }
+        if (text.startsWith("cancelled ")) {
+            return world.question(new RequestId(text.substring("cancelled ".length(), text.indexOf(':'))))
+                    .call();
+        }
+        if (number(text) != number) {
+            throw new AssertionError(SimLog.name(fact) + " belongs to another session than " + number);
+        }
+        int mark = text.indexOf(" c");
+        return mark < 0 ? Optional.empty() : Optional.of(calls.get(number("#" + text.substring(mark + 2))));
+    }
+}
