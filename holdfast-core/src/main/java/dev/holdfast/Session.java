@@ -47,17 +47,37 @@ public interface Session {
      */
     CompletionStage<Optional<Refusal>> notify(InboundMessage notification);
 
-    /** Hands the client's answer to the backend that asked; false, and dropped, if nobody asked or it was answered already. */
-    boolean answer(InboundMessage response);
+    /**
+     * Hands the client's answer to the backend that asked.
+     *
+     * @return completes with whether the backend waited for it; with false the answer was dropped, because nobody asked or the
+     *     question was answered before. At once if the session is in this process; another node may have to be asked later.
+     *     Fails if the store or that node could not be reached: then it is unknown whether the backend has the answer
+     */
+    CompletionStage<Boolean> answer(InboundMessage response);
 
-    /** Cancels the call of a request; its stream ends without a response. Without such a call nothing happens. */
-    void cancel(RequestId request, InboundMessage notification);
+    /**
+     * Cancels the call of a request; its stream ends without a response. Without such a call nothing happens.
+     *
+     * @return completes when the call is cancelled or found to be absent: at once if the session is in this process; another node
+     *     may have to be asked later. Fails if the store or that node could not be reached: then the call may go on
+     */
+    CompletionStage<Void> cancel(RequestId request, InboundMessage notification);
 
-    /** Attaches to the listening stream at the first event that is not confirmed. */
-    Resume listen();
+    /**
+     * Attaches to the listening stream at the first event that is not confirmed.
+     *
+     * @return completes at once if the session is in this process; another node may have to be asked later. Fails if the store or
+     *     that node could not be reached: then no reader is attached
+     */
+    CompletionStage<Resume> listen();
 
-    /** Attaches to a stream after an event that the client has. */
-    Resume resume(EventId after);
+    /**
+     * Attaches to a stream after an event that the client has.
+     *
+     * @return as {@link #listen} does
+     */
+    CompletionStage<Resume> resume(EventId after);
 
     /**
      * Ends the session for good.

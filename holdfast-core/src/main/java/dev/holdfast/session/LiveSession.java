@@ -7,6 +7,7 @@ import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionState;
 import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.SessionLog;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -14,11 +15,15 @@ import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
 /** A session in memory: what the edge and the engine do to it. It puts the parts together; what they share is the core. */
 public final class LiveSession implements Session, LiveCall.Host {
+    private static final CompletionStage<Boolean> TAKEN = CompletableFuture.completedFuture(true);
+    private static final CompletionStage<Boolean> DROPPED = CompletableFuture.completedFuture(false);
+
     private final SessionCore core;
     private final Outbound outbound;
     private final Readers readers;
@@ -124,24 +129,25 @@ public final class LiveSession implements Session, LiveCall.Host {
     }
 
     @Override
-    public boolean answer(InboundMessage response) {
-        return visit() && inbound.answer(response);
+    public CompletionStage<Boolean> answer(InboundMessage response) {
+        return visit() && inbound.answer(response) ? TAKEN : DROPPED;
     }
 
     @Override
-    public void cancel(RequestId request, InboundMessage notification) {
+    public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
         visit();
         starts.cancel(request, notification);
+        return SessionLog.DONE;
     }
 
     @Override
-    public Resume listen() {
-        return readers.listen();
+    public CompletionStage<Resume> listen() {
+        return CompletableFuture.completedFuture(readers.listen());
     }
 
     @Override
-    public Resume resume(EventId after) {
-        return readers.resume(after);
+    public CompletionStage<Resume> resume(EventId after) {
+        return CompletableFuture.completedFuture(readers.resume(after));
     }
 
     @Override

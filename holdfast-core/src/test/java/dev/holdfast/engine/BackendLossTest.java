@@ -32,7 +32,7 @@ class BackendLossTest {
     }
 
     private boolean answer(String id) {
-        return session.answer(Wire.answer(new RequestId(id)));
+        return TestBed.now(session.answer(Wire.answer(new RequestId(id))));
     }
 
     @Test

@@ -9,6 +9,7 @@ import dev.holdfast.spi.Event;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 
 /** The connection of one reader, and the client at its other end. It reads when it is told to. */
 final class Connection implements StreamReader.Waker {
@@ -31,12 +32,12 @@ final class Connection implements StreamReader.Waker {
         woken = 0;
     }
 
-    static Connection resumed(Resume resume) {
-        return new Connection(((Resume.Resumed) resume).reader());
+    static Connection resumed(CompletionStage<Resume> resume) {
+        return new Connection(((Resume.Resumed) TestBed.now(resume)).reader());
     }
 
-    static Connection gap(Resume resume) {
-        return new Connection(((Resume.Gap) resume).reader());
+    static Connection gap(CompletionStage<Resume> resume) {
+        return new Connection(((Resume.Gap) TestBed.now(resume)).reader());
     }
 
     @Override

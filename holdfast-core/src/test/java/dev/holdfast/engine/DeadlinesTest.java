@@ -185,8 +185,8 @@ class DeadlinesTest {
         call.broken();
         session.terminate();
         bed.backend.life().call(1).respond();
-        assertThat(session.answer(Wire.answer(Wire.id(9)))).isFalse();
-        assertThat(session.listen()).isInstanceOf(Resume.Closed.class);
+        assertThat(TestBed.now(session.answer(Wire.answer(Wire.id(9))))).isFalse();
+        assertThat(TestBed.now(session.listen())).isInstanceOf(Resume.Closed.class);
         assertThat(TestBed.now(session.call(TestBed.requests(2)))).isInstanceOf(Call.Closed.class);
         assertThat(bed.news.heard).containsExactly("created", "closed: TERMINATED");
     }

@@ -108,12 +108,12 @@ class DropOrderTest {
         send("ping 1", "notice 1", "ping 2", "notice 2");
         fill("log ", EVENTS);
         assertThat(kept()).hasSize(EVENTS).contains("ping 1", "ping 2");
-        assertThat(session.answer(Wire.answer(new RequestId("2")))).isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("2"))))).isTrue();
         fill("notice x", EVENTS - 3);
         assertThat(kept()).hasSize(EVENTS).contains("ping 1", "notice 2").doesNotContain("ping 2");
         send("notice y");
         assertThat(kept()).hasSize(EVENTS).contains("notice 1").doesNotContain("ping 1");
-        assertThat(session.answer(Wire.answer(new RequestId("1")))).isFalse();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("1"))))).isFalse();
     }
 
     @Test

@@ -271,7 +271,7 @@ class HttpSseSessionTest {
 
         Connection second = TestBed.listen(session);
         assertThat(second.read()).isEmpty();
-        assertThat(session.answer(Wire.answer(new RequestId("q")))).isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("q"))))).isTrue();
     }
 
     @Test
@@ -313,8 +313,8 @@ class HttpSseSessionTest {
         connection.read();
         confirm(connection);
 
-        assertThat(session.answer(Wire.answer(new RequestId("p")))).isTrue();
-        assertThat(session.answer(Wire.answer(new RequestId("p")))).isFalse();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("p"))))).isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("p"))))).isFalse();
         assertThat(bed.backend.life().heard).contains("answer p");
 
         bed.backend.life().sink.send(Wire.notice("a"));

@@ -182,7 +182,8 @@ class ListeningTest {
         bed.backend.life().sink.send(Wire.question("q1"));
         first.read();
         first.handover();
-        assertThat(session.answer(Wire.answer(new RequestId("q1")))).isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("q1")))))
+                .isTrue();
         assertThat(TestBed.listen(session).read()).isEmpty();
         assertThat(bed.backend.life().heard).containsExactly("answer q1");
     }
@@ -194,7 +195,8 @@ class ListeningTest {
         notice("a");
         first.read();
         first.broken();
-        assertThat(session.answer(Wire.answer(new RequestId("q1")))).isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("q1")))))
+                .isTrue();
         assertThat(TestBed.listen(session).read()).containsExactly("a");
     }
 
@@ -210,9 +212,11 @@ class ListeningTest {
     @Test
     void anAnswerIsTakenOnce() {
         bed.backend.life().sink.send(Wire.question("q1"));
-        assertThat(session.answer(Wire.answer(new RequestId("q1")))).isTrue();
-        assertThat(session.answer(Wire.answer(new RequestId("q1")))).isFalse();
-        assertThat(session.answer(Wire.answer(Wire.id(7)))).isFalse();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("q1")))))
+                .isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("q1")))))
+                .isFalse();
+        assertThat(TestBed.now(session.answer(Wire.answer(Wire.id(7))))).isFalse();
         assertThat(bed.backend.life().heard).containsExactly("answer q1");
     }
 
@@ -236,7 +240,7 @@ class ListeningTest {
         notice("a");
         first.read();
         first.broken();
-        assertThat(session.answer(Wire.answer(new RequestId("p")))).isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("p"))))).isTrue();
         assertThat(TestBed.listen(session).read()).containsExactly("a");
     }
 
@@ -250,9 +254,11 @@ class ListeningTest {
         List<String> read = TestBed.listen(session).read();
 
         assertThat(read).hasSize(MOST_PINGS + 1).startsWith("question q", "ping p2");
-        assertThat(session.answer(Wire.answer(new RequestId("p1")))).isFalse();
-        assertThat(session.answer(Wire.answer(new RequestId("p2")))).isTrue();
-        assertThat(session.answer(Wire.answer(new RequestId("q")))).isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("p1")))))
+                .isFalse();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("p2")))))
+                .isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("q"))))).isTrue();
     }
 
     @Test
@@ -263,7 +269,7 @@ class ListeningTest {
         first.broken();
         assertThat(TestBed.resume(session, first).read()).isEmpty();
 
-        assertThat(session.answer(Wire.answer(new RequestId("p")))).isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("p"))))).isTrue();
         assertThat(bed.backend.life().heard).containsExactly("answer p");
     }
 
@@ -276,6 +282,6 @@ class ListeningTest {
         life.sink.send(Wire.notice("a"));
         assertThat(mine.read()).containsExactly("a");
         assertThat(theirs.read()).isEmpty();
-        assertThat(other.resume(mine.cursor())).isNotInstanceOf(Resume.Resumed.class);
+        assertThat(TestBed.now(other.resume(mine.cursor()))).isNotInstanceOf(Resume.Resumed.class);
     }
 }

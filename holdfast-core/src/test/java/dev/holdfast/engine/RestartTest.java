@@ -153,7 +153,7 @@ class RestartTest {
         backend().call(1).respond();
         post.read();
         restart();
-        assertThat(session.resume(post.cursor())).isEqualTo(new Resume.Ended());
+        assertThat(TestBed.now(session.resume(post.cursor()))).isEqualTo(new Resume.Ended());
     }
 
     @Test
@@ -333,7 +333,8 @@ class RestartTest {
                 .containsExactly("cancelled mine: the server that asked has ended", "error 1" + INTERRUPTED);
         assertThat(TestBed.resume(session, listening).read())
                 .containsExactly("cancelled general: the server that asked has ended");
-        assertThat(session.answer(Wire.answer(new RequestId("general")))).isFalse();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("general")))))
+                .isFalse();
         restart();
         assertThat(TestBed.resume(session, listening).read())
                 .containsExactly("cancelled general: the server that asked has ended");
@@ -424,11 +425,11 @@ class RestartTest {
         restart();
         Connection other = TestBed.resume(session, post);
         assertThat(other.read()).containsExactly("error 1" + INTERRUPTED);
-        assertThat(session.resume(other.cursor())).isInstanceOf(Resume.Ended.class);
+        assertThat(TestBed.now(session.resume(other.cursor()))).isInstanceOf(Resume.Ended.class);
         assertThat(Connection.gap(session.resume(beyond)).read())
                 .singleElement(STRING)
                 .contains("no longer kept");
-        assertThat(session.resume(other.cursor())).isInstanceOf(Resume.Ended.class);
+        assertThat(TestBed.now(session.resume(other.cursor()))).isInstanceOf(Resume.Ended.class);
     }
 
     @Test
@@ -438,7 +439,7 @@ class RestartTest {
         Connection other = TestBed.resume(session, post);
         other.read();
         EventId end = other.cursor();
-        assertThat(session.resume(end)).isInstanceOf(Resume.Ended.class);
+        assertThat(TestBed.now(session.resume(end))).isInstanceOf(Resume.Ended.class);
         Epoch lost = new Epoch(end.epoch().counter(), end.epoch().nonce() + 1);
         assertThat(Connection.gap(session.resume(new EventId(end.stream(), lost, end.offset() + 3)))
                         .read())

@@ -140,7 +140,8 @@ class RestoreTest {
         TestBackend.Life fresh = bed.backend.life();
         fresh.sink.send(Wire.question("roots"));
         assertThat(TestBed.listen(session).read()).containsExactly("question roots");
-        assertThat(session.answer(Wire.answer(new RequestId("roots")))).isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("roots")))))
+                .isTrue();
         assertThat(fresh.heard).containsExactly(with("answer roots"));
     }
 
@@ -153,7 +154,8 @@ class RestoreTest {
 
         fresh.sink.withdrawn(new RequestId("roots"));
 
-        assertThat(session.answer(Wire.answer(new RequestId("roots")))).isFalse();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("roots")))))
+                .isFalse();
         assertThat(fresh.heard).doesNotContain("answer roots");
     }
 
@@ -166,7 +168,8 @@ class RestoreTest {
         fresh.sink.onAnswer(fresh::answer);
         fresh.sink.send(Wire.question("roots"));
 
-        assertThat(session.answer(Wire.answer(new RequestId("roots")))).isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("roots")))))
+                .isTrue();
         assertThat(fresh.heard).containsExactly("answer roots");
         fresh.accept();
     }
@@ -298,7 +301,8 @@ class RestoreTest {
         second.closed++; // it left nothing behind
 
         assertThat(listening.read()).containsExactly("question \"q\"", "cancelled \"q\": it is away");
-        assertThat(session.answer(Wire.answer(new RequestId("\"q\"")))).isFalse();
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("\"q\"")))))
+                .isFalse();
     }
 
     @Test

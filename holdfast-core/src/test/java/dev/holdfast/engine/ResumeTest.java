@@ -60,8 +60,8 @@ class ResumeTest {
         call(1).respond();
         post.read();
         post.broken();
-        assertThat(session.resume(post.cursor())).isInstanceOf(Resume.Ended.class);
-        assertThat(session.resume(post.cursor())).isInstanceOf(Resume.Ended.class);
+        assertThat(TestBed.now(session.resume(post.cursor()))).isInstanceOf(Resume.Ended.class);
+        assertThat(TestBed.now(session.resume(post.cursor()))).isInstanceOf(Resume.Ended.class);
     }
 
     @Test
@@ -77,7 +77,7 @@ class ResumeTest {
     void aStreamThatNeverWasIsUnknown() {
         Connection post = bed.post(session, 1);
         EventId id = post.cursor();
-        assertThat(session.resume(new EventId(new StreamId(1, 99), id.epoch(), 0)))
+        assertThat(TestBed.now(session.resume(new EventId(new StreamId(1, 99), id.epoch(), 0))))
                 .isInstanceOf(Resume.Unknown.class);
     }
 
@@ -85,7 +85,8 @@ class ResumeTest {
     void aCursorBeyondTheEndOfItsEpochIsUnknown() {
         Connection post = bed.post(session, 1);
         EventId id = post.cursor();
-        assertThat(session.resume(new EventId(id.stream(), id.epoch(), 1))).isInstanceOf(Resume.Unknown.class);
+        assertThat(TestBed.now(session.resume(new EventId(id.stream(), id.epoch(), 1))))
+                .isInstanceOf(Resume.Unknown.class);
     }
 
     @Test
@@ -116,7 +117,7 @@ class ResumeTest {
         Connection post = bed.post(session, 1);
         call(1).respond();
         post.read();
-        assertThat(session.resume(post.cursor())).isInstanceOf(Resume.Ended.class);
+        assertThat(TestBed.now(session.resume(post.cursor()))).isInstanceOf(Resume.Ended.class);
         assertThat(post.aborted).isTrue();
         post.broken();
         assertThat(session.state()).isEqualTo(SessionState.IDLE);

@@ -62,7 +62,7 @@ class RetentionTest {
         assertThat(late.read()).containsExactly(GONE);
         assertThat(late.reason()).isEqualTo(EndReason.COMPLETED);
         late.inOrder();
-        assertThat(session.resume(late.cursor())).isInstanceOf(Resume.Ended.class);
+        assertThat(TestBed.now(session.resume(late.cursor()))).isInstanceOf(Resume.Ended.class);
         assertThat(bed.news.heard).contains("gap on 1.1");
     }
 
@@ -144,7 +144,7 @@ class RetentionTest {
         post.broken();
         TestBed.listen(session);
         bed.pass(Duration.ofSeconds(61));
-        assertThat(session.resume(start)).isInstanceOf(Resume.Ended.class);
+        assertThat(TestBed.now(session.resume(start))).isInstanceOf(Resume.Ended.class);
     }
 
     @Test
@@ -190,8 +190,8 @@ class RetentionTest {
                 post.reason();
                 post.inOrder();
             }
-            assertThat(other.resume(Objects.requireNonNull(first))).isInstanceOf(Resume.Unknown.class);
-            assertThat(other.resume(new EventId(new StreamId(1, 2), first.epoch(), 0)))
+            assertThat(TestBed.now(other.resume(Objects.requireNonNull(first)))).isInstanceOf(Resume.Unknown.class);
+            assertThat(TestBed.now(other.resume(new EventId(new StreamId(1, 2), first.epoch(), 0))))
                     .isInstanceOf(Resume.Gap.class);
         }
     }

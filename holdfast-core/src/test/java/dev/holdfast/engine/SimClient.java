@@ -219,7 +219,7 @@ final class SimClient {
             questions.remove(question);
         }
         boolean awaited = session.awaits(question);
-        boolean taken = session.live().answer(Wire.answer(question));
+        boolean taken = TestBed.now(session.live().answer(Wire.answer(question)));
         if (session.live().state() != SessionState.CLOSED) {
             world.check(taken || !awaited, () -> "an answer was not taken: " + question);
             session.settled.add(question);
@@ -283,8 +283,12 @@ final class SimClient {
                     () -> "a request id in flight was taken again: " + again.id());
         }
         EventId nowhere = new EventId(new StreamId(1, 1_000_000), session.live().core().log().epochs().present(), 1);
-        world.check(session.live().resume(nowhere) instanceof Resume.Unknown, "a stream that never was is known");
+        world.check(
+                TestBed.now(session.live().resume(nowhere)) instanceof Resume.Unknown,
+                "a stream that never was is known");
         EventId beyond = new EventId(StreamId.LISTENING, session.live().core().log().epochs().present(), 1_000_000);
-        world.check(session.live().resume(beyond) instanceof Resume.Unknown, "a cursor beyond the log is known");
+        world.check(
+                TestBed.now(session.live().resume(beyond)) instanceof Resume.Unknown,
+                "a cursor beyond the log is known");
     }
 }

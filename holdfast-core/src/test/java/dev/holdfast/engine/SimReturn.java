@@ -54,7 +54,7 @@ final class SimReturn {
         }
         boolean gap = session.log.dropped(StreamId.LISTENING) > confirmed;
         world.trace(() -> "client " + session.number + " listens after " + confirmed);
-        Resume answer = session.live().listen();
+        Resume answer = TestBed.now(session.live().listen());
         attach(answer, Optional.empty(), 0, confirmed, gap);
         if ((session.listensOnly || world.random.nextBoolean()) && answer instanceof Resume.Resumed resumed) {
             listening = EventId.parse(resumed.reader().position());
@@ -78,7 +78,7 @@ final class SimReturn {
                 && call.isPresent()
                 && call.get().postedIn < session.life
                 && !session.brought.contains(stream);
-        Resume answer = session.live().resume(cursor);
+        Resume answer = TestBed.now(session.live().resume(cursor));
         if (unknown && session.live().state() != SessionState.CLOSED) {
             world.check(answer instanceof Resume.Unknown, () -> "known, but not to the store: " + answer);
             call.get().unknown = true;

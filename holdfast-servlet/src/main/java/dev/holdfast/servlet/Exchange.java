@@ -3,6 +3,7 @@ package dev.holdfast.servlet;
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
+import dev.holdfast.Resume;
 import dev.holdfast.SessionEngine;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
@@ -167,6 +168,18 @@ final class Exchange {
                     fail(id, fault);
                 }
             }));
+        });
+    }
+
+    /** Goes on when a reader is attached, or cannot be; a reader whose client has left meanwhile is closed. */
+    void whenAttached(CompletionStage<Resume> stage, Consumer<Resume> then) {
+        when(stage, Optional.empty(), then, resume -> {
+            if (resume instanceof Resume.Resumed resumed) {
+                resumed.reader().close(StreamReader.Close.BROKEN);
+            } else if (resume instanceof Resume.Gap gap) {
+                gap.reader().close(StreamReader.Close.BROKEN);
+            }
+            return false;
         });
     }
 

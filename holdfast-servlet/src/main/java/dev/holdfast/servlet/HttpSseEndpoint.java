@@ -90,10 +90,15 @@ final class HttpSseEndpoint implements PostFace {
         }
         exchange.when(engine.find(lastEventId.substring(0, end), exchange.principal()), Optional.empty(), finding -> {
             Optional<Session> session = session(finding);
-            if (session.isEmpty()
-                    || !attach(exchange, session.get(), session.get().resume(after.get()))) {
+            if (session.isEmpty()) {
                 open(exchange);
+                return;
             }
+            exchange.whenAttached(session.get().resume(after.get()), resume -> {
+                if (!attach(exchange, session.get(), resume)) {
+                    open(exchange);
+                }
+            });
         });
     }
 
@@ -108,9 +113,11 @@ final class HttpSseEndpoint implements PostFace {
     }
 
     private void begin(Exchange exchange, Session session) {
-        if (!attach(exchange, session, session.listen())) {
-            exchange.reply(exchange.lookup().unknown(session.id()));
-        }
+        exchange.whenAttached(session.listen(), resume -> {
+            if (!attach(exchange, session, resume)) {
+                exchange.reply(exchange.lookup().unknown(session.id()));
+            }
+        });
     }
 
     private boolean attach(Exchange exchange, Session session, Resume resume) {

@@ -140,13 +140,19 @@ public final class McpEndpoint {
 
     private void get(Exchange exchange, Session session) {
         Optional<String> lastEventId = exchange.headers().header("Last-Event-ID");
-        Resume resume;
         if (lastEventId.isEmpty()) {
-            resume = session.listen();
-        } else {
-            Optional<EventId> after = EventId.parse(lastEventId.get().trim());
-            resume = after.isEmpty() ? new Resume.Unknown() : session.resume(after.get());
+            exchange.whenAttached(session.listen(), resume -> answer(exchange, session, resume));
+            return;
         }
+        Optional<EventId> after = EventId.parse(lastEventId.get().trim());
+        if (after.isEmpty()) {
+            answer(exchange, session, new Resume.Unknown());
+        } else {
+            exchange.whenAttached(session.resume(after.get()), resume -> answer(exchange, session, resume));
+        }
+    }
+
+    private void answer(Exchange exchange, Session session, Resume resume) {
         if (resume instanceof Resume.Resumed resumed) {
             listen(exchange, session, resumed.reader());
         } else if (resume instanceof Resume.Gap gap) {

@@ -20,6 +20,7 @@ final class PostHandler {
     private static final Logger log = LoggerFactory.getLogger(PostHandler.class);
     private static final String INITIALIZE = "initialize";
     private static final String CANCELLED = "notifications/cancelled";
+    private static final CompletionStage<Boolean> NOBODY_ASKED = CompletableFuture.completedFuture(false);
     private static final CompletionStage<Optional<Refusal>> TAKEN = CompletableFuture.completedFuture(Optional.empty());
 
     private final SessionEngine engine;
@@ -152,14 +153,20 @@ final class PostHandler {
 
     private CompletionStage<Optional<Refusal>> handOver(Exchange exchange, Session session, Envelope message) {
         if (message.kind() != Envelope.Kind.NOTIFICATION) {
-            if (message.id().isEmpty() || !session.answer(message.inbound(exchange.context()))) {
-                log.debug("session {}: an answer that nobody waits for was dropped", session.shortId());
-            }
-            return TAKEN;
+            CompletionStage<Boolean> awaited =
+                    message.id().isEmpty() ? NOBODY_ASKED : session.answer(message.inbound(exchange.context()));
+            return awaited.thenApply(taken -> {
+                if (!taken) {
+                    log.debug("session {}: an answer that nobody waits for was dropped", session.shortId());
+                }
+                return Optional.empty();
+            });
         }
         if (message.method().equals(CANCELLED)) {
-            message.cancelledRequest().ifPresent(id -> session.cancel(id, message.inbound(exchange.context())));
-            return TAKEN;
+            return message.cancelledRequest()
+                    .map(id -> session.cancel(id, message.inbound(exchange.context()))
+                            .thenApply(done -> Optional.<Refusal>empty()))
+                    .orElse(TAKEN);
         }
         return session.notify(message.inbound(exchange.context()));
     }

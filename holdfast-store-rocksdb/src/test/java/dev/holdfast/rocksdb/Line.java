@@ -6,6 +6,7 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.spi.Event;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 
 /** A client's connection to one stream. It reads when it is told to. */
 final class Line implements StreamReader.Waker {
@@ -22,13 +23,13 @@ final class Line implements StreamReader.Waker {
     }
 
     /** One that goes on where nothing is missing. */
-    static Line resumed(Resume resume) {
-        return new Line(((Resume.Resumed) resume).reader());
+    static Line resumed(CompletionStage<Resume> resume) {
+        return new Line(((Resume.Resumed) resume.toCompletableFuture().join()).reader());
     }
 
     /** One that goes on where something may be missing. */
-    static Line gap(Resume resume) {
-        return new Line(((Resume.Gap) resume).reader());
+    static Line gap(CompletionStage<Resume> resume) {
+        return new Line(((Resume.Gap) resume.toCompletableFuture().join()).reader());
     }
 
     @Override
