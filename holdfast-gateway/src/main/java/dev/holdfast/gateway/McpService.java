@@ -1,11 +1,11 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.SessionEngine;
+import dev.holdfast.json.HintedBackend;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.mcp.HoldfastRequest;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.EdgeOptions;
-import dev.holdfast.servlet.HintedBackend;
-import dev.holdfast.servlet.JsonRpc;
 import dev.holdfast.servlet.McpServlet;
 import dev.holdfast.spi.SessionStore;
 import jakarta.servlet.http.HttpServlet;

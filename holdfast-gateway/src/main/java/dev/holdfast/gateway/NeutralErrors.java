@@ -1,6 +1,6 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.json.JsonRpc;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;

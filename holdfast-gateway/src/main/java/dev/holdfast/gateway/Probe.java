@@ -1,6 +1,6 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.RequestId;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.ListeningSink;

@@ -1,8 +1,8 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.servlet.Envelope;
-import dev.holdfast.servlet.EnvelopeReader;
-import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;

@@ -1,7 +1,7 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.servlet.EnvelopeReader;
-import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.ListeningSink;

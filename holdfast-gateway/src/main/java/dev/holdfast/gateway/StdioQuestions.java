@@ -3,10 +3,10 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.gateway.Questions.Question;
-import dev.holdfast.servlet.Envelope;
-import dev.holdfast.servlet.EnvelopeReader;
-import dev.holdfast.servlet.JsonRpc;
-import dev.holdfast.servlet.Span;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.Span;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.ListeningSink;

@@ -1,7 +1,7 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.servlet.Envelope;
-import dev.holdfast.servlet.EnvelopeReader;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.ListeningSink;
 import java.util.Optional;

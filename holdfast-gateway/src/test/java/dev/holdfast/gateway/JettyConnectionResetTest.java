@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.SessionEngine;
-import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.json.JsonRpc;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;

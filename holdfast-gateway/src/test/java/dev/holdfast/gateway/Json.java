@@ -2,7 +2,7 @@ package dev.holdfast.gateway;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.holdfast.servlet.EnvelopeReader;
+import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 

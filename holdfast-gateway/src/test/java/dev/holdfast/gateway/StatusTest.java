@@ -3,7 +3,7 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.SessionEngine;
-import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.nio.file.Path;
 import java.time.Duration;

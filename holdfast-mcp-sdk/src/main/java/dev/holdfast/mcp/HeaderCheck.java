@@ -1,6 +1,6 @@
 package dev.holdfast.mcp;
 
-import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.json.JsonRpc;
 import io.modelcontextprotocol.server.transport.ServerTransportSecurityException;
 import io.modelcontextprotocol.server.transport.ServerTransportSecurityValidator;
 import jakarta.servlet.http.HttpServletRequest;

@@ -1,6 +1,6 @@
 package dev.holdfast.mcp;
 
-import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;

@@ -1,6 +1,6 @@
 package dev.holdfast.mcp;
 
-import dev.holdfast.servlet.JsonRpc;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;

@@ -1,6 +1,7 @@
 package dev.holdfast.servlet;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.InboundMessage;
 import jakarta.servlet.http.HttpServletRequest;
 import java.time.Duration;

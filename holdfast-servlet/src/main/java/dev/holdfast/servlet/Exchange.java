@@ -7,6 +7,7 @@ import dev.holdfast.Resume;
 import dev.holdfast.SessionEngine;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import jakarta.servlet.AsyncContext;

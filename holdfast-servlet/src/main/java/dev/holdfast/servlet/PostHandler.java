@@ -5,6 +5,8 @@ import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
 import dev.holdfast.StreamReader;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;

@@ -1,6 +1,7 @@
 package dev.holdfast.servlet;
 
 import dev.holdfast.Refusal;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.RequestId;
 import java.util.HashMap;
 import java.util.Map;

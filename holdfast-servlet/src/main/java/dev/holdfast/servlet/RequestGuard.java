@@ -1,6 +1,8 @@
 package dev.holdfast.servlet;
 
 import dev.holdfast.Refusal;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonRpc;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;

@@ -15,6 +15,7 @@ class RoomsTest {
 
     private static final String SPI = "dev.holdfast.spi";
     private static final String CORE = "dev.holdfast";
+    private static final String JSON = "dev.holdfast.json";
     private static final String SERVLET = "dev.holdfast.servlet";
     private static final String MCP = "dev.holdfast.mcp";
     private static final String GATEWAY = "dev.holdfast.gateway";
@@ -29,7 +30,7 @@ class RoomsTest {
 
     @ArchTest
     static final ArchRule everyClassIsInARoom =
-            classes().should().resideInAnyPackage(SPI, CORE, SERVLET, MCP, GATEWAY, TCK, ROCKSDB);
+            classes().should().resideInAnyPackage(SPI, CORE, JSON, SERVLET, MCP, GATEWAY, TCK, ROCKSDB);
 
     @ArchTest
     static final ArchRule spiNeedsTheJdkOnly = classes()
@@ -48,12 +49,20 @@ class RoomsTest {
             .resideInAnyPackage(CORE, SPI, JDK, JSPECIFY, SLF4J);
 
     @ArchTest
-    static final ArchRule edgeStandsOnCoreServletAndJacksonStreaming = classes()
+    static final ArchRule messagesStandOnTheSpiAndJacksonStreaming = classes()
+            .that()
+            .resideInAPackage(JSON)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(JSON, SPI, JDK, JSPECIFY, JACKSON_STREAMING);
+
+    @ArchTest
+    static final ArchRule edgeStandsOnCoreMessagesAndServlet = classes()
             .that()
             .resideInAPackage(SERVLET)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(SERVLET, CORE, SPI, JDK, JSPECIFY, SLF4J, SERVLET_API, JACKSON_STREAMING);
+            .resideInAnyPackage(SERVLET, JSON, CORE, SPI, JDK, JSPECIFY, SLF4J, SERVLET_API);
 
     @ArchTest
     static final ArchRule adapterStandsOnTheEdgeAndTheSdk = classes()
@@ -63,6 +72,7 @@ class RoomsTest {
             .onlyDependOnClassesThat()
             .resideInAnyPackage(
                     MCP,
+                    JSON,
                     SERVLET,
                     CORE,
                     SPI,

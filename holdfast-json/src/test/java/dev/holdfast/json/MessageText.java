@@ -1,11 +1,11 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.servlet.EnvelopeReader.Malformed;
-import dev.holdfast.servlet.EnvelopeReader.Parsed;
-import dev.holdfast.servlet.EnvelopeReader.Single;
+import dev.holdfast.json.EnvelopeReader.Malformed;
+import dev.holdfast.json.EnvelopeReader.Parsed;
+import dev.holdfast.json.EnvelopeReader.Single;
 
 /** MessageText as tests write them: with single quotes, or members only. */
 final class MessageText {

@@ -1,9 +1,9 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.servlet.EnvelopeReader.Single;
+import dev.holdfast.json.EnvelopeReader.Single;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.OutboundMessage;

@@ -1,4 +1,4 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
 /**
  * A range of bytes in a message, its end excluded. An empty range is a place to insert at.

@@ -1,4 +1,4 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
 import dev.holdfast.spi.RequestId;
 import java.util.EnumSet;

@@ -1,4 +1,4 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;

@@ -1,15 +1,15 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
-import static dev.holdfast.servlet.MessageText.at;
-import static dev.holdfast.servlet.MessageText.having;
-import static dev.holdfast.servlet.MessageText.json;
-import static dev.holdfast.servlet.MessageText.message;
-import static dev.holdfast.servlet.MessageText.text;
+import static dev.holdfast.json.MessageText.at;
+import static dev.holdfast.json.MessageText.having;
+import static dev.holdfast.json.MessageText.json;
+import static dev.holdfast.json.MessageText.message;
+import static dev.holdfast.json.MessageText.text;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import dev.holdfast.servlet.Envelope.Kind;
+import dev.holdfast.json.Envelope.Kind;
 import dev.holdfast.spi.RequestId;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,4 +1,4 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;

@@ -1,4 +1,4 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;

@@ -1,13 +1,13 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.servlet.EnvelopeReader.Batch;
-import dev.holdfast.servlet.EnvelopeReader.Malformed;
-import dev.holdfast.servlet.EnvelopeReader.Parsed;
-import dev.holdfast.servlet.EnvelopeReader.Single;
+import dev.holdfast.json.EnvelopeReader.Batch;
+import dev.holdfast.json.EnvelopeReader.Malformed;
+import dev.holdfast.json.EnvelopeReader.Parsed;
+import dev.holdfast.json.EnvelopeReader.Single;
 import dev.holdfast.spi.RequestId;
 import java.util.List;
 import java.util.stream.Collectors;

@@ -1,4 +1,4 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
 import java.util.ArrayList;
 import java.util.List;

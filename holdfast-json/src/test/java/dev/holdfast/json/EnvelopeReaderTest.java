@@ -1,12 +1,12 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
-import static dev.holdfast.servlet.MessageText.at;
-import static dev.holdfast.servlet.MessageText.having;
-import static dev.holdfast.servlet.MessageText.json;
-import static dev.holdfast.servlet.MessageText.malformed;
-import static dev.holdfast.servlet.MessageText.message;
-import static dev.holdfast.servlet.MessageText.read;
-import static dev.holdfast.servlet.MessageText.text;
+import static dev.holdfast.json.MessageText.at;
+import static dev.holdfast.json.MessageText.having;
+import static dev.holdfast.json.MessageText.json;
+import static dev.holdfast.json.MessageText.malformed;
+import static dev.holdfast.json.MessageText.message;
+import static dev.holdfast.json.MessageText.read;
+import static dev.holdfast.json.MessageText.text;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_16BE;
 import static java.nio.charset.StandardCharsets.UTF_16LE;
@@ -14,10 +14,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.holdfast.servlet.EnvelopeReader.Batch;
-import dev.holdfast.servlet.EnvelopeReader.Malformed;
-import dev.holdfast.servlet.EnvelopeReader.Parsed;
-import dev.holdfast.servlet.EnvelopeReader.Single;
+import dev.holdfast.json.EnvelopeReader.Batch;
+import dev.holdfast.json.EnvelopeReader.Malformed;
+import dev.holdfast.json.EnvelopeReader.Parsed;
+import dev.holdfast.json.EnvelopeReader.Single;
 import dev.holdfast.spi.RequestId;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.Charset;

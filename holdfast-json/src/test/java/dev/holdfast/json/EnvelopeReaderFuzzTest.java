@@ -1,8 +1,12 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
 
-/** Any bytes: read as the reference reads them, or refused, and never by an exception. {@link SseFuzzTest} says how to run it. */
+/** Any bytes: read as the reference reads them, or refused, and never by an exception.
+ *
+ * <p>A build runs it with known inputs. {@code JAZZER_FUZZ=1 mvn -pl holdfast-json -am test -Dtest=EnvelopeReaderFuzzTest
+ * -Dsurefire.failIfNoSpecifiedTests=false} looks for new ones for three minutes.
+ */
 class EnvelopeReaderFuzzTest {
     /** The reference refuses numbers that are longer than this. */
     private static final int LONGEST = 1_000;

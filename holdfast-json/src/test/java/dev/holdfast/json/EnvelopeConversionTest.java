@@ -1,8 +1,8 @@
-package dev.holdfast.servlet;
+package dev.holdfast.json;
 
-import static dev.holdfast.servlet.MessageText.having;
-import static dev.holdfast.servlet.MessageText.message;
-import static dev.holdfast.servlet.MessageText.text;
+import static dev.holdfast.json.MessageText.having;
+import static dev.holdfast.json.MessageText.message;
+import static dev.holdfast.json.MessageText.text;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
