@@ -2,18 +2,21 @@ package dev.holdfast.servlet;
 
 import dev.holdfast.Call;
 import dev.holdfast.Session;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
-/** What the two wire protocols do differently with a POST. */
+/** What the faces do differently with a POST. */
 interface PostFace {
-    /** Whether {@code initialize} opens a session; else it is a call in one that is open. */
-    boolean initializeOpens();
-
-    /** Why nothing that a POST may carry is of use, as far as its head tells. */
+    /** Completes with the reason why no message of a POST can be served, as far as its head tells; empty if its body is needed. */
     CompletionStage<Optional<Rejection>> checkSession(Exchange exchange);
+
+    /** Opens a session and answers the POST, if this request does that here; false if it is a call in an open session. */
+    boolean opens(Exchange exchange, Envelope request);
 
     /**
      * Finds the session that a POST is for, and goes on with it; answers the POST if there is none.

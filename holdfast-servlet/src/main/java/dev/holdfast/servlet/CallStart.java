@@ -1,0 +1,101 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.Call;
+import dev.holdfast.Refusal;
+import dev.holdfast.Session;
+import dev.holdfast.StreamReader;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Opens the call of a POST that carries requests, and lets the face of the POST answer it. */
+record CallStart(PostFace face) {
+    private static final Logger log = LoggerFactory.getLogger(CallStart.class);
+
+    /**
+     * Opens the call and hands over the other messages of the batch; if a request is refused, nothing of its batch is done.
+     *
+     * @param others notifications and answers that came with the requests
+     */
+    void call(Exchange exchange, Session session, List<Envelope> requests, List<Envelope> others) {
+        List<InboundMessage> messages =
+                requests.stream().map(r -> r.inbound(exchange.context())).toList();
+        Optional<RequestId> id = requests.size() == 1 ? requests.get(0).id() : Optional.empty();
+        exchange.when(
+                session.call(messages),
+                id,
+                outcome -> {
+                    if (outcome instanceof Call.Accepted accepted) {
+                        run(exchange, session, accepted, id, others);
+                    } else if (outcome instanceof Call.Duplicate duplicate) {
+                        exchange.answer()
+                                .reply(Rejection.badRequest(
+                                                Refusal.DUPLICATE_ID,
+                                                "a request with id " + duplicate.id() + " is in flight already")
+                                        .to(Optional.of(duplicate.id())));
+                    } else if (outcome instanceof Call.Refused refused) {
+                        exchange.answer().reply(Rejection.of(refused.reason()).to(id));
+                    } else if (outcome instanceof Call.Closed closed) {
+                        exchange.answer().reply(closed.reason(), id);
+                    }
+                },
+                CallStart::orphaned);
+    }
+
+    /** A call that was taken runs, whatever becomes of the messages that came with it. */
+    private void run(
+            Exchange exchange, Session session, Call.Accepted accepted, Optional<RequestId> id, List<Envelope> others) {
+        if (others.isEmpty()) {
+            face.run(exchange, session, accepted.call());
+            return;
+        }
+        CompletionStage<Optional<Refusal>> handed;
+        try {
+            handed = HandOver.all(session, others, exchange.context());
+        } catch (Throwable e) {
+            handed = CompletableFuture.failedFuture(e);
+        }
+        CompletionStage<Call.Outcome> ready = handed.handle((refusal, failure) -> {
+            if (failure != null || refusal.isPresent()) {
+                Object why = failure == null ? refusal.map(Refusal::text).orElse("") : failure;
+                log.warn("session {}: a batch was not handed over whole: {}", session.shortId(), why.toString());
+            }
+            return accepted;
+        });
+        exchange.when(ready, id, outcome -> face.run(exchange, session, accepted.call()), CallStart::orphaned);
+    }
+
+    /** Dispatches a call whose client has left before its answer began: that does not cancel the call. */
+    private static boolean orphaned(Call.Outcome outcome) {
+        if (!(outcome instanceof Call.Accepted accepted)) {
+            return false;
+        }
+        Call call = accepted.call();
+        call.reader().ifPresent(reader -> reader.close(StreamReader.Close.BROKEN));
+        // may run a handler to its end, and this thread belongs to somebody else
+        Thread thread = new Thread(() -> dispatch(call), "holdfast-orphan");
+        thread.setDaemon(true);
+        try {
+            thread.start();
+        } catch (OutOfMemoryError e) {
+            dispatch(call);
+        }
+        return true;
+    }
+
+    private static void dispatch(Call call) {
+        try {
+            call.dispatch();
+        } catch (Throwable e) {
+            log.error("a call could not be handed over", e);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.Lifetime;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.guard.RequestGuard;
+import dev.holdfast.servlet.http.Exchange;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.util.Optional;
+
+/**
+ * HTTP+SSE: a GET opens a session and stays its one stream, POSTs to the path that it names are answered 202, and their results
+ * come by the GET.
+ *
+ * <p>Without a grace period a session ends with its GET, and a POST to an ended session gets 404. No container tells that an
+ * idle peer has left, so a POST is taken only if the peer took bytes just now, or is found to take them.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse">MCP transports, HTTP
+ *     with SSE</a>
+ */
+final class HttpSse implements Face {
+    private final FaceContext context;
+    private final HttpSseOptions sse;
+    private final HttpSseStreams streams;
+    private final HttpSsePosts posting;
+    private final PostHandler posts;
+
+    HttpSse(FaceContext context, HttpSseOptions sse, HttpSsePeers peers) {
+        this.context = context;
+        this.sse = sse;
+        this.posting = new HttpSsePosts(context, peers);
+        this.streams = new HttpSseStreams(context, sse, lifetime(context, sse), posting.sessions(), peers);
+        this.posts = new PostHandler(posting, context.options().context());
+    }
+
+    /** The grace period after a connection that broke holds for one that ended in order too. */
+    private static Lifetime lifetime(FaceContext context, HttpSseOptions sse) {
+        Lifetime lifetime = context.options().lifetime().withGrace(sse.reconnectGrace());
+        return sse.reconnectGrace().isZero() ? lifetime : lifetime.withIdle(sse.reconnectGrace());
+    }
+
+    @Override
+    public boolean serves(HttpServletRequest request) {
+        String path = request.getRequestURI();
+        return path.endsWith(sse.path()) || path.endsWith(sse.messagePath());
+    }
+
+    @Override
+    public String methods(HttpServletRequest request) {
+        return listens(request) ? "GET" : "POST";
+    }
+
+    private boolean listens(HttpServletRequest request) {
+        return request.getRequestURI().endsWith(sse.path());
+    }
+
+    /** The URL of a POST holds the session id: it must not go to other sites. */
+    @Override
+    public void prepare(HttpServletResponse response) {
+        response.setHeader("Referrer-Policy", "no-referrer");
+    }
+
+    @Override
+    public void serve(Exchange exchange) {
+        boolean listens = listens(exchange.request());
+        Optional<Rejection> rejection = listens ? checkGet(exchange) : checkPost(exchange);
+        if (rejection.isPresent()) {
+            exchange.turnAway(rejection.get());
+        } else if (listens) {
+            streams.get(exchange);
+        } else {
+            posts.receive(exchange);
+        }
+    }
+
+    private static Optional<Rejection> checkGet(Exchange exchange) {
+        return RequestGuard.checkMethod("GET", exchange.headers())
+                .or(() -> RequestGuard.checkGet(exchange.headers()))
+                .or(() -> RequestGuard.checkRevision(exchange.headers()));
+    }
+
+    /** Clients of this protocol do not say what they accept. */
+    private Optional<Rejection> checkPost(Exchange exchange) {
+        return RequestGuard.checkMethod("POST", exchange.headers())
+                .or(() -> context.guard().checkBody(exchange.headers()));
+    }
+
+    @Override
+    public void stop() {
+        posting.stop();
+    }
+}

@@ -1,0 +1,68 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.Call;
+import dev.holdfast.Session;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.http.Acceptances;
+import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.spi.RequestId;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+
+/** The POSTs of HTTP+SSE: their session is named by the query, and their answer is 202. */
+final class HttpSsePosts implements PostFace {
+    private final HttpSsePeers peers;
+    private final Sessions sessions;
+    private final Acceptances acceptances;
+
+    HttpSsePosts(FaceContext context, HttpSsePeers peers) {
+        this.peers = peers;
+        this.sessions = new Sessions(
+                context.engine(),
+                exchange -> exchange.parameter("sessionId"),
+                Rejection.malformed("the sessionId parameter is missing"),
+                session -> session.listensOnly() && peers.mayBeThere(session.id()));
+        this.acceptances = new Acceptances(context.clock());
+    }
+
+    /** The sessions of this protocol. */
+    Sessions sessions() {
+        return sessions;
+    }
+
+    @Override
+    public CompletionStage<Optional<Rejection>> checkSession(Exchange exchange) {
+        return sessions.check(exchange);
+    }
+
+    /** The GET has opened the session: {@code initialize} is a call in it. */
+    @Override
+    public boolean opens(Exchange exchange, Envelope request) {
+        return false;
+    }
+
+    @Override
+    public void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
+        sessions.find(
+                exchange,
+                message,
+                session -> exchange.when(peers.there(session.id()), message, there -> {
+                    if (there) {
+                        then.accept(session);
+                    } else {
+                        exchange.answer().reply(sessions.unknown(session.id()).to(message));
+                    }
+                }));
+    }
+
+    @Override
+    public void run(Exchange exchange, Session session, Call call) {
+        acceptances.accept(exchange, call);
+    }
+
+    void stop() {
+        acceptances.stop();
+    }
+}

@@ -1,0 +1,101 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.EventId;
+import dev.holdfast.Lifetime;
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.SessionEngine;
+import dev.holdfast.StreamReader;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.sse.EndpointFraming;
+import dev.holdfast.servlet.sse.SseConnection;
+import dev.holdfast.servlet.sse.SseSource;
+import java.util.Optional;
+
+/**
+ * The GETs of HTTP+SSE: each opens a session, or comes back to one with an event id that names it.
+ *
+ * @param lifetime how long these sessions live
+ */
+record HttpSseStreams(
+        FaceContext context, HttpSseOptions sse, Lifetime lifetime, Sessions sessions, HttpSsePeers peers) {
+    void get(Exchange exchange) {
+        String lastEventId =
+                exchange.headers().header("Last-Event-ID").orElse("").trim();
+        int end = lastEventId.indexOf('.');
+        Optional<EventId> after =
+                peers.ephemeral() || end < 0 ? Optional.empty() : EventId.parse(lastEventId.substring(end + 1));
+        if (after.isEmpty()) {
+            open(exchange);
+        } else {
+            comeBack(exchange, lastEventId.substring(0, end), after.get());
+        }
+    }
+
+    /** Resumes the session; opens another if it is not there any more. */
+    private void comeBack(Exchange exchange, String id, EventId after) {
+        exchange.when(context.engine().find(id, exchange.principal()), Optional.empty(), finding -> {
+            Optional<Session> session = sessions.session(finding);
+            if (session.isEmpty()) {
+                open(exchange);
+                return;
+            }
+            exchange.whenAttached(session.get().resume(after), resume -> {
+                if (!attach(exchange, session.get(), resume)) {
+                    open(exchange);
+                }
+            });
+        });
+    }
+
+    private void open(Exchange exchange) {
+        exchange.when(context.engine().open(exchange.principal(), lifetime), Optional.empty(), opening -> {
+            if (opening instanceof SessionEngine.Awaiting awaiting) {
+                begin(exchange, awaiting.session());
+            } else if (opening instanceof SessionEngine.Unavailable unavailable) {
+                exchange.answer().reply(Rejection.of(unavailable.reason()));
+            }
+        });
+    }
+
+    private void begin(Exchange exchange, Session session) {
+        exchange.whenAttached(session.listen(), resume -> {
+            if (!attach(exchange, session, resume)) {
+                exchange.answer().reply(sessions.unknown(session.id()));
+            }
+        });
+    }
+
+    private boolean attach(Exchange exchange, Session session, Resume resume) {
+        if (resume instanceof Resume.Resumed resumed) {
+            stream(exchange, session, resumed.reader());
+            return true;
+        }
+        if (resume instanceof Resume.Gap gap) {
+            stream(exchange, session, gap.reader());
+            return true;
+        }
+        return false;
+    }
+
+    private void stream(Exchange exchange, Session session, StreamReader reader) {
+        context.streams()
+                .open(exchange, reader, cursor -> source(exchange, session.id(), cursor))
+                .ifPresentOrElse(SseConnection::startNow, () -> peers.forget(session.id()));
+    }
+
+    private SseSource source(Exchange exchange, String id, StreamReader reader) {
+        String endpoint = endpoint(exchange, id);
+        return peers.connect(id)
+                .map(proof -> SseSource.only(reader, new EndpointFraming(endpoint, ""), proof))
+                .orElseGet(() -> SseSource.get(reader, new EndpointFraming(endpoint, id)));
+    }
+
+    private String endpoint(Exchange exchange, String session) {
+        String before = exchange.pathBefore(sse.path());
+        String forwarded = exchange.headers().header("X-Forwarded-Prefix").orElse("");
+        String prefix = !sse.base().isEmpty() || !HttpSseOptions.prefix(forwarded) ? sse.base() : forwarded;
+        return prefix + (HttpSseOptions.prefix(before) ? before : "") + sse.messagePath() + "?sessionId=" + session;
+    }
+}

@@ -1,0 +1,90 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.Refusal;
+import dev.holdfast.Session;
+import dev.holdfast.SessionEngine;
+import dev.holdfast.SessionEngine.Finding;
+import dev.holdfast.SessionEngine.Found;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.spi.RequestId;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Predicate;
+
+/**
+ * Finds the sessions of one face.
+ *
+ * @param id where a request names its session
+ * @param missing what a request is told that names none
+ * @param mine whether a session is one of this face
+ */
+record Sessions(
+        SessionEngine engine, Function<Exchange, Optional<String>> id, Rejection missing, Predicate<Session> mine) {
+    /** The whole id is a credential. */
+    private static final int SHOWN_OF_ID = 8;
+
+    private static final CompletionStage<Optional<Rejection>> PASSES =
+            CompletableFuture.completedFuture(Optional.empty());
+
+    /** Completes with the reason why no message can be for the session that a request names, if it names one. */
+    CompletionStage<Optional<Rejection>> check(Exchange exchange) {
+        Optional<String> named = id.apply(exchange);
+        if (named.isEmpty()) {
+            return PASSES;
+        }
+        return engine.find(named.get(), exchange.principal()).thenApply(finding -> {
+            Optional<Session> session = session(finding);
+            if (session.isEmpty()) {
+                return Optional.of(absent(finding, named.get()));
+            }
+            exchange.found(session.get(), engine.clock().getAsLong());
+            return Optional.empty();
+        });
+    }
+
+    /** Finds the session and goes on with it; if there is none, the request is answered. */
+    void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
+        Optional<String> named = id.apply(exchange);
+        if (named.isEmpty()) {
+            exchange.answer().reply(missing.to(message));
+            return;
+        }
+        Optional<Session> fresh = exchange.found(engine.clock().getAsLong()).filter(mine);
+        if (fresh.isPresent()) {
+            then.accept(fresh.get());
+            return;
+        }
+        exchange.when(engine.find(named.get(), exchange.principal()), message, finding -> {
+            Optional<Session> session = session(finding);
+            if (session.isPresent()) {
+                then.accept(session.get());
+            } else {
+                exchange.answer().reply(absent(finding, named.get()).to(message));
+            }
+        });
+    }
+
+    /** The session that was found, if it is one of this face. */
+    Optional<Session> session(Finding finding) {
+        return finding instanceof Found found && mine.test(found.session())
+                ? Optional.of(found.session())
+                : Optional.empty();
+    }
+
+    private Rejection absent(Finding finding, String name) {
+        return finding instanceof SessionEngine.Unavailable unavailable
+                ? Rejection.of(unavailable.reason())
+                : unknown(name);
+    }
+
+    /** What a client is told whose session is not there. */
+    Rejection unknown(String name) {
+        Refusal refusal = engine.draining() ? Refusal.DRAINING : Refusal.UNKNOWN_SESSION;
+        String start = name.substring(0, Math.min(name.length(), SHOWN_OF_ID));
+        return Rejection.of(refusal).because(refusal.text() + ": session " + Rejection.quote(start));
+    }
+}

@@ -1,0 +1,223 @@
+package dev.holdfast.servlet.body;
+
+import dev.holdfast.Refusal;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.io.EdgeClock;
+import dev.holdfast.servlet.io.Faults;
+import jakarta.servlet.ReadListener;
+import jakarta.servlet.ServletInputStream;
+import java.io.IOException;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A body that arrives bit by bit. The container's threads bring it, the clock may find it overdue: whoever comes first to its
+ * end ends the request.
+ *
+ * <p>What a client still sends of a refused body is taken for a moment, and forgotten: a connection that is closed while
+ * something comes is reset, and the client would never read its answer.
+ */
+final class BodyArrival implements ReadListener, EdgeClock.Ticking {
+    private static final Logger log = LoggerFactory.getLogger(BodyArrival.class);
+    private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final int SCRATCH = 4 << 10;
+
+    /** WANTED to REFUSED to OVER, or from WANTED to OVER; under the lock. */
+    private enum State {
+        WANTED,
+        REFUSED,
+        OVER
+    }
+
+    private final ReentrantLock reading = new ReentrantLock();
+    private final ServletInputStream in;
+    private final BodyBuffer body;
+    private final BodyClock clock;
+    private final BodyTaker taker;
+    private State state;
+    private volatile long since;
+    private volatile long patience;
+    private long forgotten;
+
+    private BodyArrival(
+            State state, ServletInputStream in, BodyBuffer body, BodyClock clock, BodyTaker taker, long patience) {
+        this.state = state;
+        this.in = in;
+        this.body = body;
+        this.clock = clock;
+        this.taker = taker;
+        this.since = clock.now();
+        this.patience = patience;
+    }
+
+    /** A body to read. */
+    static BodyArrival wanted(ServletInputStream in, BodyBuffer body, BodyClock clock, BodyTaker taker) {
+        return new BodyArrival(State.WANTED, in, body, clock, taker, clock.deadlineNanos());
+    }
+
+    /** A body whose refusal is answered already. */
+    static BodyArrival refused(ServletInputStream in, BodyBuffer body, BodyClock clock, BodyTaker taker) {
+        return new BodyArrival(State.REFUSED, in, body, clock, taker, LINGER_NANOS);
+    }
+
+    /** Begins to read, on an asynchronous request. */
+    void begin() {
+        clock.add(this);
+        try {
+            in.setReadListener(this);
+        } catch (RuntimeException | Error e) {
+            over();
+            throw e;
+        }
+    }
+
+    @Override
+    public void onDataAvailable() throws IOException {
+        try {
+            take();
+        } catch (IllegalStateException e) {
+            onError(e);
+        } catch (RuntimeException | Error e) {
+            fail(e);
+        }
+    }
+
+    private void take() throws IOException {
+        Optional<Rejection> fault = Optional.empty();
+        boolean more = true;
+        reading.lock();
+        try {
+            while (more && fault.isEmpty() && state != State.OVER && in.isReady()) {
+                if (state == State.WANTED) {
+                    fault = body.grow();
+                    more = fault.isPresent() || body.readFrom(in) >= 0;
+                    fault = fault.or(body::excess);
+                } else {
+                    more = forget();
+                }
+            }
+            if (fault.isPresent()) {
+                state = State.REFUSED;
+                since = clock.now();
+                patience = LINGER_NANOS;
+                body.drop();
+            }
+        } finally {
+            reading.unlock();
+        }
+        fault.ifPresent(taker::refuse);
+        if (forgotten > body.limit()) {
+            end(Rejection.of(Refusal.BODY_SIZE));
+        }
+    }
+
+    /** Takes a piece to forget it; returns whether to go on. */
+    private boolean forget() throws IOException {
+        int count = in.read(new byte[SCRATCH]);
+        forgotten += Math.max(0, count);
+        return count >= 0 && forgotten <= body.limit();
+    }
+
+    @Override
+    public void onAllDataRead() {
+        State before = over();
+        try {
+            if (before == State.WANTED) {
+                taker.whole(body.take());
+            } else if (before == State.REFUSED) {
+                taker.end();
+            }
+        } catch (Throwable e) {
+            body.drop();
+            taker.fail(e);
+        }
+    }
+
+    /** Nobody waits any more for what has failed here: a request that is left open would hang. */
+    private void fail(Throwable failure) {
+        if (over() != State.OVER) {
+            body.drop();
+            taker.fail(failure);
+        }
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+        log.debug("a request body broke off: {}", failure.toString());
+        end(Rejection.brokenBody());
+    }
+
+    /**
+     * Looks whether the body is overdue; on the clock's thread, which waits for nobody. An overdue body leaves its room at once,
+     * but whoever did not send it may not read the answer either.
+     */
+    @Override
+    public void tick(long now) {
+        State before = State.OVER;
+        if (overdue(now) && reading.tryLock()) {
+            try {
+                if (overdue(now)) {
+                    before = leave();
+                }
+            } finally {
+                reading.unlock();
+            }
+        }
+        if (before == State.WANTED) {
+            body.drop();
+            Rejection late = Rejection.of(Refusal.BODY_TIME);
+            if (!clock.refuse(() -> answer(late))) {
+                taker.abandon(late);
+            }
+        } else if (before == State.REFUSED) {
+            taker.end();
+        }
+    }
+
+    private boolean overdue(long now) {
+        return now - since > patience;
+    }
+
+    /** Ends the request, with an answer if it has none. */
+    private void end(Rejection rejection) {
+        State before = over();
+        if (before == State.WANTED) {
+            body.drop();
+            answer(rejection);
+        } else if (before == State.REFUSED) {
+            taker.end();
+        }
+    }
+
+    private void answer(Rejection rejection) {
+        try {
+            taker.refuse(rejection);
+            taker.end();
+        } catch (IllegalStateException e) {
+            Faults.report(log, "an answer could not be written", e);
+            taker.end();
+        } catch (Throwable e) {
+            taker.fail(e);
+        }
+    }
+
+    /** Comes to the end, and returns what was before; nobody reads any more from here on. */
+    private State over() {
+        reading.lock();
+        try {
+            return leave();
+        } finally {
+            reading.unlock();
+        }
+    }
+
+    private State leave() {
+        clock.remove(this);
+        State before = state;
+        state = State.OVER;
+        return before;
+    }
+}

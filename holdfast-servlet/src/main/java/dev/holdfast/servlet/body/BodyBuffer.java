@@ -1,0 +1,86 @@
+package dev.holdfast.servlet.body;
+
+import dev.holdfast.Refusal;
+import dev.holdfast.servlet.guard.Rejection;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Arrays;
+import java.util.Optional;
+
+/** A body on its way, in memory that grows with what has come, not with what was announced. For one thread at a time. */
+final class BodyBuffer {
+    /** The first piece of a body, for which a part of the room is kept. */
+    private static final int CHUNK = 8 << 10;
+
+    private final BodyRoom room;
+    private final int limit;
+    private final int most;
+    private byte[] bytes = new byte[0];
+    private int size;
+
+    /** A body that is announced to have so many bytes, -1 if nothing is announced. */
+    BodyBuffer(BodyRoom room, int limit, int announced) {
+        this.room = room;
+        this.limit = limit;
+        // one more than the limit tells a body that reaches it from one that exceeds it
+        this.most = announced < 0 ? (int) Math.min(limit + 1L, Integer.MAX_VALUE) : announced;
+    }
+
+    /** How many bytes it may have at most. */
+    int limit() {
+        return limit;
+    }
+
+    int size() {
+        return size;
+    }
+
+    /** Reads what there is, and returns how much; -1 at the end. To be asked only when something can be read without waiting. */
+    int readFrom(InputStream in) throws IOException {
+        if (size == bytes.length) {
+            return in.read();
+        }
+        int count = in.read(bytes, size, bytes.length - size);
+        size += Math.max(count, 0);
+        return count;
+    }
+
+    /** Says so if more has come than may come. */
+    Optional<Rejection> excess() {
+        return size > limit ? Optional.of(Rejection.tooLarge(limit)) : Optional.empty();
+    }
+
+    /** Makes place for more to be read, or says why there is none. */
+    Optional<Rejection> grow() {
+        Optional<Rejection> excess = excess();
+        if (excess.isPresent() || size < bytes.length || size == most) {
+            return excess;
+        }
+        int larger = (int) Math.min(most, Math.max(CHUNK, 2L * size));
+        int more = larger - bytes.length;
+        if (!(bytes.length == 0 ? room.takeFirst(more) : room.takeMore(more))) {
+            return Optional.of(Rejection.of(Refusal.BODY_ROOM));
+        }
+        try {
+            bytes = Arrays.copyOf(bytes, larger);
+        } catch (OutOfMemoryError e) {
+            room.giveBack(more);
+            throw e;
+        }
+        return Optional.empty();
+    }
+
+    /** Hands over what has come. From here on its memory is the taker's affair. */
+    byte[] take() {
+        byte[] body = size == bytes.length ? bytes : Arrays.copyOf(bytes, size);
+        drop();
+        return body;
+    }
+
+    /** Lets go of the memory; a second time does nothing. */
+    void drop() {
+        room.giveBack(bytes.length);
+        bytes = new byte[0];
+        size = 0;
+    }
+}

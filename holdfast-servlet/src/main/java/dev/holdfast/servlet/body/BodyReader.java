@@ -1,0 +1,106 @@
+package dev.holdfast.servlet.body;
+
+import dev.holdfast.servlet.guard.Rejection;
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.ServletInputStream;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.Optional;
+
+/**
+ * Reads a request's body without ever waiting for it on a thread. A body has a largest size and a deadline, and all that are on
+ * their way at once share a bounded room.
+ */
+public final class BodyReader {
+    private static final int SCRATCH = 4 << 10;
+
+    private final int limit;
+    private final BodyRoom room;
+    private final BodyClock clock;
+
+    /**
+     * A reader.
+     *
+     * @param limit bytes that one body may have
+     * @param total bytes that all bodies may take while they arrive
+     */
+    public BodyReader(int limit, long total, BodyClock clock) {
+        this.limit = limit;
+        this.room = BodyRoom.of(total, limit);
+        this.clock = clock;
+    }
+
+    /** Reads the whole body, and hands it over on this thread if it has arrived already, else on the container's. */
+    public void read(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
+        ServletInputStream in = request.getInputStream();
+        int length = request.getContentLength();
+        BodyBuffer body = new BodyBuffer(room, limit, length);
+        try {
+            Optional<Rejection> fault = readArrived(in, body, length);
+            if (fault.isPresent()) {
+                body.drop();
+                taker.refuse(fault.get());
+                later(request, response, BodyArrival.refused(in, body, clock, taker));
+                return;
+            }
+            if (body.size() != length) {
+                later(request, response, BodyArrival.wanted(in, body, clock, taker));
+                return;
+            }
+        } catch (IOException | RuntimeException | Error e) {
+            body.drop();
+            throw e;
+        }
+        taker.whole(body.take());
+    }
+
+    /** Whether a request has a body of which something is still to come. What has come is read, and forgotten. */
+    public boolean unread(HttpServletRequest request) throws IOException {
+        long left = request.getContentLengthLong();
+        if (left <= 0) {
+            return request.getHeader("Transfer-Encoding") != null;
+        }
+        // nothing of a body comes before somebody asks for it
+        if (request.getHeader("Expect") == null && left <= limit) {
+            ServletInputStream in = request.getInputStream();
+            byte[] scratch = new byte[(int) Math.min(left, SCRATCH)];
+            while (left > 0 && in.available() > 0) {
+                int count = in.read(scratch, 0, (int) Math.min(left, scratch.length));
+                left -= count < 0 ? left : count;
+            }
+        }
+        return left > 0;
+    }
+
+    /** Takes for a moment what is still to come of a body whose refusal is answered. */
+    public void forget(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
+        if (request.getHeader("Expect") == null) {
+            BodyBuffer nothing = new BodyBuffer(room, limit, 0);
+            later(request, response, BodyArrival.refused(request.getInputStream(), nothing, clock, taker));
+        } else {
+            taker.end();
+        }
+    }
+
+    private static void later(HttpServletRequest request, HttpServletResponse response, BodyArrival arrival) {
+        if (!request.isAsyncStarted()) {
+            AsyncContext context = request.startAsync(request, response);
+            context.setTimeout(0);
+        }
+        arrival.begin();
+    }
+
+    /** Reads what has come with the head, so that it needs no other thread. */
+    private static Optional<Rejection> readArrived(ServletInputStream in, BodyBuffer body, int length)
+            throws IOException {
+        // Tomcat tells first that something is there, then how much; a read of nothing would wait for something
+        while (body.size() < length && in.available() > 0) {
+            Optional<Rejection> fault = body.grow();
+            if (fault.isPresent() || body.readFrom(in) < 0) {
+                return fault;
+            }
+        }
+        return Optional.empty();
+    }
+}

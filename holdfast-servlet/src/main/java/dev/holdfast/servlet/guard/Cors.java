@@ -1,0 +1,35 @@
+package dev.holdfast.servlet.guard;
+
+import jakarta.servlet.http.HttpServletResponse;
+
+/**
+ * Tells browsers what a page of another origin may do. To be asked for origins that are allowed only: without these headers a
+ * browser keeps an answer from the page, and does not send a request that needs leave.
+ *
+ * @see <a href="https://fetch.spec.whatwg.org/#http-cors-protocol">Fetch, CORS protocol</a>
+ */
+public final class Cors {
+    private static final String HEADERS = "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, "
+            + "Last-Event-ID, Mcp-Method, Mcp-Name";
+    private static final String EXPOSED = "Mcp-Session-Id, WWW-Authenticate, Retry-After";
+    /** Two hours: no browser keeps leave for much longer. */
+    private static final String MAX_AGE = "7200";
+
+    private Cors() {}
+
+    /** Lets a page read the answer. */
+    public static void letRead(HttpServletResponse response, String origin) {
+        response.setHeader("Access-Control-Allow-Origin", origin);
+        response.setHeader("Access-Control-Expose-Headers", EXPOSED);
+    }
+
+    /** Lets a page ask what it must not ask without leave. */
+    public static void letAsk(HttpServletResponse response, RequestHeaders request, String methods) {
+        response.setHeader("Access-Control-Allow-Methods", methods);
+        response.setHeader("Access-Control-Allow-Headers", HEADERS);
+        response.setHeader("Access-Control-Max-Age", MAX_AGE);
+        if (request.header("Access-Control-Request-Private-Network").isPresent()) {
+            response.setHeader("Access-Control-Allow-Private-Network", "true");
+        }
+    }
+}

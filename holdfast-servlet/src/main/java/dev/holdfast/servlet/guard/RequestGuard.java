@@ -1,0 +1,135 @@
+package dev.holdfast.servlet.guard;
+
+import dev.holdfast.Refusal;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonRpc;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * Checks the headers of a request, then the revision that its body names. Each check lets the request pass or returns the {@link
+ * Rejection} that says what is wrong; the faces decide which checks apply to which request.
+ */
+public final class RequestGuard {
+    private static final String EVENT_STREAM = "text/event-stream";
+    private static final String JSON = "application/json";
+    private static final Pattern ZERO_QUALITY = Pattern.compile(";\\s*+q=0(?:\\.0*+)?+\\s*+$");
+
+    private final int maxRequestSize;
+
+    /**
+     * A guard.
+     *
+     * @param maxRequestSize how many bytes a body may have
+     */
+    public RequestGuard(int maxRequestSize) {
+        this.maxRequestSize = maxRequestSize;
+    }
+
+    /** Refuses every method but one. */
+    public static Optional<Rejection> checkMethod(String only, RequestHeaders request) {
+        return request.method().equals(only) ? Optional.empty() : Optional.of(methodNotAllowed(only));
+    }
+
+    /** What the headers of a GET rule out. */
+    public static Optional<Rejection> checkGet(RequestHeaders request) {
+        return accepts(request, EVENT_STREAM)
+                ? Optional.empty()
+                : Optional.of(notAcceptable("a GET must accept " + EVENT_STREAM));
+    }
+
+    /** What the headers of a POST rule out whose answer may be a stream. */
+    public Optional<Rejection> checkPost(RequestHeaders request) {
+        if (!accepts(request, JSON) || !accepts(request, EVENT_STREAM)) {
+            return Optional.of(notAcceptable("a POST must accept both " + JSON + " and " + EVENT_STREAM));
+        }
+        return checkBody(request);
+    }
+
+    /** What the headers say against the body of a POST. */
+    public Optional<Rejection> checkBody(RequestHeaders request) {
+        if (!isJson(request.header("Content-Type").orElse(""))) {
+            return Optional.of(Rejection.of(
+                    Refusal.NOT_SERVED,
+                    415,
+                    JsonRpc.INVALID_REQUEST,
+                    "the Content-Type of a POST must be " + JSON + " in UTF-8"));
+        }
+        if (request.contentLength() > maxRequestSize) {
+            return Optional.of(Rejection.tooLarge(maxRequestSize));
+        }
+        return Optional.empty();
+    }
+
+    /** Refuses a protocol revision in the headers that is not served; no revision is accepted. */
+    public static Optional<Rejection> checkRevision(RequestHeaders request) {
+        Optional<String> version = request.header("MCP-Protocol-Version");
+        Optional<String> modern = Revisions.modern(version);
+        if (modern.isPresent()) {
+            return Optional.of(unsupported(modern.get()));
+        }
+        return version.filter(v -> !Revisions.SUPPORTED.contains(v))
+                .map(v -> Rejection.badRequest(
+                        Refusal.NOT_SERVED,
+                        "the MCP-Protocol-Version header names a revision that is not supported; " + "supported are "
+                                + String.join(", ", Revisions.SUPPORTED)));
+    }
+
+    /** The same for one message: a modern client names its revision in the message as well. */
+    public static Optional<Rejection> checkRevision(RequestHeaders request, Envelope message) {
+        Optional<String> modern = Revisions.modern(message.modernVersion());
+        return modern.map(RequestGuard::unsupported)
+                .or(() -> checkRevision(request))
+                .map(rejection -> rejection.to(message.id()));
+    }
+
+    /** A modern client falls back to {@code initialize} when it reads this. */
+    private static Rejection unsupported(String requested) {
+        String supported = "[\"" + String.join("\",\"", Revisions.SUPPORTED) + "\"]";
+        return Rejection.of(
+                        Refusal.NOT_SERVED,
+                        400,
+                        JsonRpc.UNSUPPORTED_PROTOCOL_VERSION,
+                        "this server speaks the revisions with an initialize handshake only")
+                .about("{\"supported\":" + supported + ",\"requested\":\"" + requested + "\"}");
+    }
+
+    /** The answer to a method that is not served. */
+    public static Rejection methodNotAllowed(String allowed) {
+        return Rejection.of(Refusal.NOT_SERVED, 405, JsonRpc.INVALID_REQUEST, "this endpoint does not take this method")
+                .with("Allow", allowed);
+    }
+
+    private static Rejection notAcceptable(String message) {
+        return Rejection.of(Refusal.NOT_SERVED, 406, JsonRpc.INVALID_REQUEST, message);
+    }
+
+    private static boolean isJson(String contentType) {
+        String[] parts = contentType.toLowerCase(Locale.ROOT).split(";", -1);
+        if (!parts[0].trim().equals(JSON)) {
+            return false;
+        }
+        for (int i = 1; i < parts.length; i++) {
+            String parameter = parts[i].trim().replace("\"", "");
+            if (parameter.startsWith("charset=") && !parameter.equals("charset=utf-8")) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether a media type is among those accepted; quality zero means it is not. */
+    private static boolean accepts(RequestHeaders request, String type) {
+        String all = request.header("Accept").orElse("").toLowerCase(Locale.ROOT);
+        String family = type.substring(0, type.indexOf('/') + 1) + "*";
+        for (String range : all.split(",", -1)) {
+            String[] parts = range.split(";", -1);
+            String name = parts[0].trim();
+            if (name.equals(type) || name.equals(family) || name.equals("*/*")) {
+                return parts.length == 1 || !ZERO_QUALITY.matcher(range).find();
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,18 @@
+package dev.holdfast.servlet.guard;
+
+import java.util.Optional;
+
+/** What the guard asks of a request before its body is read; the only way it knows HTTP. */
+public interface RequestHeaders {
+    /** The HTTP method. */
+    String method();
+
+    /** The values of a header, joined by commas. */
+    Optional<String> header(String name);
+
+    /** The size of the body, -1 if it is not announced. */
+    long contentLength();
+
+    /** Whether the request came to a loopback address of this host. */
+    boolean toLoopback();
+}

@@ -1,0 +1,120 @@
+package dev.holdfast.servlet.http;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.Refusal;
+import dev.holdfast.SessionEngine;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.io.Faults;
+import dev.holdfast.spi.RequestId;
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The answer to one request, given once: a status, a JSON body, or a rejection, which is counted. */
+public final class Answer {
+    private static final Logger log = LoggerFactory.getLogger(Answer.class);
+
+    private final HttpServletRequest request;
+    private final HttpServletResponse response;
+    private final SessionEngine engine;
+
+    Answer(HttpServletRequest request, HttpServletResponse response, SessionEngine engine) {
+        this.request = request;
+        this.response = response;
+        this.engine = engine;
+    }
+
+    /** Answers with a status and no body. */
+    public void status(int status) {
+        response.setStatus(status);
+        response.setContentLength(0);
+        end();
+    }
+
+    /** Answers with a JSON body. */
+    public void json(int status, byte[] body) {
+        response.setContentLength(body.length);
+        write(status, body);
+        end();
+    }
+
+    /** Answers what is not served. */
+    public void reply(Rejection rejection) {
+        begin(rejection);
+        json(rejection.status(), rejection.body());
+    }
+
+    /** Tells a client that its session has ended. */
+    public void reply(EndReason reason, Optional<RequestId> id) {
+        Refusal refusal = reason.advice() == EndReason.Advice.RECONNECT ? Refusal.DRAINING : Refusal.UNKNOWN_SESSION;
+        reply(Rejection.of(refusal).to(id));
+    }
+
+    /** Answers a failure that must not happen: the log gets the whole failure, the client a neutral sentence. */
+    public void fail(Optional<RequestId> id, Throwable failure) {
+        log.error("a request failed", failure);
+        json(500, JsonRpc.errorBody(id, JsonRpc.INTERNAL_ERROR, "internal error"));
+    }
+
+    /**
+     * Sends a rejection to the client now and leaves the request open, so that the rest of its body can be read. The length is
+     * set last: Tomcat reads no more of a request once that many bytes are written, and would reset the connection of a client
+     * that still sends.
+     */
+    void send(Rejection rejection) {
+        begin(rejection);
+        write(rejection.status(), rejection.body());
+        response.setContentLength(rejection.body().length);
+        try {
+            response.flushBuffer();
+        } catch (IOException | RuntimeException e) {
+            Faults.report(log, "an answer could not be written", e);
+        }
+    }
+
+    /** Answers with the status of a rejection alone: nothing is written here, so nothing blocks. */
+    void abandon(Rejection rejection) {
+        begin(rejection);
+        status(rejection.status());
+    }
+
+    /** Ends the request, whatever was answered. */
+    public void end() {
+        try {
+            if (request.isAsyncStarted()) {
+                request.getAsyncContext().complete();
+            }
+        } catch (IllegalStateException e) {
+            log.debug("an answer was complete already: {}", e.toString());
+        }
+    }
+
+    /** Keeps the request open after its thread has returned. */
+    void defer() {
+        if (!request.isAsyncStarted()) {
+            AsyncContext async = request.startAsync(request, response);
+            async.setTimeout(0);
+        }
+    }
+
+    private void begin(Rejection rejection) {
+        engine.refused(rejection.refusal(), rejection.detail());
+        rejection.headers().forEach(response::setHeader);
+    }
+
+    private void write(int status, byte[] body) {
+        try {
+            response.setStatus(status);
+            response.setHeader("Content-Type", "application/json");
+            response.setHeader("Cache-Control", "no-store");
+            response.getOutputStream().write(body);
+        } catch (IOException | RuntimeException e) {
+            log.debug("an answer could not be written: {}", e.toString());
+        }
+    }
+}

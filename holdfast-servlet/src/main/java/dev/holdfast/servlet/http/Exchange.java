@@ -1,0 +1,187 @@
+package dev.holdfast.servlet.http;
+
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.SessionEngine;
+import dev.holdfast.StreamReader;
+import dev.holdfast.servlet.body.BodyReader;
+import dev.holdfast.servlet.body.BodyTaker;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.guard.RequestHeaders;
+import dev.holdfast.servlet.io.Faults;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One HTTP request: what it says, its {@link Answer}, and how its handling goes on when a stage completes. */
+public final class Exchange {
+    private static final Logger log = LoggerFactory.getLogger(Exchange.class);
+    private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final HttpServletRequest request;
+    private final HttpServletResponse response;
+    private final RequestHeaders headers;
+    private final BodyReader bodies;
+    private final Answer answer;
+    private Object context = InboundMessage.NO_CONTEXT;
+    private String principal = "";
+    private Optional<Session> found = Optional.empty();
+    private long foundAt;
+
+    /** The exchange of a request whose answers are counted by an engine. */
+    public Exchange(HttpServletRequest request, HttpServletResponse response, SessionEngine engine, BodyReader bodies) {
+        this.request = request;
+        this.response = response;
+        this.bodies = bodies;
+        this.headers = new ServletRequestHeaders(request);
+        this.answer = new Answer(request, response, engine);
+    }
+
+    /** The request as the container has it. */
+    public HttpServletRequest request() {
+        return request;
+    }
+
+    /** The response as the container has it, for its headers. */
+    public HttpServletResponse response() {
+        return response;
+    }
+
+    /** The headers of the request. */
+    public RequestHeaders headers() {
+        return headers;
+    }
+
+    /** The answer to the request. */
+    public Answer answer() {
+        return answer;
+    }
+
+    /** The origin of the page that asks, if a page in a browser asks. */
+    public Optional<String> origin() {
+        return headers.header("Origin").map(String::trim);
+    }
+
+    /** Whether a browser asks what a page may send here. */
+    public boolean preflight() {
+        return headers.method().equals("OPTIONS") && origin().isPresent();
+    }
+
+    /** The principal that asks; empty for nobody in particular. */
+    public String principal() {
+        return principal;
+    }
+
+    /** Notes who asks. */
+    public void principal(String known) {
+        principal = known;
+    }
+
+    /** Notes the session that was found for this request at a time. */
+    public void found(Session session, long at) {
+        found = Optional.of(session);
+        foundAt = at;
+    }
+
+    /** The session that was found for this request, unless it was found so long ago that it may have left memory. */
+    public Optional<Session> found(long now) {
+        return now - foundAt < FRESH_NANOS ? found : Optional.empty();
+    }
+
+    /** Takes what the backend sees of this request; on the request's own thread, before its body is read on another. */
+    public void takeContext(Function<HttpServletRequest, Object> from) {
+        context = from.apply(request);
+    }
+
+    /** What the backend sees of this request. */
+    public Object context() {
+        return context;
+    }
+
+    /** A parameter of the query that is not empty. */
+    public Optional<String> parameter(String name) {
+        try {
+            return Optional.ofNullable(request.getParameter(name)).filter(value -> !value.isEmpty());
+        } catch (RuntimeException e) {
+            log.debug("a query could not be read: {}", e.toString());
+            return Optional.empty();
+        }
+    }
+
+    /** What stands in the path before its known end, as the client wrote it. */
+    public String pathBefore(String end) {
+        String path = request.getRequestURI();
+        return path.endsWith(end) ? path.substring(0, path.length() - end.length()) : request.getContextPath();
+    }
+
+    /** Reads the body and hands it over, on whatever thread its last byte arrives. */
+    public void read(Consumer<byte[]> handler) {
+        try {
+            bodies.read(request, response, new AwaitedBody(answer, handler));
+        } catch (IOException e) {
+            brokeOff(e);
+        }
+    }
+
+    /**
+     * Rejects a request whose body is not read. It is the last of its connection: a client that sends such requests one behind
+     * the other, and reads none of the answers, would hold a thread.
+     */
+    public void turnAway(Rejection rejection) {
+        Rejection last = rejection.with("Connection", "close");
+        try {
+            if (bodies.unread(request)) {
+                BodyTaker nobody = new AwaitedBody(answer, body -> {});
+                nobody.refuse(last);
+                bodies.forget(request, response, nobody);
+            } else {
+                answer.reply(last);
+            }
+        } catch (IOException e) {
+            brokeOff(e);
+        }
+    }
+
+    private void brokeOff(IOException e) {
+        Faults.report(log, "a request could not be read", e);
+        answer.reply(Rejection.brokenBody());
+    }
+
+    /** Goes on when a stage is complete; its value is dropped if the client has left. */
+    public <T> void when(CompletionStage<T> stage, Optional<RequestId> id, Consumer<T> then) {
+        when(stage, id, then, value -> false);
+    }
+
+    /**
+     * Goes on when a stage is complete: at once if it is, else on a thread of the container.
+     *
+     * @param id the request in the body, if it is known, for an error response
+     * @param orphaned takes the value where the client has left or the container has no thread, and returns whether the work
+     *     goes on without the request
+     */
+    public <T> void when(CompletionStage<T> stage, Optional<RequestId> id, Consumer<T> then, Predicate<T> orphaned) {
+        new Continuation<>(request, answer, id, then, orphaned).after(stage);
+    }
+
+    /** Goes on when a reader is attached, or cannot be; a reader whose client has left meanwhile is closed. */
+    public void whenAttached(CompletionStage<Resume> stage, Consumer<Resume> then) {
+        when(stage, Optional.empty(), then, resume -> {
+            if (resume instanceof Resume.Resumed resumed) {
+                resumed.reader().close(StreamReader.Close.BROKEN);
+            } else if (resume instanceof Resume.Gap gap) {
+                gap.reader().close(StreamReader.Close.BROKEN);
+            }
+            return false;
+        });
+    }
+}

@@ -1,0 +1,5 @@
+/** One HTTP request, its single answer, and how its handling goes on when a stage completes. */
+@NullMarked
+package dev.holdfast.servlet.http;
+
+import org.jspecify.annotations.NullMarked;

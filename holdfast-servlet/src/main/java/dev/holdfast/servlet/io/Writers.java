@@ -1,0 +1,71 @@
+package dev.holdfast.servlet.io;
+
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A few threads of our own for what may block for a moment: the container's refuse loudly what comes after the end of a
+ * response, and the JVM's common pool belongs to the application, which may block it for long.
+ */
+public final class Writers {
+    private static final Logger log = LoggerFactory.getLogger(Writers.class);
+    private static final int THREADS = 4;
+    private static final long IDLE_SECONDS = 10;
+
+    private final ThreadPoolExecutor threads;
+
+    private final class Writer extends Thread {
+        private Writer(Runnable task, String name) {
+            super(task, name);
+        }
+
+        private boolean of(Writers pool) {
+            return pool == Writers.this;
+        }
+    }
+
+    /** Threads of a name, for which at most so many tasks wait. */
+    public Writers(String name, int queue) {
+        threads = new ThreadPoolExecutor(
+                THREADS, THREADS, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(queue), task -> {
+                    Thread thread = new Writer(task, name);
+                    thread.setDaemon(true);
+                    return thread;
+                });
+        threads.allowCoreThreadTimeOut(true);
+    }
+
+    /** Has something done; false if too many wait, all is over, or there is no thread to be had. */
+    public boolean offer(Runnable work) {
+        try {
+            threads.execute(() -> run(work));
+            return true;
+        } catch (RejectedExecutionException e) {
+            return false;
+        } catch (OutOfMemoryError e) {
+            log.error("there is no thread for a writer", e);
+            return false;
+        }
+    }
+
+    /** Whether this thread is one of these. */
+    public boolean here() {
+        return Thread.currentThread() instanceof Writer writer && writer.of(this);
+    }
+
+    private static void run(Runnable work) {
+        try {
+            work.run();
+        } catch (Throwable e) {
+            log.error("a writer failed", e);
+        }
+    }
+
+    public void stop() {
+        threads.shutdown();
+    }
+}

@@ -1,0 +1,5 @@
+/** What the rooms above share: the clock of the edge, threads that may block, and how a failed connection is logged. */
+@NullMarked
+package dev.holdfast.servlet.io;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,132 @@
+package dev.holdfast.servlet.sse;
+
+import dev.holdfast.servlet.io.EdgeClock;
+import dev.holdfast.servlet.io.Writers;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** The time of all connections, and the threads that write their heads. */
+public final class ConnectionClock {
+    /** How long the head of a call's stream waits for the call's first message, to be one write with it. */
+    private static final long HEAD_MILLIS = 4;
+
+    private static final long HEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(HEAD_MILLIS);
+    private static final double JITTER = 0.1;
+
+    private final Queue<Unopened> unopened = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean openingArmed = new AtomicBoolean();
+    private final EdgeClock clock;
+    private final Set<SseConnection> connections;
+    private final SseTimes times;
+    // two pools: a client that does not read its answer holds a thread for as long as the container lets it
+    private final Writers heads = new Writers("holdfast-head", Integer.MAX_VALUE);
+    private final Writers openings = new Writers("holdfast-open", Integer.MAX_VALUE);
+
+    /** A connection whose head is not written, and since when. */
+    private record Unopened(SseConnection connection, long since) {}
+
+    /** A clock for connections. */
+    public ConnectionClock(EdgeClock clock, SseTimes times) {
+        this.clock = clock;
+        this.connections = clock.group();
+        this.times = times;
+    }
+
+    /** Ends its threads. */
+    public void stop() {
+        heads.stop();
+        openings.stop();
+    }
+
+    /** How many connections are open. */
+    public int size() {
+        return connections.size();
+    }
+
+    void add(SseConnection connection) {
+        connections.add(connection);
+    }
+
+    void remove(SseConnection connection) {
+        connections.remove(connection);
+    }
+
+    /** Writes the head of a stream on a thread that may block; false if there is no such thread, as after the end. */
+    boolean writeHead(Runnable head) {
+        return heads.offer(head);
+    }
+
+    /** Writes the head of a stream where that does not block. */
+    void openNow(Runnable head) {
+        openings.offer(head);
+    }
+
+    /** Whether the current thread is one that {@link #writeHead} uses. */
+    boolean writesHeads() {
+        return heads.here();
+    }
+
+    /** Writes the head of a new connection in a few milliseconds, unless a message is written with it before. */
+    void openSoon(SseConnection connection) {
+        unopened.add(new Unopened(connection, now()));
+        armOpening();
+    }
+
+    private void armOpening() {
+        if (!unopened.isEmpty() && openingArmed.compareAndSet(false, true)) {
+            clock.later(this::openDue, HEAD_MILLIS);
+        }
+    }
+
+    private void openDue() {
+        openingArmed.set(false);
+        long now = now();
+        Unopened first = unopened.peek();
+        while (first != null && now - first.since() >= HEAD_NANOS) {
+            unopened.poll();
+            clock.guarded(first.connection()::headDue);
+            first = unopened.peek();
+        }
+        armOpening();
+    }
+
+    /** Runs a task later, on the scheduler's thread. */
+    void later(Runnable task, long millis) {
+        clock.later(task, millis);
+    }
+
+    long now() {
+        return clock.now();
+    }
+
+    Duration retry() {
+        return times.retry();
+    }
+
+    long retryMillis() {
+        return times.retry().toMillis();
+    }
+
+    long heartbeatNanos() {
+        return times.heartbeat().toNanos();
+    }
+
+    Duration stallDeadline() {
+        return times.stall();
+    }
+
+    long stallNanos() {
+        return times.stall().toNanos();
+    }
+
+    /** The maximum age less up to 10 %, so that connections which opened together do not end together; 0 for none. */
+    long jitteredMaxAge() {
+        double share = 1 - JITTER * ThreadLocalRandom.current().nextDouble();
+        return (long) (times.maxAge().toNanos() * share);
+    }
+}

@@ -1,0 +1,51 @@
+package dev.holdfast.servlet.sse;
+
+import dev.holdfast.spi.Event;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * What differs between the protocol revisions on the wire. All legacy revisions, those with an {@code initialize} handshake,
+ * share sessions, ids and resumption; they differ in batches and in how a stream is primed.
+ *
+ * @param revision the negotiated revision
+ */
+public record Era(String revision) implements Framing {
+    private static final String FIRST_PRIMED = "2025-11-25";
+    private static final String BATCHES = "2025-03-26";
+    private static final byte[] COMMENT = ":\n\n".getBytes(StandardCharsets.US_ASCII);
+
+    /** Whether a POST may hold several messages. */
+    public boolean batches() {
+        return revision.equals(BATCHES);
+    }
+
+    /**
+     * The first bytes of a stream: how long to wait before a reconnect, and the position it starts at. Clients before
+     * 2025-11-25 choke on an event without data, and get a comment in its place.
+     */
+    @Override
+    public byte[] opening(long retryMillis, String position) {
+        String retry = "retry: " + retryMillis + "\n";
+        if (!tellsPosition()) {
+            return concat(retry.getBytes(StandardCharsets.US_ASCII), COMMENT);
+        }
+        return (retry + "id: " + position + "\ndata: \n\n").getBytes(StandardCharsets.US_ASCII);
+    }
+
+    @Override
+    public boolean tellsPosition() {
+        return revision.compareTo(FIRST_PRIMED) >= 0;
+    }
+
+    @Override
+    public void add(SseFrames frames, Event event, String position) {
+        frames.add(event, position);
+    }
+
+    private static byte[] concat(byte[] first, byte[] second) {
+        byte[] both = new byte[first.length + second.length];
+        System.arraycopy(first, 0, both, 0, first.length);
+        System.arraycopy(second, 0, both, first.length, second.length);
+        return both;
+    }
+}

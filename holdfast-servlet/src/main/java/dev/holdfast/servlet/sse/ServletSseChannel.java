@@ -1,0 +1,200 @@
+package dev.holdfast.servlet.sse;
+
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.AsyncEvent;
+import jakarta.servlet.AsyncListener;
+import jakarta.servlet.ServletOutputStream;
+import jakarta.servlet.WriteListener;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An SSE response on an asynchronous servlet request. Containers report failures in different ways: all come out as one.
+ *
+ * <p>A container may use a response again for another request as soon as it has reported its end. Tomcat does so while a thread
+ * that is not its own is still inside of the write that failed, and the failure then hits the other request. So the report of
+ * an end returns only when nobody touches the response, and from then on nobody does.
+ */
+public final class ServletSseChannel implements SseChannel, AsyncListener, WriteListener {
+    private static final ByteBuffer NOTHING = ByteBuffer.allocate(0).asReadOnlyBuffer();
+
+    private final ReentrantLock touching = new ReentrantLock();
+    private final AsyncContext context;
+    private final ServletOutputStream out;
+    private final Runnable reset;
+    private boolean gone;
+    private boolean async;
+    private volatile @Nullable Events events;
+
+    private ServletSseChannel(AsyncContext context, ServletOutputStream out, Runnable reset) {
+        this.context = context;
+        this.out = out;
+        this.reset = reset;
+    }
+
+    /** Turns a request into an open SSE response, on the thread that handles it. */
+    public static ServletSseChannel open(HttpServletRequest request, HttpServletResponse response, Runnable reset)
+            throws IOException {
+        AsyncContext context =
+                request.isAsyncStarted() ? request.getAsyncContext() : request.startAsync(request, response);
+        context.setTimeout(0);
+        response.setStatus(HttpServletResponse.SC_OK);
+        response.setHeader("Content-Type", "text/event-stream");
+        response.setHeader("Cache-Control", "no-cache, no-transform");
+        response.setHeader("X-Accel-Buffering", "no");
+        return new ServletSseChannel(context, response.getOutputStream(), reset);
+    }
+
+    /** Lets the container report to this connection from now on. */
+    public void listen(Events connection) {
+        events = connection;
+        context.addListener(this);
+    }
+
+    @Override
+    public void write(ByteBuffer bytes) throws IOException {
+        touching.lock();
+        try {
+            requireThere();
+            out.write(bytes);
+        } finally {
+            touching.unlock();
+        }
+    }
+
+    @Override
+    public void flush() throws IOException {
+        touching.lock();
+        try {
+            requireThere();
+            out.flush();
+        } finally {
+            touching.unlock();
+        }
+    }
+
+    @Override
+    public void writeLast(ByteBuffer bytes) throws IOException {
+        touching.lock();
+        try {
+            requireThere();
+            out.write(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
+        } finally {
+            touching.unlock();
+        }
+    }
+
+    @Override
+    public void startAsync() throws IOException {
+        touching.lock();
+        try {
+            requireThere();
+            out.setWriteListener(this);
+            async = true;
+        } finally {
+            touching.unlock();
+        }
+    }
+
+    @Override
+    public boolean ready() throws IOException {
+        touching.lock();
+        try {
+            requireThere();
+            return out.isReady();
+        } finally {
+            touching.unlock();
+        }
+    }
+
+    /** Jetty knows when a flush has failed, but says so only to a write, or later on another thread. */
+    @Override
+    public void check() throws IOException {
+        touching.lock();
+        try {
+            requireThere();
+            if (async) {
+                out.write(NOTHING.duplicate());
+            }
+        } finally {
+            touching.unlock();
+        }
+    }
+
+    @Override
+    public void complete() {
+        touching.lock();
+        try {
+            if (!gone) {
+                context.complete();
+            }
+        } finally {
+            touching.unlock();
+        }
+    }
+
+    private void requireThere() throws IOException {
+        if (gone) {
+            throw new IOException("the container has ended the response");
+        }
+    }
+
+    @Override
+    public void reset() {
+        touching.lock();
+        try {
+            if (!gone) {
+                reset.run();
+            }
+        } finally {
+            touching.unlock();
+        }
+    }
+
+    @Override
+    public void onWritePossible() {
+        events().onWritable();
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+        events().onBroken();
+    }
+
+    @Override
+    public void onError(AsyncEvent event) {
+        ended();
+    }
+
+    @Override
+    public void onComplete(AsyncEvent event) {
+        ended();
+    }
+
+    @Override
+    public void onTimeout(AsyncEvent event) {
+        ended();
+    }
+
+    @Override
+    public void onStartAsync(AsyncEvent event) {}
+
+    private void ended() {
+        events().onBroken();
+        touching.lock();
+        try {
+            gone = true;
+        } finally {
+            touching.unlock();
+        }
+    }
+
+    private Events events() {
+        return Objects.requireNonNull(events, "the container reported before anybody listened");
+    }
+}

@@ -1,0 +1,46 @@
+package dev.holdfast.servlet.sse;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/**
+ * What a connection needs of an HTTP response, and the only way it knows one. For the one thread that holds the connection's
+ * pump; after {@link #complete} nothing may be called any more.
+ */
+public interface SseChannel {
+    /** Writes bytes; until {@link #startAsync} this may block for them. */
+    void write(ByteBuffer bytes) throws IOException;
+
+    /** Pushes out what was written. */
+    void flush() throws IOException;
+
+    /**
+     * Writes the last bytes of the response, before {@link #startAsync} only: the container sends them as it likes best when the
+     * response is completed.
+     */
+    void writeLast(ByteBuffer bytes) throws IOException;
+
+    /** From here on nothing blocks: {@link #ready} tells whether a write or flush may follow. */
+    void startAsync() throws IOException;
+
+    /** Whether the last write or flush is completed; if not, {@link Events#onWritable} will be called. */
+    boolean ready() throws IOException;
+
+    /** Throws if the last flush failed, though the container has yet to report so. Counts as a write, of nothing. */
+    void check() throws IOException;
+
+    /** Ends the response. */
+    void complete();
+
+    /** Frees the socket of a peer that is stuck, before {@link #complete}: a container that closes it would wait for the peer. */
+    void reset();
+
+    /** What the container reports, on its threads. */
+    interface Events {
+        /** Writing may go on. */
+        void onWritable();
+
+        /** The connection is broken, or the container has ended the response. */
+        void onBroken();
+    }
+}

@@ -1,0 +1,123 @@
+package dev.holdfast.servlet.sse;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.StreamReader;
+import dev.holdfast.StreamReader.Close;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a connection writes next: its opening, events, the halves of heartbeats, its last words. For the holder of the pump; only
+ * {@link #opened} is for all.
+ */
+final class SseComposer {
+    /** What is written at once, unless one event alone is longer. */
+    static final int BATCH_BYTES = 32 << 10;
+
+    private static final long ROTATION_RETRY_MILLIS = 100;
+
+    private final StreamReader reader;
+    private final Framing framing;
+    private final Heartbeat heartbeat;
+    private final ConnectionClock clock;
+    private final boolean stays;
+    private final SseFrames frames = new SseFrames();
+    private volatile boolean opened;
+    private boolean returnable;
+    private int headBytes;
+    private @Nullable Close closing;
+
+    SseComposer(SseSource source, Heartbeat heartbeat, ConnectionClock clock) {
+        this.reader = source.reader();
+        this.framing = source.framing();
+        this.heartbeat = heartbeat;
+        this.clock = clock;
+        this.stays = source.proof() != null;
+        this.returnable = source.returnable();
+        if (framing.tellsPosition()) {
+            reader.positionTold();
+        }
+    }
+
+    /** Whether the opening was composed. */
+    boolean opened() {
+        return opened;
+    }
+
+    /** The length of the opening, which begins the first bytes. */
+    int headBytes() {
+        return headBytes;
+    }
+
+    /** How the connection is to be closed after what was composed, if it is. */
+    @Nullable Close closing() {
+        return closing;
+    }
+
+    /**
+     * Composes up to a batch; null if there is nothing to write.
+     *
+     * @param headDue whether the opening is written though no event is there
+     * @param rotate whether the connection is so old that it shall end
+     */
+    @Nullable ByteBuffer next(boolean headDue, boolean rotate) {
+        String position = opened ? "" : reader.position();
+        StreamReader.Next next = reader.read(BATCH_BYTES);
+        if (!opened) {
+            boolean early = next == StreamReader.Rest.REST && !headDue;
+            if (early || !(next instanceof StreamReader.Events || reader.recorded())) {
+                return null;
+            }
+            open(position);
+        }
+        while (add(next) && frames.size() < BATCH_BYTES) {
+            next = reader.read(BATCH_BYTES);
+        }
+        if (closing == null && rotate && returnable) {
+            heartbeat.finish(frames);
+            handOver(ROTATION_RETRY_MILLIS);
+        }
+        if (closing == null) {
+            heartbeat.beat(frames);
+        }
+        return frames.isEmpty() ? null : frames.take();
+    }
+
+    private void open(String position) {
+        opened = true;
+        frames.add(framing.opening(clock.retryMillis(), position));
+        headBytes = frames.size();
+    }
+
+    /** Adds what was read; false if nothing can follow it now. */
+    private boolean add(StreamReader.Next next) {
+        if (next instanceof StreamReader.Events events) {
+            heartbeat.finish(frames);
+            events.events().forEach(event -> framing.add(frames, event, reader.position(event)));
+            returnable = !stays;
+            return true;
+        }
+        if (next instanceof StreamReader.End end) {
+            heartbeat.finish(frames);
+            close(end);
+        }
+        return false;
+    }
+
+    private void close(StreamReader.End end) {
+        Duration retry = clock.retry();
+        switch (end.reason()) {
+            case POLLING -> handOver(end.retry().orElse(retry).toMillis());
+            case DRAINED ->
+                handOver(retry.toMillis() + ThreadLocalRandom.current().nextLong(retry.toMillis() + 1));
+            default -> closing = end.reason() == EndReason.SUPERSEDED ? Close.BROKEN : Close.IN_ORDER;
+        }
+    }
+
+    private void handOver(long retryMillis) {
+        frames.add(Framing.closing(retryMillis));
+        closing = Close.HANDOVER;
+    }
+}

@@ -1,0 +1,367 @@
+package dev.holdfast.servlet.sse;
+
+import dev.holdfast.StreamReader;
+import dev.holdfast.StreamReader.Close;
+import dev.holdfast.servlet.io.EdgeClock;
+import dev.holdfast.servlet.io.Faults;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection: a cursor on its way to a socket. There is one pump, and only its holder touches the response; everybody else
+ * says what is to be done and tries to take it.
+ *
+ * <pre>
+ *   IDLE     --taken by whoever has news-->          RUNNING
+ *   RUNNING  --nothing left to write-->              IDLE
+ *   RUNNING  --news while it runs-->                 AGAIN  --the holder looks again--> RUNNING
+ *   RUNNING  --the container cannot take more-->     AWAIT_WRITABLE --onWritable--> RUNNING
+ *   AWAIT_WRITABLE --stalled, superseded, broken-->  CLOSED
+ *   RUNNING, IDLE  --end, broken-->                  CLOSED
+ * </pre>
+ *
+ * <p>Once the request's thread is done, nothing blocks, whoever holds the pump: a client that sends one request behind the
+ * other and reads none of the answers would hold the thread that has news for it, and others wait for that one. A short
+ * answer that is whole goes to the container, which keeps it until the response is complete, and needs no asynchronous
+ * dispatch. While the request's thread is busy, as a handler may hold it, only that thread and some of our own write, and
+ * may block.
+ */
+public final class SseConnection implements SseChannel.Events, StreamReader.Waker, EdgeClock.Ticking {
+    private static final Logger log = LoggerFactory.getLogger(SseConnection.class);
+    /** What may be written while writes may block: what fits into the buffers of a socket that nothing was written to. */
+    private static final int BLOCKING_BYTES = 2 * SseComposer.BATCH_BYTES;
+
+    /** What a container surely keeps until the response is complete, head of the response and all. */
+    private static final int KEPT_BYTES = 7 << 10;
+
+    private static final int SLICE_BYTES = 128 << 10;
+
+    /** How long a peer takes no more bytes before that says something about it. */
+    private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private enum Pump {
+        IDLE,
+        RUNNING,
+        AGAIN,
+        AWAIT_WRITABLE,
+        CLOSED
+    }
+
+    private final AtomicReference<Pump> pump = new AtomicReference<>(Pump.IDLE);
+    private final SseChannel channel;
+    private final StreamReader reader;
+    private final ConnectionClock clock;
+    private final long openedAt;
+    private final long maxAgeNanos;
+    private final Heartbeat heartbeat;
+    private final SseComposer composer;
+    private final @Nullable PeerProof proof;
+    private final Thread requestThread = Thread.currentThread();
+
+    private volatile boolean started;
+    private volatile boolean headDue;
+    private volatile boolean helped;
+    private volatile boolean broken;
+    private volatile boolean rotate;
+    private volatile long wroteAt;
+    private volatile long stuckSince;
+
+    // for the holder of the pump alone
+    private boolean async;
+    private boolean flush;
+    private boolean unconfirmed;
+    private boolean checked;
+    private long began;
+    private int blocking;
+    private @Nullable ByteBuffer rest;
+    private @Nullable Close closing;
+
+    public SseConnection(SseChannel channel, SseSource source, ConnectionClock clock) {
+        this.channel = channel;
+        this.reader = source.reader();
+        this.clock = clock;
+        this.openedAt = clock.now();
+        this.wroteAt = openedAt;
+        this.maxAgeNanos = clock.jitteredMaxAge();
+        this.heartbeat = new Heartbeat(clock.heartbeatNanos());
+        this.composer = new SseComposer(source, heartbeat, clock);
+        this.proof = source.proof();
+    }
+
+    /** Lets news come, and has the head written with the first of them, or a few milliseconds later without. */
+    public void open() {
+        clock.add(this);
+        reader.wakeWith(this);
+        clock.openSoon(this);
+    }
+
+    /** From here on nothing blocks; called once, by the request's thread when it is done. */
+    public void start() {
+        started = true;
+        wake();
+    }
+
+    /** Writes the head now; called once, by the request's thread when it is done. */
+    public void startNow() {
+        headDue = true;
+        start();
+    }
+
+    /** The head has waited long enough for news. */
+    void headDue() {
+        if (!composer.opened() && state() != Pump.CLOSED) {
+            headDue = true;
+            if (started) {
+                clock.openNow(this::wake);
+            } else {
+                wakeHelper();
+            }
+        }
+    }
+
+    /** Has the pump run by a thread that may block. */
+    private void wakeHelper() {
+        if (!helped) {
+            helped = true;
+            boolean comes = clock.writeHead(() -> {
+                helped = false;
+                wake();
+            });
+            if (!comes) {
+                helped = false;
+            }
+        }
+    }
+
+    @Override
+    public void wake() {
+        while (true) {
+            switch (state()) {
+                case IDLE -> {
+                    if (pump.compareAndSet(Pump.IDLE, Pump.RUNNING)) {
+                        run();
+                        return;
+                    }
+                }
+                case RUNNING -> {
+                    if (pump.compareAndSet(Pump.RUNNING, Pump.AGAIN)) {
+                        return;
+                    }
+                }
+                case AGAIN, AWAIT_WRITABLE, CLOSED -> {
+                    return;
+                }
+            }
+        }
+    }
+
+    @Override
+    public void onWritable() {
+        if (pump.compareAndSet(Pump.AWAIT_WRITABLE, Pump.RUNNING)) {
+            run();
+        } else {
+            wake();
+        }
+    }
+
+    @Override
+    public void onBroken() {
+        broken = true;
+        abort();
+    }
+
+    @Override
+    public void abort() {
+        broken = true;
+        if (pump.compareAndSet(Pump.AWAIT_WRITABLE, Pump.CLOSED)) {
+            end(Close.BROKEN);
+        } else {
+            wake();
+        }
+    }
+
+    @Override
+    public void tick(long now) {
+        Pump state = state();
+        if (state == Pump.AWAIT_WRITABLE) {
+            if (now - stuckSince >= clock.stallNanos()) {
+                log.debug("a connection made no progress for {} and is ended", clock.stallDeadline());
+                abort();
+            } else if (proof != null && now - stuckSince >= STUCK_NANOS) {
+                proof.stuck();
+            }
+            return;
+        }
+        boolean ages = !rotate && proof == null && maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
+        if (ages) {
+            rotate = true;
+        }
+        if (ages || heartbeat.due(now, wroteAt, proof != null && proof.wanted())) {
+            wake();
+        }
+    }
+
+    private Pump state() {
+        return Objects.requireNonNull(pump.get());
+    }
+
+    /** Holds the pump until there is nothing to do, the container is full, or all is over. */
+    private void run() {
+        while (true) {
+            Pump next;
+            try {
+                next = turn();
+            } catch (Throwable e) {
+                Faults.report(log, "a connection broke", e);
+                closing = Close.BROKEN;
+                next = Pump.CLOSED;
+            }
+            if (next == Pump.CLOSED) {
+                pump.set(Pump.CLOSED);
+                end(closing == null ? Close.BROKEN : closing);
+                return;
+            }
+            if (next == Pump.AWAIT_WRITABLE) {
+                stuckSince = clock.now();
+            }
+            if (pump.compareAndSet(Pump.RUNNING, next)) {
+                return;
+            }
+            pump.set(Pump.RUNNING);
+        }
+    }
+
+    /** Writes as much as can be written, and says what state that leads to. */
+    private Pump turn() throws IOException {
+        while (true) {
+            if (broken) {
+                closing = Close.BROKEN;
+                return Pump.CLOSED;
+            }
+            if (async && !channel.ready()) {
+                return Pump.AWAIT_WRITABLE;
+            }
+            if (flush) {
+                flush = false;
+                channel.flush();
+                continue;
+            }
+            if (unconfirmed && proof != null && !checked) {
+                checked = true;
+                channel.check();
+                continue;
+            }
+            confirm();
+            if (rest == null && closing == null) {
+                rest = composer.next(headDue, rotate);
+                closing = composer.closing();
+            }
+            if (rest != null) {
+                int size = mayWrite(rest);
+                if (size > 0) {
+                    write(rest, size);
+                } else if (started) {
+                    goAsync();
+                } else {
+                    if (!mayBlock()) {
+                        wakeHelper();
+                    }
+                    return Pump.IDLE;
+                }
+            } else if (closing != null) {
+                return Pump.CLOSED;
+            } else if (started && composer.opened() && !async) {
+                goAsync();
+            } else {
+                return Pump.IDLE;
+            }
+        }
+    }
+
+    /** How much of this may be written now: the head at least, whatever follows it. */
+    private int mayWrite(ByteBuffer bytes) {
+        if (async) {
+            return Math.min(bytes.remaining(), SLICE_BYTES);
+        }
+        if (blocking == 0 && closing != null && bytes.remaining() <= KEPT_BYTES) {
+            return bytes.remaining();
+        }
+        if (started || !mayBlock()) {
+            return 0;
+        }
+        if (blocking + bytes.remaining() <= BLOCKING_BYTES) {
+            return bytes.remaining();
+        }
+        return blocking == 0 ? composer.headBytes() : 0;
+    }
+
+    /** Whether this is a thread that may wait for the client, while the request's own is busy. */
+    private boolean mayBlock() {
+        return Thread.currentThread() == requestThread || clock.writesHeads();
+    }
+
+    private void goAsync() throws IOException {
+        channel.startAsync();
+        async = true;
+    }
+
+    /** The last write is completed. */
+    private void confirm() {
+        if (unconfirmed) {
+            unconfirmed = false;
+            checked = false;
+            wroteAt = clock.now();
+            reader.wrote(began, wroteAt);
+            if (proof != null) {
+                proof.wrote(began, wroteAt);
+            }
+        }
+    }
+
+    /** Writes a slice at a time, so that a slow peer is seen to make progress. */
+    private void write(ByteBuffer bytes, int size) throws IOException {
+        began = clock.now();
+        if (!async) {
+            blocking += size;
+        }
+        ByteBuffer slice = bytes.slice(bytes.position(), size);
+        bytes.position(bytes.position() + size);
+        if (!bytes.hasRemaining()) {
+            rest = null;
+            unconfirmed = true;
+        }
+        if (!async && closing != null && rest == null) {
+            channel.writeLast(slice);
+        } else {
+            channel.write(slice);
+            flush = true;
+        }
+    }
+
+    private void end(Close how) {
+        clock.remove(this);
+        if (proof != null) {
+            proof.gone();
+        }
+        if (how == Close.BROKEN) {
+            last(channel::reset);
+        }
+        last(channel::complete);
+        reader.close(how);
+    }
+
+    /** Whatever becomes of the response, its reader is closed. */
+    private static void last(Runnable step) {
+        try {
+            step.run();
+        } catch (Throwable e) {
+            Faults.report(log, "a response could not be ended", e);
+        }
+    }
+}

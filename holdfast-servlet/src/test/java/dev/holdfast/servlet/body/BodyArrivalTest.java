@@ -1,0 +1,209 @@
+package dev.holdfast.servlet.body;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Refusal;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.io.EdgeClock;
+import jakarta.servlet.ReadListener;
+import jakarta.servlet.ServletInputStream;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Bodies that do not come in time, by a clock that the test sets. */
+@Timeout(30)
+class BodyArrivalTest {
+    private static final int LIMIT = 1 << 20;
+    private static final Duration DEADLINE = Duration.ofSeconds(30);
+
+    private final AtomicLong now = new AtomicLong();
+    private final AtomicInteger faults = new AtomicInteger();
+    private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1);
+    private final EdgeClock time = new EdgeClock(this::time, scheduler);
+    private final BodyClock clock = new BodyClock(time, DEADLINE);
+    private final BodyRoom room = BodyRoom.of(8 * LIMIT, LIMIT);
+    private final CountDownLatch gate = new CountDownLatch(1);
+
+    @AfterEach
+    void stop() {
+        gate.countDown();
+        time.stop();
+        clock.stop();
+        scheduler.shutdownNow();
+    }
+
+    private long time() {
+        if (faults.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+            throw new StackOverflowError("by the test");
+        }
+        return now.get();
+    }
+
+    /** A body of which nothing comes. */
+    private static final class Silent extends ServletInputStream {
+        @Override
+        public boolean isFinished() {
+            return false;
+        }
+
+        @Override
+        public boolean isReady() {
+            return false;
+        }
+
+        @Override
+        public void setReadListener(ReadListener listener) {}
+
+        @Override
+        public int read() {
+            throw new IllegalStateException("nothing is ready");
+        }
+
+        @Override
+        public int read(byte[] bytes, int offset, int count) {
+            return read();
+        }
+    }
+
+    /** Writes down what it is told, and has nobody who reads an answer where it is so told. */
+    private static class Client implements BodyTaker {
+        private final List<Refusal> refusals = new CopyOnWriteArrayList<>();
+        private final CompletableFuture<String> end = new CompletableFuture<>();
+
+        @Override
+        public void whole(byte[] body) {
+            end.complete("whole");
+        }
+
+        @Override
+        public void refuse(Rejection rejection) {
+            refusals.add(rejection.refusal());
+        }
+
+        @Override
+        public void abandon(Rejection rejection) {
+            refusals.add(rejection.refusal());
+            end.complete("abandoned");
+        }
+
+        @Override
+        public void fail(Throwable failure) {
+            end.complete("failed");
+        }
+
+        @Override
+        public void end() {
+            end.complete("ended");
+        }
+    }
+
+    private final class Deaf extends Client {
+        @Override
+        public void refuse(Rejection rejection) {
+            super.refuse(rejection);
+            try {
+                gate.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private void begin(Client client) throws IOException {
+        BodyBuffer body = new BodyBuffer(room, LIMIT, LIMIT);
+        body.grow();
+        assertThat(body.readFrom(new ByteArrayInputStream(new byte[100]))).isEqualTo(100);
+        BodyArrival.wanted(new Silent(), body, clock, client).begin();
+    }
+
+    private static void awaitThat(BooleanSupplier condition) throws InterruptedException {
+        for (int i = 0; i < 500 && !condition.getAsBoolean(); i++) {
+            TimeUnit.MILLISECONDS.sleep(10);
+        }
+        assertThat(condition.getAsBoolean()).isTrue();
+    }
+
+    @Test
+    void clientsThatReadNoAnswersKeepNobodyWaiting() throws Exception {
+        List<Client> deaf = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            deaf.add(new Deaf());
+            begin(deaf.get(i));
+        }
+        time.start();
+        now.addAndGet(DEADLINE.toNanos() + 1);
+
+        awaitThat(() -> room.taken() == 0);
+        CompletableFuture<String> other = new CompletableFuture<>();
+        time.later(() -> other.complete("run"), 1);
+        assertThat(other.get(5, TimeUnit.SECONDS)).isEqualTo("run");
+
+        gate.countDown();
+        for (Client each : deaf) {
+            assertThat(each.end.get(5, TimeUnit.SECONDS)).isEqualTo("ended");
+            assertThat(each.refusals).containsExactly(Refusal.BODY_TIME);
+        }
+    }
+
+    @Test
+    void whereTooManyAnswersWaitARequestEndsWithoutWords() throws Exception {
+        List<Client> deaf = new ArrayList<>();
+        for (int i = 0; i < 1_000; i++) {
+            deaf.add(new Deaf());
+            begin(deaf.get(i));
+        }
+        time.start();
+        now.addAndGet(DEADLINE.toNanos() + 1);
+
+        awaitThat(() -> deaf.stream().anyMatch(each -> each.end.getNow("").equals("abandoned")));
+        gate.countDown();
+        for (Client each : deaf) {
+            assertThat(each.end.get(5, TimeUnit.SECONDS)).isIn("ended", "abandoned");
+            assertThat(each.refusals).containsExactly(Refusal.BODY_TIME);
+        }
+        assertThat(room.taken()).isZero();
+    }
+
+    @Test
+    void aFaultOfOneDoesNotStopTheClockForTheOthers() throws Exception {
+        Client broken = new Client() {
+            @Override
+            public void end() {
+                throw new StackOverflowError("by the test");
+            }
+        };
+        Client other = new Client();
+        begin(broken);
+        begin(other);
+        time.start();
+        now.addAndGet(DEADLINE.toNanos() + 1);
+
+        assertThat(other.end.get(5, TimeUnit.SECONDS)).isEqualTo("ended");
+    }
+
+    @Test
+    void aFaultOfTheClockItselfDoesNotStopIt() throws Exception {
+        Client late = new Client();
+        begin(late);
+        faults.set(3);
+        time.start();
+        awaitThat(() -> faults.get() == 0);
+        now.addAndGet(DEADLINE.toNanos() + 1);
+
+        assertThat(late.end.get(5, TimeUnit.SECONDS)).isEqualTo("ended");
+    }
+}
