@@ -35,22 +35,30 @@ record Contender(
     static Contender of(String kind, Variant variant) {
         return switch (kind) {
             case "holdfast" -> holdfast(EdgeOptions.DEFAULT, variant);
-            case "resetting" -> holdfast(EdgeOptions.DEFAULT.withConnectionReset(new JettyReset()), variant);
-            case "sse" -> holdfast(EdgeOptions.DEFAULT.withHttpSse(Optional.of(HttpSseOptions.DEFAULT)), variant);
+            case "resetting" ->
+                holdfast(EdgeOptions.builder().connectionReset(new JettyReset()).build(), variant);
+            case "sse" ->
+                holdfast(
+                        EdgeOptions.builder()
+                                .httpSse(Optional.of(HttpSseOptions.DEFAULT))
+                                .build(),
+                        variant);
             case "sse-grace" ->
                 holdfast(
-                        EdgeOptions.DEFAULT.withHttpSse(
-                                Optional.of(HttpSseOptions.DEFAULT.withReconnectGrace(Duration.ofMinutes(1)))),
+                        EdgeOptions.builder()
+                                .httpSse(Optional.of(HttpSseOptions.DEFAULT.withReconnectGrace(Duration.ofMinutes(1))))
+                                .build(),
                         variant);
             case "soak" -> {
                 // sessions that nobody deletes are gone a few seconds after the heartbeat that misses them
                 Lifetime brief = Lifetime.DEFAULT.withGrace(BRIEF).withIdle(BRIEF);
                 HttpSseOptions sse = HttpSseOptions.DEFAULT.withReconnectGrace(BRIEF);
                 yield holdfast(
-                        EdgeOptions.DEFAULT
-                                .withHeartbeatInterval(BRIEF)
-                                .withLifetime(brief)
-                                .withHttpSse(Optional.of(sse)),
+                        EdgeOptions.builder()
+                                .heartbeatInterval(BRIEF)
+                                .lifetime(brief)
+                                .httpSse(Optional.of(sse))
+                                .build(),
                         variant);
             }
             case "rocksdb" -> holdfast(builder().store(onDisk(Durability.PROCESS_DEATH)), variant);

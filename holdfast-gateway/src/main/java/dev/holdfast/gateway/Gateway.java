@@ -49,7 +49,9 @@ final class Gateway {
         // A name to listen on is one that clients may use; but 0.0.0.0 is none, though browsers take it for this
         // machine.
         List<String> names = address.isAnyLocalAddress() ? List.of() : List.of(options.host());
-        EdgeOptions edge = options.edge(names).withAuthenticator(authenticator(options, address));
+        EdgeOptions edge = options.edge(names).toBuilder()
+                .authenticator(authenticator(options, address))
+                .build();
         WebServer web = WebServer.listen(
                 options.host(), address, options.port(), new ConnectionTimes(HEAD_TIME, options.keepAlive()));
         OpenStore store = openStore(options, web);

@@ -57,16 +57,17 @@ record ServeOptions(
      * @param names host names beside those allowed
      */
     EdgeOptions edge(List<String> names) {
-        return EdgeOptions.DEFAULT
-                .withLifetime(lifetime)
-                .withHeartbeatInterval(heartbeat)
-                .withRetryInterval(retry)
-                .withMaxConnectionAge(maxConnectionAge)
-                .withAllowedHosts(
+        return EdgeOptions.builder()
+                .lifetime(lifetime)
+                .heartbeatInterval(heartbeat)
+                .retryInterval(retry)
+                .maxConnectionAge(maxConnectionAge)
+                .allowedHosts(
                         Stream.concat(names.stream(), trust.hosts().stream()).toList())
-                .withAllowedOrigins(trust.origins())
-                .withMaxRequestSize(limits.maxRequestSize())
-                .withHttpSse(httpSse)
-                .withConnectionReset(new JettyConnectionReset());
+                .allowedOrigins(trust.origins())
+                .maxRequestSize(limits.maxRequestSize())
+                .httpSse(httpSse)
+                .connectionReset(new JettyConnectionReset())
+                .build();
     }
 }

@@ -2,13 +2,10 @@ package dev.holdfast.json;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
-import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One JSON-RPC message: its bytes, where in them the parts of the envelope lie, and the few values that decide its way. Made by
@@ -197,12 +194,7 @@ public final class Envelope {
      * @throws IllegalStateException if it is an error without an {@link #id()}: it answers nothing, so check first
      */
     public InboundMessage inbound(Object context) {
-        InboundMessage.Kind inbound = switch (kind) {
-            case REQUEST -> InboundMessage.Kind.REQUEST;
-            case NOTIFICATION -> InboundMessage.Kind.NOTIFICATION;
-            case RESPONSE, ERROR -> InboundMessage.Kind.RESPONSE;
-        };
-        return new InboundMessage(inbound, answerableId(), method, bytes, journal(), context);
+        return Conversion.inbound(this, context);
     }
 
     /**
@@ -211,18 +203,7 @@ public final class Envelope {
      * @throws IllegalStateException if it is an error without an {@link #id()}: it answers nothing, so check first
      */
     public OutboundMessage outbound() {
-        byte outbound = switch (kind) {
-            case RESPONSE -> EventKind.RESPONSE;
-            case ERROR -> EventKind.ERROR;
-            case REQUEST -> method.equals("ping") ? EventKind.PING : EventKind.SERVER_REQUEST;
-            case NOTIFICATION ->
-                switch (method) {
-                    case "notifications/progress" -> EventKind.PROGRESS;
-                    case "notifications/message" -> EventKind.LOG;
-                    default -> EventKind.NOTIFICATION;
-                };
-        };
-        return new OutboundMessage(outbound, answerableId(), onOneLine());
+        return Conversion.outbound(this);
     }
 
     /** Names the message without showing its content. */
@@ -231,33 +212,6 @@ public final class Envelope {
         return kind
                 + (method.isEmpty() ? "" : " " + method.replaceAll("[^\\x20-\\x7e]", "?"))
                 + id.map(known -> " " + known).orElse("");
-    }
-
-    private @Nullable RequestId answerableId() {
-        if (kind == Kind.ERROR && id.isEmpty()) {
-            throw new IllegalStateException("an error without an id answers no request");
-        }
-        return id.orElse(null);
-    }
-
-    private JournalChange journal() {
-        if (kind == Kind.NOTIFICATION) {
-            return method.equals("notifications/initialized") ? new JournalChange.Put(method) : JournalChange.NONE;
-        }
-        return switch (method) {
-            case "logging/setLevel" -> new JournalChange.Put(method);
-            case "resources/subscribe" ->
-                uri.<JournalChange>map(of -> new JournalChange.Put(subscription(of)))
-                        .orElse(JournalChange.NONE);
-            case "resources/unsubscribe" ->
-                uri.<JournalChange>map(of -> new JournalChange.Remove(subscription(of)))
-                        .orElse(JournalChange.NONE);
-            default -> JournalChange.NONE;
-        };
-    }
-
-    private static String subscription(String uri) {
-        return "resources/subscribe:" + uri;
     }
 
     private boolean is(Kind ofKind, String name) {

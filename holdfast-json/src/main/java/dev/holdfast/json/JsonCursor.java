@@ -102,7 +102,7 @@ final class JsonCursor {
     Optional<RequestId> id() {
         if (at(JsonToken.VALUE_STRING)) {
             String text = json.getString();
-            return text.length() > MAX_ID_CHARS ? Optional.empty() : Optional.of(JsonRpc.stringId(text));
+            return text.length() > MAX_ID_CHARS ? Optional.empty() : Optional.of(JsonText.id(text));
         }
         if (at(JsonToken.VALUE_NUMBER_INT) && json.getStringLength() <= MAX_ID_DIGITS) {
             String digits = json.getString();

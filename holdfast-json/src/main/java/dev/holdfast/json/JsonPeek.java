@@ -62,7 +62,7 @@ final class JsonPeek {
             case START_OBJECT -> {
                 Map<String, String> members = new TreeMap<>();
                 while (json.nextToken() != JsonToken.END_OBJECT) {
-                    String name = JsonRpc.quoted(json.currentName());
+                    String name = JsonText.quoted(json.currentName());
                     json.nextToken();
                     members.put(name, canonical(json));
                 }
@@ -75,7 +75,7 @@ final class JsonPeek {
                 }
                 yield elements.toString();
             }
-            case VALUE_STRING -> JsonRpc.quoted(json.getString());
+            case VALUE_STRING -> JsonText.quoted(json.getString());
             default -> json.getString();
         };
     }

@@ -44,8 +44,6 @@ public final class JsonRpc implements MessageFactory {
     /** In the order of their bits, which are kept for long: append only. */
     private static final List<String> LISTS = List.of("tools", "prompts", "resources");
 
-    private static final String HEX = "0123456789abcdef";
-
     private JsonRpc() {}
 
     @Override
@@ -56,7 +54,7 @@ public final class JsonRpc implements MessageFactory {
     @Override
     public OutboundMessage cancelled(RequestId id, String reason) {
         String body = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
-                + id.token() + ",\"reason\":" + quoted(reason) + "}}";
+                + id.token() + ",\"reason\":" + JsonText.quoted(reason) + "}}";
         return new OutboundMessage(EventKind.NOTIFICATION, null, body.getBytes(UTF_8));
     }
 
@@ -134,50 +132,12 @@ public final class JsonRpc implements MessageFactory {
 
     /** Returns the id that is this string; {@code "1"} as a string is another id than the number. */
     public static RequestId stringId(String value) {
-        return new RequestId(quoted(value));
-    }
-
-    /** The text as a JSON string, with no more escapes than JSON demands and UTF-8 can carry. */
-    static String quoted(String text) {
-        StringBuilder out = new StringBuilder(text.length() + 16).append('"');
-        for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            if (c == '"' || c == '\\') {
-                out.append('\\').append(c);
-            } else if (c < ' ') {
-                control(out, c);
-            } else if (!Character.isSurrogate(c)) {
-                out.append(c);
-            } else if (i + 1 < text.length() && Character.isSurrogatePair(c, text.charAt(i + 1))) {
-                out.append(c).append(text.charAt(++i));
-            } else {
-                escaped(out, c);
-            }
-        }
-        return out.append('"').toString();
+        return JsonText.id(value);
     }
 
     private static byte[] error(Optional<RequestId> id, int code, String message, String dataMember) {
         String body = "{\"jsonrpc\":\"2.0\",\"id\":" + id.map(RequestId::token).orElse("null") + ",\"error\":{\"code\":"
-                + code + ",\"message\":" + quoted(message) + dataMember + "}}";
+                + code + ",\"message\":" + JsonText.quoted(message) + dataMember + "}}";
         return body.getBytes(UTF_8);
-    }
-
-    private static void control(StringBuilder out, char c) {
-        switch (c) {
-            case '\b' -> out.append("\\b");
-            case '\t' -> out.append("\\t");
-            case '\n' -> out.append("\\n");
-            case '\f' -> out.append("\\f");
-            case '\r' -> out.append("\\r");
-            default -> escaped(out, c);
-        }
-    }
-
-    private static void escaped(StringBuilder out, char c) {
-        out.append("\\u");
-        for (int shift = 12; shift >= 0; shift -= 4) {
-            out.append(HEX.charAt((c >> shift) & 0xF));
-        }
     }
 }

@@ -143,7 +143,7 @@ class HintedBackendTest {
     }
 
     private static InboundMessage calling(String tool) {
-        return request("tools/call", "{\"arguments\":{\"name\":\"other\"},\"name\":" + JsonRpc.quoted(tool) + "}");
+        return request("tools/call", "{\"arguments\":{\"name\":\"other\"},\"name\":" + JsonText.quoted(tool) + "}");
     }
 
     private static String tool(String name, String annotations) {

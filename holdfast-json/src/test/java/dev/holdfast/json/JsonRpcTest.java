@@ -142,7 +142,7 @@ class JsonRpcTest {
                 "\uD83D\uD83D\uDE00"
             })
     void aStringSurvivesQuoting(String text) {
-        byte[] quoted = JsonRpc.quoted(text).getBytes(UTF_8);
+        byte[] quoted = JsonText.quoted(text).getBytes(UTF_8);
 
         try (JsonParser parser = new JsonFactory().createParser(ObjectReadContext.empty(), quoted)) {
             parser.nextToken();
@@ -153,8 +153,8 @@ class JsonRpcTest {
 
     @Test
     void quotingEscapesNoMoreThanItMust() {
-        assertThat(JsonRpc.quoted("/é日😀\u007F")).isEqualTo("\"/é日😀\u007F\"");
-        assertThat(JsonRpc.quoted("\u0001\n\uD800")).isEqualTo("\"\\u0001\\n\\ud800\"");
+        assertThat(JsonText.quoted("/é日😀\u007F")).isEqualTo("\"/é日😀\u007F\"");
+        assertThat(JsonText.quoted("\u0001\n\uD800")).isEqualTo("\"\\u0001\\n\\ud800\"");
     }
 
     private static String text(byte[] bytes) {

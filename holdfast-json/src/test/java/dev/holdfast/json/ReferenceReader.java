@@ -179,7 +179,7 @@ final class ReferenceReader {
 
     private static Optional<String> id(Object value) {
         if (value instanceof String text) {
-            return text.length() <= 512 ? Optional.of(JsonRpc.quoted(text)) : Optional.empty();
+            return text.length() <= 512 ? Optional.of(JsonText.quoted(text)) : Optional.empty();
         }
         if (value instanceof Whole whole && whole.digits().length() <= 64) {
             return Optional.of(whole.digits().equals("-0") ? "0" : whole.digits());

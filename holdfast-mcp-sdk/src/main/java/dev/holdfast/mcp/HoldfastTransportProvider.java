@@ -1,5 +1,6 @@
 package dev.holdfast.mcp;
 
+import dev.holdfast.Lifetime;
 import dev.holdfast.MemoryStore;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionEngine;
@@ -73,13 +74,15 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
                 .nodeLimits(builder.nodeLimits)
                 .listener(builder.listener)
                 .build();
-        this.endpoint = new McpEndpoint(engine, builder.options.withContext(extractor::extract));
+        this.endpoint = new McpEndpoint(
+                engine,
+                builder.edge.options().toBuilder().context(extractor::extract).build());
         this.announcer = new Announcer(engine, backend, messages);
         this.headers = builder.headers;
         this.lifecycle = new TransportLifecycle(
                 engine, endpoint, Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive));
         this.mcpEndpoint = builder.mcpEndpoint;
-        this.protocolVersions = builder.options.httpSse().isPresent() ? WITH_HTTP_SSE : STREAMABLE;
+        this.protocolVersions = builder.edge.options().httpSse().isPresent() ? WITH_HTTP_SSE : STREAMABLE;
     }
 
     /** A builder with every default. */
@@ -175,7 +178,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         private SessionLimits limits = SessionLimits.DEFAULT;
         private NodeLimits nodeLimits = NodeLimits.DEFAULT;
         private SessionLifecycleListener listener = SessionLifecycleListener.NONE;
-        private EdgeOptions options = EdgeOptions.DEFAULT;
+        private final EdgeKnobs edge = new EdgeKnobs();
 
         /** A builder with every default, as {@link HoldfastTransportProvider#builder} gives. */
         public Builder() {}
@@ -194,7 +197,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
 
         /** Whether clients may not end their sessions by DELETE. Default false. */
         public Builder disallowDelete(boolean value) {
-            return options(o -> o.withAllowDelete(!value));
+            return edge(edge -> edge.allowDelete(!value));
         }
 
         /** What handlers find in their transport context. Default nothing. */
@@ -230,7 +233,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
 
         /** Bytes of a request body, at least 1. Default 4 MiB. */
         public Builder maxRequestSize(int value) {
-            return options(o -> o.withMaxRequestSize(value));
+            return edge(edge -> edge.maxRequestSize(value));
         }
 
         /** The official name of what is {@link #sessionIdleTimeout} here; null for no timeout. Default 30 minutes. */
@@ -243,7 +246,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             if (value.toMillis() < 1) {
                 throw new IllegalArgumentException("sessionIdleTimeout must be at least 1 ms, got " + value);
             }
-            return options(o -> o.withLifetime(o.lifetime().withIdle(value)));
+            return lifetime(lifetime -> lifetime.withIdle(value));
         }
 
         /**
@@ -251,7 +254,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
          * Default 30 minutes.
          */
         public Builder sessionReconnectGracePeriod(Duration value) {
-            return options(o -> o.withLifetime(o.lifetime().withGrace(value)));
+            return lifetime(lifetime -> lifetime.withGrace(value));
         }
 
         /**
@@ -259,17 +262,17 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
          * for example. A limit may need the room earlier. Default 60 s.
          */
         public Builder responseRetention(Duration value) {
-            return options(o -> o.withLifetime(o.lifetime().withRetention(value)));
+            return lifetime(lifetime -> lifetime.withRetention(value));
         }
 
         /** How long a session waits for the first request that names it, 1 ms and up. Default 60 s. */
         public Builder initializationTimeout(Duration value) {
-            return options(o -> o.withLifetime(o.lifetime().withInitialization(value)));
+            return lifetime(lifetime -> lifetime.withInitialization(value));
         }
 
         /** How long a call may run; then its client gets an error and its handler is cancelled, 1 ms and up. Default 1 hour. */
         public Builder maxCallDuration(Duration value) {
-            return options(o -> o.withLifetime(o.lifetime().withCall(value)));
+            return lifetime(lifetime -> lifetime.withCall(value));
         }
 
         /** Who hears of sessions. Default nobody. */
@@ -298,39 +301,34 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
             return sse(o -> o.withReconnectGrace(value));
         }
 
-        private Builder sse(UnaryOperator<HttpSseOptions> change) {
-            return options(
-                    o -> o.withHttpSse(Optional.of(change.apply(o.httpSse().orElse(HttpSseOptions.DEFAULT)))));
-        }
-
         /** How long a connection may be silent before a comment is written on it, 100 ms to 1 hour. Default 15 s. */
         public Builder heartbeatInterval(Duration value) {
-            return options(o -> o.withHeartbeatInterval(value));
+            return edge(edge -> edge.heartbeatInterval(value));
         }
 
         /** What every stream tells the client to wait before it reconnects, 0 to 1 hour. Default 2 s. */
         public Builder retryInterval(Duration value) {
-            return options(o -> o.withRetryInterval(value));
+            return edge(edge -> edge.retryInterval(value));
         }
 
         /** After this a connection is ended in order before a proxy cuts it; zero for never, else at least 1 s. Default zero. */
         public Builder maxConnectionAge(Duration value) {
-            return options(o -> o.withMaxConnectionAge(value));
+            return edge(edge -> edge.maxConnectionAge(value));
         }
 
         /** The host names by which a client may call, see {@link EdgeOptions#allowedHosts}. Default none. */
         public Builder allowedHosts(List<String> value) {
-            return options(o -> o.withAllowedHosts(value));
+            return edge(edge -> edge.allowedHosts(value));
         }
 
         /** The origins browsers may come from, see {@link EdgeOptions#allowedOrigins}. Default none. */
         public Builder allowedOrigins(List<String> value) {
-            return options(o -> o.withAllowedOrigins(value));
+            return edge(edge -> edge.allowedOrigins(value));
         }
 
         /** Who is asking. Default: the user that the servlet container knows, or nobody. */
         public Builder authenticator(Authenticator value) {
-            return options(o -> o.withAuthenticator(value));
+            return edge(edge -> edge.authenticator(value));
         }
 
         /** How much a session may hold. Default {@link SessionLimits#DEFAULT}. */
@@ -369,16 +367,26 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         }
 
         /**
-         * Every knob of the edge at once, in the place of those set before (the authenticator, the lifetime and HTTP+SSE among
-         * them), but for {@link EdgeOptions#context}.
+         * Every knob of the edge at once, but for {@link EdgeOptions#context}. A knob that is set by a method of this builder keeps
+         * its value, whichever is called first: an authenticator is never replaced by that of these options.
          */
         public Builder edgeOptions(EdgeOptions value) {
-            options = Objects.requireNonNull(value, "edgeOptions");
+            edge.base(Objects.requireNonNull(value, "edgeOptions"));
             return this;
         }
 
-        private Builder options(UnaryOperator<EdgeOptions> change) {
-            options = change.apply(options);
+        private Builder edge(UnaryOperator<EdgeOptions.Builder> change) {
+            edge.set(change);
+            return this;
+        }
+
+        private Builder lifetime(UnaryOperator<Lifetime> change) {
+            edge.lifetime(change);
+            return this;
+        }
+
+        private Builder sse(UnaryOperator<HttpSseOptions> change) {
+            edge.httpSse(change);
             return this;
         }
 
@@ -388,7 +396,10 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
          * @throws IllegalArgumentException if a knob is out of its range, or two paths could be taken for each other
          */
         public HoldfastTransportProvider build() {
-            if (options.httpSse().filter(sse -> sse.conflictsWith(mcpEndpoint)).isPresent()) {
+            if (edge.options()
+                    .httpSse()
+                    .filter(sse -> sse.conflictsWith(mcpEndpoint))
+                    .isPresent()) {
                 throw new IllegalArgumentException(
                         "mcpEndpoint " + mcpEndpoint + " and the paths of HTTP+SSE must not end with one another");
             }

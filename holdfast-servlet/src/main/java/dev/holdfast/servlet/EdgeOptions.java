@@ -2,239 +2,282 @@ package dev.holdfast.servlet;
 
 import dev.holdfast.Lifetime;
 import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.servlet.sse.SseTimes;
 import dev.holdfast.spi.InboundMessage;
 import jakarta.servlet.http.HttpServletRequest;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.function.Consumer;
 import java.util.function.Function;
 
-/**
- * Every knob of the edge. Immutable: each {@code with} method returns a changed copy.
- *
- * @param heartbeatInterval how long a connection may be silent before a comment is written on it, 100 ms to 1 hour. Shorter
- *     than the idle timeout of every hop to the client. Default 15 s
- * @param retryInterval what every stream tells the client to wait before it reconnects, 0 to 1 hour. A TypeScript client tries
- *     twice, this far apart: it survives an outage of about twice this. Default 2 s
- * @param maxConnectionAge after this a stream's connection is ended in order, so that the client comes back before a proxy cuts
- *     it, with up to 10 % of jitter; zero for never, else at least 1 s. Default zero
- * @param stallDeadline how long a peer may refuse to take bytes before its connection is ended, 100 ms to 1 hour. Default 30 s
- * @param maxRequestSize bytes of a request body, at least 1; a larger one gets 413. A body may also be nested 200 levels deep
- *     and hold 100 messages at most, see {@link EnvelopeReader}. Default 4 MiB
- * @param maxRequestBytes bytes of all request bodies that are on their way at once, at least 1; never less than four thirds of
- *     what one body may have. Beyond that, 503. A quarter of it is for the first 8 KiB of each body alone, so that large bodies
- *     do not keep small ones out. Default an eighth of the JVM's maximum heap, at least 8 MiB
- * @param requestDeadline how long a request body may take to arrive whole, 100 ms to 1 hour; after that, 408. Default 30 s
- * @param allowedHosts the host names a client may use, as {@code name} or {@code name:port}; {@code *} for any. Without being
- *     listed, a server on a loopback address is reached by the loopback names, one on any other address by its address only: a
- *     name that nobody listed may be one that a page in a browser has rebound to it. Default none
- * @param allowedOrigins the origins browsers may come from beside the server's own and, where it is reached by a loopback
- *     address, those of loopback names; as {@code scheme://name:port}, with {@code :*} for any port; {@code *} for any.
- *     Default none
- * @param authenticator who asks. Default {@link Authenticator#SERVLET}
- * @param allowDelete whether a client may end its session. Default yes
- * @param lifetime how long sessions live without a connection. Default {@link Lifetime#DEFAULT}
- * @param connectionReset how to reset the connection of a peer that is stuck. Default {@link ConnectionReset#NONE}
- * @param context what to attach to the messages of a request for the backend, taken on the request's thread. Default nothing
- * @param httpSse HTTP+SSE beside Streamable HTTP, for clients of 2024-11-05. Default not
- */
-public record EdgeOptions(
-        Duration heartbeatInterval,
-        Duration retryInterval,
-        Duration maxConnectionAge,
-        Duration stallDeadline,
-        int maxRequestSize,
-        long maxRequestBytes,
-        Duration requestDeadline,
-        List<String> allowedHosts,
-        List<String> allowedOrigins,
-        Authenticator authenticator,
-        boolean allowDelete,
-        Lifetime lifetime,
-        ConnectionReset connectionReset,
-        Function<HttpServletRequest, Object> context,
-        Optional<HttpSseOptions> httpSse) {
-
+/** Every knob of the edge, as its {@link Builder} has set it. Immutable. */
+public final class EdgeOptions {
     private static final Duration HOUR = Duration.ofHours(1);
 
-    /** The defaults named above. */
-    public static final EdgeOptions DEFAULT = new EdgeOptions(
-            Duration.ofSeconds(15),
-            Duration.ofSeconds(2),
-            Duration.ZERO,
-            Duration.ofSeconds(30),
-            4 << 20,
-            Math.max(8 << 20, Runtime.getRuntime().maxMemory() / 8),
-            Duration.ofSeconds(30),
-            List.of(),
-            List.of(),
-            Authenticator.SERVLET,
-            true,
-            Lifetime.DEFAULT,
-            ConnectionReset.NONE,
-            request -> InboundMessage.NO_CONTEXT,
-            Optional.empty());
+    /** The defaults that the {@link Builder} names. */
+    public static final EdgeOptions DEFAULT = builder().build();
 
-    public EdgeOptions {
-        requireRange("heartbeatInterval", heartbeatInterval, Duration.ofMillis(100));
-        requireRange("retryInterval", retryInterval, Duration.ZERO);
-        if (!maxConnectionAge.isZero() && maxConnectionAge.compareTo(Duration.ofSeconds(1)) < 0) {
-            throw new IllegalArgumentException(
-                    "maxConnectionAge must be zero (never) or at least 1 s, got " + maxConnectionAge);
-        }
-        requireRange("stallDeadline", stallDeadline, Duration.ofMillis(100));
-        if (maxRequestSize < 1) {
-            throw new IllegalArgumentException("maxRequestSize must be at least 1, got " + maxRequestSize);
-        }
-        if (maxRequestBytes < 1) {
-            throw new IllegalArgumentException("maxRequestBytes must be at least 1, got " + maxRequestBytes);
-        }
-        requireRange("requestDeadline", requestDeadline, Duration.ofMillis(100));
-        allowedHosts = List.copyOf(allowedHosts);
-        allowedOrigins = List.copyOf(allowedOrigins);
+    private final Builder knobs;
+
+    private EdgeOptions(Builder knobs) {
+        this.knobs = knobs;
     }
 
-    private static void requireRange(String name, Duration value, Duration least) {
+    /** A builder with every default. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** A builder that begins with these values. */
+    public Builder toBuilder() {
+        return knobs.copy();
+    }
+
+    SseTimes times() {
+        return new SseTimes(heartbeatInterval(), retryInterval(), maxConnectionAge(), stallDeadline());
+    }
+
+    /** See {@link Builder#heartbeatInterval}. */
+    public Duration heartbeatInterval() {
+        return knobs.heartbeatInterval;
+    }
+
+    /** See {@link Builder#retryInterval}. */
+    public Duration retryInterval() {
+        return knobs.retryInterval;
+    }
+
+    /** See {@link Builder#maxConnectionAge}. */
+    public Duration maxConnectionAge() {
+        return knobs.maxConnectionAge;
+    }
+
+    /** See {@link Builder#stallDeadline}. */
+    public Duration stallDeadline() {
+        return knobs.stallDeadline;
+    }
+
+    /** See {@link Builder#maxRequestSize}. */
+    public int maxRequestSize() {
+        return knobs.maxRequestSize;
+    }
+
+    /** See {@link Builder#maxRequestBytes}. */
+    public long maxRequestBytes() {
+        return knobs.maxRequestBytes;
+    }
+
+    /** See {@link Builder#requestDeadline}. */
+    public Duration requestDeadline() {
+        return knobs.requestDeadline;
+    }
+
+    /** See {@link Builder#allowedHosts}. */
+    public List<String> allowedHosts() {
+        return knobs.allowedHosts;
+    }
+
+    /** See {@link Builder#allowedOrigins}. */
+    public List<String> allowedOrigins() {
+        return knobs.allowedOrigins;
+    }
+
+    /** See {@link Builder#authenticator}. */
+    public Authenticator authenticator() {
+        return knobs.authenticator;
+    }
+
+    /** See {@link Builder#allowDelete}. */
+    public boolean allowDelete() {
+        return knobs.allowDelete;
+    }
+
+    /** See {@link Builder#lifetime}. */
+    public Lifetime lifetime() {
+        return knobs.lifetime;
+    }
+
+    /** See {@link Builder#connectionReset}. */
+    public ConnectionReset connectionReset() {
+        return knobs.connectionReset;
+    }
+
+    /** See {@link Builder#context}. */
+    public Function<HttpServletRequest, Object> context() {
+        return knobs.context;
+    }
+
+    /** See {@link Builder#httpSse}. */
+    public Optional<HttpSseOptions> httpSse() {
+        return knobs.httpSse;
+    }
+
+    private static Duration requireRange(String name, Duration value, Duration least) {
         if (value.compareTo(least) < 0 || value.compareTo(HOUR) > 0) {
             throw new IllegalArgumentException(name + " must be " + least + " to " + HOUR + ", got " + value);
         }
+        return value;
     }
 
-    /** The same with another {@link #heartbeatInterval}. */
-    public EdgeOptions withHeartbeatInterval(Duration value) {
-        return with(draft -> draft.heartbeatInterval = value);
+    private static void requirePositive(String name, long value) {
+        if (value < 1) {
+            throw new IllegalArgumentException(name + " must be at least 1, got " + value);
+        }
     }
 
-    /** The same with another {@link #retryInterval}. */
-    public EdgeOptions withRetryInterval(Duration value) {
-        return with(draft -> draft.retryInterval = value);
-    }
+    /** Sets knobs; each throws {@link IllegalArgumentException} if the value is out of its range. For one thread at a time. */
+    public static final class Builder implements Cloneable {
+        private Duration heartbeatInterval = Duration.ofSeconds(15);
+        private Duration retryInterval = Duration.ofSeconds(2);
+        private Duration maxConnectionAge = Duration.ZERO;
+        private Duration stallDeadline = Duration.ofSeconds(30);
+        private int maxRequestSize = 4 << 20;
+        private long maxRequestBytes = Math.max(8 << 20, Runtime.getRuntime().maxMemory() / 8);
+        private Duration requestDeadline = Duration.ofSeconds(30);
+        private List<String> allowedHosts = List.of();
+        private List<String> allowedOrigins = List.of();
+        private Authenticator authenticator = Authenticator.SERVLET;
+        private boolean allowDelete = true;
+        private Lifetime lifetime = Lifetime.DEFAULT;
+        private ConnectionReset connectionReset = ConnectionReset.NONE;
+        private Function<HttpServletRequest, Object> context = request -> InboundMessage.NO_CONTEXT;
+        private Optional<HttpSseOptions> httpSse = Optional.empty();
 
-    /** The same with another {@link #maxConnectionAge}. */
-    public EdgeOptions withMaxConnectionAge(Duration value) {
-        return with(draft -> draft.maxConnectionAge = value);
-    }
+        private Builder() {}
 
-    /** The same with another {@link #stallDeadline}. */
-    public EdgeOptions withStallDeadline(Duration value) {
-        return with(draft -> draft.stallDeadline = value);
-    }
-
-    /** The same with another {@link #maxRequestSize}. */
-    public EdgeOptions withMaxRequestSize(int value) {
-        return with(draft -> draft.maxRequestSize = value);
-    }
-
-    /** The same with another {@link #maxRequestBytes}. */
-    public EdgeOptions withMaxRequestBytes(long value) {
-        return with(draft -> draft.maxRequestBytes = value);
-    }
-
-    /** The same with another {@link #requestDeadline}. */
-    public EdgeOptions withRequestDeadline(Duration value) {
-        return with(draft -> draft.requestDeadline = value);
-    }
-
-    /** The same with another {@link #allowedHosts}. */
-    public EdgeOptions withAllowedHosts(List<String> value) {
-        return with(draft -> draft.allowedHosts = value);
-    }
-
-    /** The same with another {@link #allowedOrigins}. */
-    public EdgeOptions withAllowedOrigins(List<String> value) {
-        return with(draft -> draft.allowedOrigins = value);
-    }
-
-    /** The same with another {@link #authenticator}. */
-    public EdgeOptions withAuthenticator(Authenticator value) {
-        return with(draft -> draft.authenticator = value);
-    }
-
-    /** The same with another {@link #allowDelete}. */
-    public EdgeOptions withAllowDelete(boolean value) {
-        return with(draft -> draft.allowDelete = value);
-    }
-
-    /** The same with another {@link #lifetime}. */
-    public EdgeOptions withLifetime(Lifetime value) {
-        return with(draft -> draft.lifetime = value);
-    }
-
-    /** The same with another {@link #connectionReset}. */
-    public EdgeOptions withConnectionReset(ConnectionReset value) {
-        return with(draft -> draft.connectionReset = value);
-    }
-
-    /** The same with another {@link #context}. */
-    public EdgeOptions withContext(Function<HttpServletRequest, Object> value) {
-        return with(draft -> draft.context = value);
-    }
-
-    /** The same with another {@link #httpSse}. */
-    public EdgeOptions withHttpSse(Optional<HttpSseOptions> value) {
-        return with(draft -> draft.httpSse = value);
-    }
-
-    private EdgeOptions with(Consumer<Draft> change) {
-        Draft draft = new Draft(this);
-        change.accept(draft);
-        return draft.done();
-    }
-
-    /** A copy on its way to be another. */
-    private static final class Draft {
-        private Duration heartbeatInterval;
-        private Duration retryInterval;
-        private Duration maxConnectionAge;
-        private Duration stallDeadline;
-        private int maxRequestSize;
-        private long maxRequestBytes;
-        private Duration requestDeadline;
-        private List<String> allowedHosts;
-        private List<String> allowedOrigins;
-        private Authenticator authenticator;
-        private boolean allowDelete;
-        private Lifetime lifetime;
-        private ConnectionReset connectionReset;
-        private Function<HttpServletRequest, Object> context;
-        private Optional<HttpSseOptions> httpSse;
-
-        private Draft(EdgeOptions from) {
-            heartbeatInterval = from.heartbeatInterval;
-            retryInterval = from.retryInterval;
-            maxConnectionAge = from.maxConnectionAge;
-            stallDeadline = from.stallDeadline;
-            maxRequestSize = from.maxRequestSize;
-            maxRequestBytes = from.maxRequestBytes;
-            requestDeadline = from.requestDeadline;
-            allowedHosts = from.allowedHosts;
-            allowedOrigins = from.allowedOrigins;
-            authenticator = from.authenticator;
-            allowDelete = from.allowDelete;
-            lifetime = from.lifetime;
-            connectionReset = from.connectionReset;
-            context = from.context;
-            httpSse = from.httpSse;
+        /**
+         * How long a connection may be silent before a comment is written on it, 100 ms to 1 hour. Shorter than the idle
+         * timeout of every hop to the client. Default 15 s.
+         */
+        public Builder heartbeatInterval(Duration value) {
+            heartbeatInterval = requireRange("heartbeatInterval", value, Duration.ofMillis(100));
+            return this;
         }
 
-        private EdgeOptions done() {
-            return new EdgeOptions(
-                    heartbeatInterval,
-                    retryInterval,
-                    maxConnectionAge,
-                    stallDeadline,
-                    maxRequestSize,
-                    maxRequestBytes,
-                    requestDeadline,
-                    allowedHosts,
-                    allowedOrigins,
-                    authenticator,
-                    allowDelete,
-                    lifetime,
-                    connectionReset,
-                    context,
-                    httpSse);
+        /**
+         * What every stream tells the client to wait before it reconnects, 0 to 1 hour. A TypeScript client tries twice,
+         * this far apart: it survives an outage of about twice this. Default 2 s.
+         */
+        public Builder retryInterval(Duration value) {
+            retryInterval = requireRange("retryInterval", value, Duration.ZERO);
+            return this;
+        }
+
+        /**
+         * After this a stream's connection is ended in order, so that the client comes back before a proxy cuts it, with up
+         * to 10 % of jitter; zero for never, else at least 1 s. Default zero.
+         */
+        public Builder maxConnectionAge(Duration value) {
+            if (!value.isZero() && value.compareTo(Duration.ofSeconds(1)) < 0) {
+                throw new IllegalArgumentException(
+                        "maxConnectionAge must be zero (never) or at least 1 s, got " + value);
+            }
+            maxConnectionAge = value;
+            return this;
+        }
+
+        /** How long a peer may refuse to take bytes before its connection is ended, 100 ms to 1 hour. Default 30 s. */
+        public Builder stallDeadline(Duration value) {
+            stallDeadline = requireRange("stallDeadline", value, Duration.ofMillis(100));
+            return this;
+        }
+
+        /**
+         * Bytes of a request body, at least 1; a larger one gets 413. A body may also be nested 200 levels deep and hold 100
+         * messages at most, see {@link EnvelopeReader}. Default 4 MiB.
+         */
+        public Builder maxRequestSize(int value) {
+            requirePositive("maxRequestSize", value);
+            maxRequestSize = value;
+            return this;
+        }
+
+        /**
+         * Bytes of all request bodies that are on their way at once, at least 1; never less than four thirds of what one
+         * body may have. Beyond that, 503. A quarter of it is for the first 8 KiB of each body alone, so that large bodies
+         * do not keep small ones out. Default an eighth of the JVM's maximum heap, at least 8 MiB.
+         */
+        public Builder maxRequestBytes(long value) {
+            requirePositive("maxRequestBytes", value);
+            maxRequestBytes = value;
+            return this;
+        }
+
+        /** How long a request body may take to arrive whole, 100 ms to 1 hour; after that, 408. Default 30 s. */
+        public Builder requestDeadline(Duration value) {
+            requestDeadline = requireRange("requestDeadline", value, Duration.ofMillis(100));
+            return this;
+        }
+
+        /**
+         * The host names a client may use, as {@code name} or {@code name:port}; {@code *} for any. Without being listed, a
+         * server on a loopback address is reached by the loopback names, one on any other address by its address only: a
+         * name that nobody listed may be one that a page in a browser has rebound to it. Default none.
+         */
+        public Builder allowedHosts(List<String> value) {
+            allowedHosts = List.copyOf(value);
+            return this;
+        }
+
+        /**
+         * The origins browsers may come from beside the server's own and, where it is reached by a loopback address, those
+         * of loopback names; as {@code scheme://name:port}, with {@code :*} for any port; {@code *} for any. Default none.
+         */
+        public Builder allowedOrigins(List<String> value) {
+            allowedOrigins = List.copyOf(value);
+            return this;
+        }
+
+        /** Who asks. Default {@link Authenticator#SERVLET}. */
+        public Builder authenticator(Authenticator value) {
+            authenticator = Objects.requireNonNull(value, "authenticator");
+            return this;
+        }
+
+        /** Whether a client may end its session. Default yes. */
+        public Builder allowDelete(boolean value) {
+            allowDelete = value;
+            return this;
+        }
+
+        /** How long sessions live without a connection. Default {@link Lifetime#DEFAULT}. */
+        public Builder lifetime(Lifetime value) {
+            lifetime = Objects.requireNonNull(value, "lifetime");
+            return this;
+        }
+
+        /** How to reset the connection of a peer that is stuck. Default {@link ConnectionReset#NONE}. */
+        public Builder connectionReset(ConnectionReset value) {
+            connectionReset = Objects.requireNonNull(value, "connectionReset");
+            return this;
+        }
+
+        /**
+         * What to attach to the messages of a request for the backend, taken on the request's thread. Default nothing.
+         */
+        public Builder context(Function<HttpServletRequest, Object> value) {
+            context = Objects.requireNonNull(value, "context");
+            return this;
+        }
+
+        /** HTTP+SSE beside Streamable HTTP, for clients of 2024-11-05. Default not. */
+        public Builder httpSse(Optional<HttpSseOptions> value) {
+            httpSse = Objects.requireNonNull(value, "httpSse");
+            return this;
+        }
+
+        /** Returns the options; this builder may be used again. */
+        public EdgeOptions build() {
+            return new EdgeOptions(copy());
+        }
+
+        private Builder copy() {
+            try {
+                return (Builder) clone();
+            } catch (CloneNotSupportedException e) {
+                throw new AssertionError("a Builder is Cloneable", e);
+            }
         }
     }
 }

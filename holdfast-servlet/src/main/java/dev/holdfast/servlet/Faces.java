@@ -5,7 +5,6 @@ import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Streams;
 import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.servlet.sse.ConnectionClock;
-import dev.holdfast.servlet.sse.SseTimes;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.List;
 import java.util.Optional;
@@ -18,12 +17,7 @@ final class Faces {
     private final List<Face> faces;
 
     Faces(SessionEngine engine, EdgeOptions options, EdgeClock clock) {
-        SseTimes times = new SseTimes(
-                options.heartbeatInterval(),
-                options.retryInterval(),
-                options.maxConnectionAge(),
-                options.stallDeadline());
-        this.connections = new ConnectionClock(clock, times);
+        this.connections = new ConnectionClock(clock, options.times());
         FaceContext context = new FaceContext(
                 engine,
                 options,

@@ -1,27 +1,18 @@
 package dev.holdfast.servlet;
 
 import dev.holdfast.Call;
-import dev.holdfast.EventId;
-import dev.holdfast.Refusal;
-import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionEngine;
-import dev.holdfast.StreamReader;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Exchange;
-import dev.holdfast.servlet.sse.Era;
-import dev.holdfast.servlet.sse.SseConnection;
-import dev.holdfast.servlet.sse.SseSource;
 import dev.holdfast.spi.RequestId;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Streamable HTTP: POST, GET and DELETE on one path. A POST that carries requests is answered by a stream of its own.
@@ -30,11 +21,11 @@ import org.slf4j.LoggerFactory;
  *     Streamable HTTP</a>
  */
 final class StreamableHttp implements Face, PostFace {
-    private static final Logger log = LoggerFactory.getLogger(StreamableHttp.class);
     private static final String INITIALIZE = "initialize";
 
     private final FaceContext context;
     private final Sessions sessions;
+    private final StreamableHttpStreams streams;
     private final PostHandler posts;
 
     StreamableHttp(FaceContext context) {
@@ -44,6 +35,7 @@ final class StreamableHttp implements Face, PostFace {
                 StreamableHttp::sessionId,
                 Rejection.malformed("the Mcp-Session-Id header is missing"),
                 session -> !session.listensOnly());
+        this.streams = new StreamableHttpStreams(context.streams());
         this.posts = new PostHandler(this, context.options().context());
     }
 
@@ -75,7 +67,9 @@ final class StreamableHttp implements Face, PostFace {
         switch (exchange.headers().method()) {
             case "POST" -> posts.receive(exchange);
             case "GET" ->
-                withRevision(exchange, () -> sessions.find(exchange, Optional.empty(), s -> get(exchange, s)));
+                withRevision(
+                        exchange,
+                        () -> sessions.find(exchange, Optional.empty(), session -> streams.get(exchange, session)));
             default -> withRevision(exchange, () -> delete(exchange));
         }
     }
@@ -94,42 +88,6 @@ final class StreamableHttp implements Face, PostFace {
 
     private static void withRevision(Exchange exchange, Runnable then) {
         RequestGuard.checkRevision(exchange.headers()).ifPresentOrElse(exchange.answer()::reply, then);
-    }
-
-    private void get(Exchange exchange, Session session) {
-        Optional<String> lastEventId = exchange.headers().header("Last-Event-ID");
-        if (lastEventId.isEmpty()) {
-            exchange.whenAttached(session.listen(), resume -> answer(exchange, session, resume));
-            return;
-        }
-        Optional<EventId> after = EventId.parse(lastEventId.get().trim());
-        if (after.isEmpty()) {
-            answer(exchange, session, new Resume.Unknown());
-        } else {
-            exchange.whenAttached(session.resume(after.get()), resume -> answer(exchange, session, resume));
-        }
-    }
-
-    private void answer(Exchange exchange, Session session, Resume resume) {
-        if (resume instanceof Resume.Resumed resumed) {
-            listen(exchange, session, resumed.reader());
-        } else if (resume instanceof Resume.Gap gap) {
-            listen(exchange, session, gap.reader());
-        } else if (resume instanceof Resume.Ended) {
-            exchange.answer().status(HttpServletResponse.SC_NO_CONTENT);
-        } else if (resume instanceof Resume.Closed closed) {
-            exchange.answer().reply(closed.reason(), Optional.empty());
-        } else {
-            exchange.answer()
-                    .reply(Rejection.badRequest(
-                            Refusal.UNKNOWN_EVENT, "the Last-Event-ID names no event of this session"));
-        }
-    }
-
-    private void listen(Exchange exchange, Session session, StreamReader reader) {
-        context.streams()
-                .open(exchange, reader, cursor -> SseSource.get(cursor, new Era(session.revision())))
-                .ifPresent(SseConnection::startNow);
     }
 
     /** Ends the session, which need not come back from the store for that. */
@@ -185,20 +143,8 @@ final class StreamableHttp implements Face, PostFace {
         sessions.find(exchange, message, then);
     }
 
-    /** Opens the stream before the backend is called, so that the backend can end it on request from the first moment on. */
     @Override
     public void run(Exchange exchange, Session session, Call call) {
-        Optional<SseConnection> connection = context.streams()
-                .open(
-                        exchange,
-                        call.reader().orElseThrow(),
-                        reader -> SseSource.call(reader, new Era(session.revision())));
-        try {
-            call.dispatch();
-        } catch (Throwable e) {
-            log.error("a call could not be handed over", e);
-            connection.ifPresent(SseConnection::abort);
-        }
-        connection.ifPresent(SseConnection::start);
+        streams.run(exchange, session, call);
     }
 }

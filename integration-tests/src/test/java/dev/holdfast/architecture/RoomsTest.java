@@ -2,6 +2,7 @@ package dev.holdfast.architecture;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
 import com.tngtech.archunit.core.importer.ImportOption;
@@ -17,6 +18,7 @@ class RoomsTest {
     private static final String CORE = "dev.holdfast";
     private static final String JSON = "dev.holdfast.json";
     private static final String SERVLET = "dev.holdfast.servlet";
+    private static final String EDGE_ROOMS = "dev.holdfast.servlet..";
     private static final String MCP = "dev.holdfast.mcp";
     private static final String GATEWAY = "dev.holdfast.gateway";
     private static final String TCK = "dev.holdfast.tck";
@@ -30,7 +32,7 @@ class RoomsTest {
 
     @ArchTest
     static final ArchRule everyClassIsInARoom =
-            classes().should().resideInAnyPackage(SPI, CORE, JSON, SERVLET, MCP, GATEWAY, TCK, ROCKSDB);
+            classes().should().resideInAnyPackage(SPI, CORE, JSON, SERVLET, EDGE_ROOMS, MCP, GATEWAY, TCK, ROCKSDB);
 
     @ArchTest
     static final ArchRule spiNeedsTheJdkOnly = classes()
@@ -59,10 +61,41 @@ class RoomsTest {
     @ArchTest
     static final ArchRule edgeStandsOnCoreMessagesAndServlet = classes()
             .that()
-            .resideInAPackage(SERVLET)
+            .resideInAPackage(EDGE_ROOMS)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(SERVLET, JSON, CORE, SPI, JDK, JSPECIFY, SLF4J, SERVLET_API);
+            .resideInAnyPackage(EDGE_ROOMS, JSON, CORE, SPI, JDK, JSPECIFY, SLF4J, SERVLET_API);
+
+    /** The faces, which only {@code dev.holdfast.servlet} has, stand on these; whoever uses the edge sees the faces' package only. */
+    @ArchTest
+    static final ArchRule roomsOfTheEdgeStandOnThoseBelow = layeredArchitecture()
+            .consideringOnlyDependenciesInLayers()
+            .layer("faces")
+            .definedBy(SERVLET)
+            .layer("http")
+            .definedBy(SERVLET + ".http")
+            .layer("body")
+            .definedBy(SERVLET + ".body")
+            .layer("sse")
+            .definedBy(SERVLET + ".sse")
+            .layer("guard")
+            .definedBy(SERVLET + ".guard")
+            .layer("io")
+            .definedBy(SERVLET + ".io")
+            .layer("users")
+            .definedBy(MCP, GATEWAY)
+            .whereLayer("faces")
+            .mayOnlyBeAccessedByLayers("users")
+            .whereLayer("http")
+            .mayOnlyBeAccessedByLayers("faces")
+            .whereLayer("body")
+            .mayOnlyBeAccessedByLayers("faces", "http")
+            .whereLayer("sse")
+            .mayOnlyBeAccessedByLayers("faces", "http")
+            .whereLayer("guard")
+            .mayOnlyBeAccessedByLayers("faces", "http", "body")
+            .whereLayer("io")
+            .mayOnlyBeAccessedByLayers("faces", "http", "body", "sse");
 
     @ArchTest
     static final ArchRule adapterStandsOnTheEdgeAndTheSdk = classes()

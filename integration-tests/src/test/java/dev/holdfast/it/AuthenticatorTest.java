@@ -3,6 +3,7 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.servlet.Authenticator;
+import dev.holdfast.servlet.EdgeOptions;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -37,7 +38,7 @@ class AuthenticatorTest {
     @BeforeEach
     void start() throws Exception {
         server = TestServer.in(kind)
-                .edge(options -> options.withAuthenticator(AuthenticatorTest::who))
+                .edge(options -> options.authenticator(AuthenticatorTest::who))
                 .options(options -> options.sseEndpoint("/sse"))
                 .start();
     }
@@ -67,6 +68,18 @@ class AuthenticatorTest {
     private int status(RawRequest request) {
         try (RawConnection connection = RawConnection.open(server.port()).send(request)) {
             return connection.head().status();
+        }
+    }
+
+    @Test
+    void optionsOfTheEdgeDoNotReplaceAnAuthenticatorThatWasSetBefore() throws Exception {
+        try (TestServer guarded = TestServer.in(kind)
+                        .options(options ->
+                                options.authenticator(AuthenticatorTest::who).edgeOptions(EdgeOptions.DEFAULT))
+                        .start();
+                RawConnection stranger =
+                        RawConnection.open(guarded.port()).send(RawRequest.post(Json.initialize(RawSession.NEWEST)))) {
+            assertThat(stranger.head().status()).isEqualTo(401);
         }
     }
 

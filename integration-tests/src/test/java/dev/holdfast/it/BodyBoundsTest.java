@@ -37,9 +37,9 @@ class BodyBoundsTest {
         this.kind = kind;
     }
 
-    private TestServer start(UnaryOperator<EdgeOptions> change) throws Exception {
+    private TestServer start(UnaryOperator<EdgeOptions.Builder> change) throws Exception {
         return TestServer.in(kind)
-                .edge(options -> change.apply(options.withMaxRequestSize(LIMIT).withMaxRequestBytes(ROOM)))
+                .edge(options -> change.apply(options.maxRequestSize(LIMIT).maxRequestBytes(ROOM)))
                 .options(options -> options.sseEndpoint("/sse"))
                 .start();
     }
@@ -66,7 +66,7 @@ class BodyBoundsTest {
     @ParameterizedTest
     @ValueSource(strings = {"Content-Length: 1000", "Transfer-Encoding: chunked"})
     void aClientThatDripsIsCutWhenItsTimeIsOver(String framing) throws Exception {
-        try (TestServer server = start(options -> options.withRequestDeadline(Duration.ofSeconds(1)))) {
+        try (TestServer server = start(options -> options.requestDeadline(Duration.ofSeconds(1)))) {
             RawSession session = RawSession.open(server.port());
             String[] header = framing.split(": ", 2);
             String drop = header[1].equals("chunked") ? "1\r\n \r\n" : " ";
@@ -103,7 +103,7 @@ class BodyBoundsTest {
 
     @Test
     void allBodiesShareARoomAndEachLeavesItHoweverItEnds() throws Exception {
-        try (TestServer server = start(options -> options.withRequestDeadline(Duration.ofSeconds(6)))) {
+        try (TestServer server = start(options -> options.requestDeadline(Duration.ofSeconds(6)))) {
             RawSession session = RawSession.open(server.port());
             byte[] last = {' '};
             for (int round = 0; round < 2; round++) {

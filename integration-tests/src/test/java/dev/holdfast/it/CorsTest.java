@@ -35,7 +35,7 @@ class CorsTest {
     @BeforeParameterizedClassInvocation
     static void start(ContainerKind kind) throws Exception {
         server.server = TestServer.in(kind)
-                .edge(options -> options.withAllowedOrigins(List.of(PAGE)).withAuthenticator(CorsTest::who))
+                .edge(options -> options.allowedOrigins(List.of(PAGE)).authenticator(CorsTest::who))
                 .options(options -> options.sseEndpoint("/sse"))
                 .start();
     }

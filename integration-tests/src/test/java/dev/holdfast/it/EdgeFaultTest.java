@@ -52,7 +52,7 @@ class EdgeFaultTest {
     @Test
     void anErrorOnTheRequestsThreadIsAnswered() throws Exception {
         try (LogCapture log = new LogCapture();
-                TestServer server = server().edge(options -> options.withAuthenticator(request -> {
+                TestServer server = server().edge(options -> options.authenticator(request -> {
                             if (request.getHeader(FAIL) != null) {
                                 throw new StackOverflowError("by the test");
                             }
@@ -105,7 +105,7 @@ class EdgeFaultTest {
     @Test
     void anErrorBeforeAStreamBeginsIsAnsweredAndItsReaderIsClosed() throws Exception {
         try (LogCapture log = new LogCapture();
-                TestServer server = server().edge(options -> options.withConnectionReset(failing()))
+                TestServer server = server().edge(options -> options.connectionReset(failing()))
                         .start()) {
             RawSession session = RawSession.open(server.port());
             try (RawConnection connection = session.send(session.get().with(FAIL, "yes"))) {
@@ -126,7 +126,7 @@ class EdgeFaultTest {
     @Test
     void anErrorBeforeTheOneStreamOfASessionBeginsEndsTheSession() throws Exception {
         try (LogCapture log = new LogCapture();
-                TestServer server = server().edge(options -> options.withConnectionReset(failing()))
+                TestServer server = server().edge(options -> options.connectionReset(failing()))
                         .start()) {
             try (RawConnection connection =
                     RawConnection.open(server.port()).send(RawSseSession.get().with(FAIL, "yes"))) {

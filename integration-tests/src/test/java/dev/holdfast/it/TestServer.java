@@ -88,7 +88,7 @@ final class TestServer implements AutoCloseable {
         private final ContainerKind kind;
         private final List<AsyncToolSpecification> tools = new ArrayList<>(List.of(Tools.echo()));
         private final List<Filter> filters = new ArrayList<>();
-        private UnaryOperator<EdgeOptions> edgeOptions = options -> options;
+        private UnaryOperator<EdgeOptions.Builder> edgeOptions = options -> options;
         private UnaryOperator<HoldfastTransportProvider.Builder> transportOptions = builder -> builder;
         private Consumer<McpServer.AsyncSpecification<?>> server = specification -> {};
         private @Nullable Consumer<McpServer.SyncSpecification<?>> syncServer;
@@ -108,7 +108,7 @@ final class TestServer implements AutoCloseable {
         }
 
         /** Turns knobs of Holdfast's edge; stuck connections are reset where the container can. */
-        Builder edge(UnaryOperator<EdgeOptions> change) {
+        Builder edge(UnaryOperator<EdgeOptions.Builder> change) {
             edgeOptions = change;
             return this;
         }
@@ -186,9 +186,10 @@ final class TestServer implements AutoCloseable {
         }
 
         private HoldfastTransportProvider holdfast(Container container) {
-            EdgeOptions options = EdgeOptions.DEFAULT.withConnectionReset(container.connectionReset());
+            EdgeOptions.Builder options = EdgeOptions.builder().connectionReset(container.connectionReset());
             return transportOptions
-                    .apply(HoldfastTransportProvider.builder().edgeOptions(edgeOptions.apply(options)))
+                    .apply(HoldfastTransportProvider.builder()
+                            .edgeOptions(edgeOptions.apply(options).build()))
                     .build();
         }
     }

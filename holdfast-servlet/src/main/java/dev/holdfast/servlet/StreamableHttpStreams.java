@@ -1,0 +1,72 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.Call;
+import dev.holdfast.EventId;
+import dev.holdfast.Refusal;
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.StreamReader;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.Streams;
+import dev.holdfast.servlet.sse.Era;
+import dev.holdfast.servlet.sse.SseConnection;
+import dev.holdfast.servlet.sse.SseSource;
+import jakarta.servlet.http.HttpServletResponse;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The streams of Streamable HTTP: the one of each call, and those that a client listens to by GET. */
+record StreamableHttpStreams(Streams streams) {
+    private static final Logger log = LoggerFactory.getLogger(StreamableHttpStreams.class);
+
+    /** Answers a GET with the listening stream, or with the rest of a stream that the client names by an event id. */
+    void get(Exchange exchange, Session session) {
+        Optional<String> lastEventId = exchange.headers().header("Last-Event-ID");
+        if (lastEventId.isEmpty()) {
+            exchange.whenAttached(session.listen(), resume -> answer(exchange, session, resume));
+            return;
+        }
+        Optional<EventId> after = EventId.parse(lastEventId.get().trim());
+        if (after.isEmpty()) {
+            answer(exchange, session, new Resume.Unknown());
+        } else {
+            exchange.whenAttached(session.resume(after.get()), resume -> answer(exchange, session, resume));
+        }
+    }
+
+    private void answer(Exchange exchange, Session session, Resume resume) {
+        if (resume instanceof Resume.Resumed resumed) {
+            listen(exchange, session, resumed.reader());
+        } else if (resume instanceof Resume.Gap gap) {
+            listen(exchange, session, gap.reader());
+        } else if (resume instanceof Resume.Ended) {
+            exchange.answer().status(HttpServletResponse.SC_NO_CONTENT);
+        } else if (resume instanceof Resume.Closed closed) {
+            exchange.answer().reply(closed.reason(), Optional.empty());
+        } else {
+            exchange.answer()
+                    .reply(Rejection.badRequest(
+                            Refusal.UNKNOWN_EVENT, "the Last-Event-ID names no event of this session"));
+        }
+    }
+
+    private void listen(Exchange exchange, Session session, StreamReader reader) {
+        streams.open(exchange, reader, cursor -> SseSource.get(cursor, new Era(session.revision())))
+                .ifPresent(SseConnection::startNow);
+    }
+
+    /** Opens the stream before the backend is called, so that the backend can end it on request from the first moment on. */
+    void run(Exchange exchange, Session session, Call call) {
+        Optional<SseConnection> connection = streams.open(
+                exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, new Era(session.revision())));
+        try {
+            call.dispatch();
+        } catch (Throwable e) {
+            log.error("a call could not be handed over", e);
+            connection.ifPresent(SseConnection::abort);
+        }
+        connection.ifPresent(SseConnection::start);
+    }
+}
