@@ -94,8 +94,8 @@ final class Drain {
         if (condition.getAsBoolean() || clock.now() - deadline >= 0) {
             next.run();
         } else {
-            Future<?> unused = scheduler.schedule(
-                    () -> await(condition, deadline, next), POLL_MILLIS, TimeUnit.MILLISECONDS);
+            Future<?> unused =
+                    scheduler.schedule(() -> await(condition, deadline, next), POLL_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 }

@@ -2,9 +2,9 @@ package dev.holdfast.engine;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.Lifetime;
+import dev.holdfast.Opening;
 import dev.holdfast.Opening.Opened;
 import dev.holdfast.Opening.Refused;
-import dev.holdfast.Opening;
 import dev.holdfast.Refusal;
 import dev.holdfast.Unavailable;
 import dev.holdfast.session.Journal;
@@ -45,7 +45,8 @@ final class Opener {
         LiveSession session = session(principal, lifetime, false);
         return orAbandoned(
                 session,
-                session.opening().openBackend(initialize.withoutContext())
+                session.opening()
+                        .openBackend(initialize.withoutContext())
                         .thenCompose(outcome -> answered(session, initialize, outcome)));
     }
 
@@ -74,7 +75,8 @@ final class Opener {
     private CompletionStage<Opening> answered(LiveSession session, InboundMessage initialize, Backend.Outcome outcome) {
         if (outcome instanceof Backend.Opened opened) {
             String id = opened.sessionId().orElseGet(this::newId);
-            return admit(session, session.opening().create(id, initialize, opened), new Opened(session, opened.response()));
+            return admit(
+                    session, session.opening().create(id, initialize, opened), new Opened(session, opened.response()));
         }
         return outcome instanceof Backend.Unreachable unreachable
                 ? refuse(session, unreachable.response())

@@ -1,8 +1,8 @@
 package dev.holdfast.engine;
 
+import dev.holdfast.Finding;
 import dev.holdfast.Finding.Found;
 import dev.holdfast.Finding.Missing;
-import dev.holdfast.Finding;
 import dev.holdfast.Refusal;
 import dev.holdfast.Unavailable;
 import dev.holdfast.session.LiveSession;
@@ -63,8 +63,7 @@ final class Restore {
         }
         Optional<Refusal> refusal = admission.enter(principal);
         if (refusal.isPresent()) {
-            turnedAway.accept(Duration.ofMillis(
-                    claim.record().expiresAt() - expiryClock.millis()));
+            turnedAway.accept(Duration.ofMillis(claim.record().expiresAt() - expiryClock.millis()));
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
         LiveSession session = new LiveSession(host, principal, origin);

@@ -185,7 +185,12 @@ public final class SessionEngine implements AutoCloseable {
     public EngineStats stats() {
         NodeMemory memory = node.memory();
         Telemetry.Held held = new Telemetry.Held(
-                size(), node.parked().size(), node.counts().running(), memory.bytes(), memory.events(), memory.allDropped());
+                size(),
+                node.parked().size(),
+                node.counts().running(),
+                memory.bytes(),
+                memory.events(),
+                memory.allDropped());
         return telemetry.stats(held);
     }
 

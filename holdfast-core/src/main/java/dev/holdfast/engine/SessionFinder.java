@@ -1,9 +1,9 @@
 package dev.holdfast.engine;
 
 import dev.holdfast.EndReason;
+import dev.holdfast.Finding;
 import dev.holdfast.Finding.Found;
 import dev.holdfast.Finding.Missing;
-import dev.holdfast.Finding;
 import dev.holdfast.Refusal;
 import dev.holdfast.Unavailable;
 import dev.holdfast.engine.ParkedSessions.Parked;

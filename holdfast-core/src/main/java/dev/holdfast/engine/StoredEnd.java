@@ -1,8 +1,8 @@
 package dev.holdfast.engine;
 
 import dev.holdfast.EndReason;
-import dev.holdfast.Finding.Missing;
 import dev.holdfast.Finding;
+import dev.holdfast.Finding.Missing;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.session.SessionHost;
 import dev.holdfast.session.StoreQuestion;

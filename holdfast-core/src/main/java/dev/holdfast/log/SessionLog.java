@@ -141,7 +141,8 @@ public final class SessionLog {
 
     private static @Nullable Throwable failureOf(CompletableFuture<Void> done) {
         return done.isCompletedExceptionally()
-                ? done.<@Nullable Throwable>handle((nothing, failure) -> failure).join()
+                ? done.<@Nullable Throwable>handle((nothing, failure) -> failure)
+                        .join()
                 : null;
     }
 

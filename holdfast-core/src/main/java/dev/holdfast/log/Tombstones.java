@@ -63,7 +63,9 @@ final class Tombstones {
         List<LiveStream.Answer> missing = answers.stream()
                 .filter(answer -> !cursor.covers(answer.offset(), answer.epoch()))
                 .toList();
-        long had = missing.isEmpty() ? cursor.offset() : Math.min(cursor.offset(), missing.get(0).offset() - 1);
+        long had = missing.isEmpty()
+                ? cursor.offset()
+                : Math.min(cursor.offset(), missing.get(0).offset() - 1);
         LiveStream stream = new LiveStream(cursor.stream(), List.of(), had);
         for (LiveStream.Answer answer : missing) {
             stream.skipTo(answer.offset());

@@ -53,7 +53,11 @@ final class CallDispatch implements BackendUser {
         try {
             connection.call(each.request(), each.sink());
         } catch (Throwable e) {
-            logger.error("session {}: the backend failed on {}", core.shortId(), each.request().method(), e);
+            logger.error(
+                    "session {}: the backend failed on {}",
+                    core.shortId(),
+                    each.request().method(),
+                    e);
             calls.failNow(each.sink(), "internal error");
         }
     }

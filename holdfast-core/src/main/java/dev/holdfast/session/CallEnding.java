@@ -123,7 +123,9 @@ final class CallEnding {
         long limit = core.lifetime().callNanos();
         List<LiveCall.Sink> late = requests.overdue(call -> host.clock().passed(limit, call.startedAt(), now));
         for (LiveCall.Sink sink : late) {
-            fail(sink, "the call took longer than " + TimeText.of(core.lifetime().call()));
+            fail(
+                    sink,
+                    "the call took longer than " + TimeText.of(core.lifetime().call()));
             sink.stop(effects);
             effects.then(() -> host.telemetry().timedOut(core.id()));
         }
@@ -156,9 +158,8 @@ final class CallEnding {
     }
 
     private CompletionStage<Void> failRunning(String cause, Predicate<LiveCall> which) {
-        core.run(effects -> requests.all().stream()
-                .filter(sink -> which.test(sink.call()))
-                .forEach(sink -> fail(sink, cause)));
+        core.run(effects ->
+                requests.all().stream().filter(sink -> which.test(sink.call())).forEach(sink -> fail(sink, cause)));
         return core.log().settled();
     }
 

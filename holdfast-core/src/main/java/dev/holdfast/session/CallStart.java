@@ -68,8 +68,7 @@ final class CallStart {
     private Supplier<CompletionStage<Call.Outcome>> begin(
             List<InboundMessage> messages, byte[] extension, long now, Effects effects) {
         host.running(messages.size());
-        List<RequestId> ids =
-                messages.stream().map(InboundMessage::requiredId).toList();
+        List<RequestId> ids = messages.stream().map(InboundMessage::requiredId).toList();
         LiveCall call = create(messages, ids, now);
         if (extension.length > 0) {
             call.mayBeRerun();
@@ -172,9 +171,7 @@ final class CallStart {
         if (requests.running() + messages.size() > host.limits().runningCalls()) {
             return Optional.of(new Call.Refused(Refusal.SESSION_CALLS));
         }
-        return host.hasRoomFor(messages.size())
-                ? Optional.empty()
-                : Optional.of(new Call.Refused(Refusal.NODE_CALLS));
+        return host.hasRoomFor(messages.size()) ? Optional.empty() : Optional.of(new Call.Refused(Refusal.NODE_CALLS));
     }
 
     private static boolean tooLong(InboundMessage request) {

@@ -80,8 +80,7 @@ public final class LiveCall implements Call {
     }
 
     /** A call that nobody reads from its start: its answers go to the listening stream, or its client has yet to come back. */
-    static LiveCall unread(
-            StreamId id, LiveStream stream, Host host, List<InboundMessage> requests, long startedAt) {
+    static LiveCall unread(StreamId id, LiveStream stream, Host host, List<InboundMessage> requests, long startedAt) {
         return new LiveCall(host, id, stream, Optional.empty(), requests, startedAt);
     }
 

@@ -127,10 +127,11 @@ final class Outbound implements Outbox.Owner {
         KeptEvent event = streams.assign(stream, message);
         RequestId id = message.id();
         if (id != null && EventKind.asks(message.kind())) {
-            requests.ask(id, new OpenRequests.Question(event, incarnation, call)).ifPresent(oldest -> {
-                core.givenUp().addLast(oldest);
-                streams.retention().settle(List.of(oldest.node()));
-            });
+            requests.ask(id, new OpenRequests.Question(event, incarnation, call))
+                    .ifPresent(oldest -> {
+                        core.givenUp().addLast(oldest);
+                        streams.retention().settle(List.of(oldest.node()));
+                    });
         }
         Pending pending = new Pending(event, List.of());
         outbox.add(pending);

@@ -58,9 +58,8 @@ public final class Parking {
         Move move = lifecycle.close(EndReason.PARKED);
         if (move.closes()) {
             boolean detached = move.before().phase() == SessionState.DETACHED;
-            long patience = detached
-                    ? core.lifetime().graceNanos()
-                    : core.lifetime().longestNanos();
+            long patience =
+                    detached ? core.lifetime().graceNanos() : core.lifetime().longestNanos();
             depart(host.clock().now(), patience, Duration.ZERO);
         }
     }
@@ -74,8 +73,7 @@ public final class Parking {
      */
     private void depart(long since, long patience, Duration margin) {
         long now = host.clock().now();
-        Duration waits =
-                Duration.ofNanos(Math.max(0, patience - (now - since))).plus(margin);
+        Duration waits = Duration.ofNanos(Math.max(0, patience - (now - since))).plus(margin);
         long bytes = core.weight();
         end.leave();
         part(waits).whenComplete((done, failure) -> {

@@ -33,7 +33,8 @@ final class ServerIdentity {
 
     /** The same for a session that has its record already. */
     void first(InboundMessage initialize, Backend.Opened opened) {
-        Introduction said = core.host().messages().introduction(opened.response().bytes());
+        Introduction said =
+                core.host().messages().introduction(opened.response().bytes());
         core.run(effects -> {
             record.introduced(said);
             core.outbox()

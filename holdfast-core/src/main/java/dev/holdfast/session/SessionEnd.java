@@ -64,7 +64,8 @@ public final class SessionEnd implements SessionCore.Ends {
         CompletionStage<Void> end = gone();
         end(EndReason.TERMINATED);
         return leavesToStore()
-                ? end.thenCompose(put -> host.terminate(core.id(), core.principal())).thenAccept(was -> {})
+                ? end.thenCompose(put -> host.terminate(core.id(), core.principal()))
+                        .thenAccept(was -> {})
                 : end;
     }
 

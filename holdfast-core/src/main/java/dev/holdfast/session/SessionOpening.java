@@ -60,8 +60,8 @@ public final class SessionOpening {
                 core.revision(),
                 entries,
                 Map.of()));
-        return StoreQuestion.ask(() ->
-                core.host().store().create(core.key(), core.seed().epoch(), record));
+        return StoreQuestion.ask(
+                () -> core.host().store().create(core.key(), core.seed().epoch(), record));
     }
 
     /** The session is known to those who will hear of its end: it may live. */

@@ -138,8 +138,8 @@ public final class Telemetry {
 
     /** The store has failed a session for some seconds. */
     void storeFails(String sessionId, Throwable failure) {
-        storeLines.write(
-                more -> logger.warn("session {}: the store fails: {}{}", shortened(sessionId), failure.toString(), more));
+        storeLines.write(more ->
+                logger.warn("session {}: the store fails: {}{}", shortened(sessionId), failure.toString(), more));
     }
 
     private static String shortened(String sessionId) {

@@ -288,7 +288,8 @@ class HttpSseSessionTest {
         }
 
         assertThat(session.state()).isEqualTo(SessionState.ATTACHED);
-        assertThat(session.core().streams().retention().events()).isLessThanOrEqualTo(SessionLimits.DEFAULT.streamEvents());
+        assertThat(session.core().streams().retention().events())
+                .isLessThanOrEqualTo(SessionLimits.DEFAULT.streamEvents());
     }
 
     @Test
@@ -302,7 +303,9 @@ class HttpSseSessionTest {
 
         confirm(connection);
 
-        assertThat(session.core().streams().retention().events()).as("the question").isOne();
+        assertThat(session.core().streams().retention().events())
+                .as("the question")
+                .isOne();
     }
 
     @Test
@@ -329,8 +332,8 @@ class HttpSseSessionTest {
     void anAnswerIsHeldUntilItIsConfirmed() {
         int limit = 16;
         try (TestBed small = new TestBed(new SessionLimits(1 << 20, limit, 1 << 20, 100, 256, 64))) {
-            LiveSession session = (LiveSession)
-                    ((Opening.Awaiting) TestBed.now(small.engine.open("", TestBed.LIFETIME))).session();
+            LiveSession session =
+                    (LiveSession) ((Opening.Awaiting) TestBed.now(small.engine.open("", TestBed.LIFETIME))).session();
             send(session, Wire.initialize());
             for (int i = 0; i < limit; i++) {
                 small.backend.life().sink.send(Wire.question("q" + i));

@@ -3,9 +3,9 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.EndReason;
+import dev.holdfast.Finding;
 import dev.holdfast.Finding.Found;
 import dev.holdfast.Finding.Missing;
-import dev.holdfast.Finding;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.Opening;
 import dev.holdfast.Refusal;

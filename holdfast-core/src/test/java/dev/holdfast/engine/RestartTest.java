@@ -5,9 +5,9 @@ import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.EventId;
+import dev.holdfast.Finding;
 import dev.holdfast.Finding.Found;
 import dev.holdfast.Finding.Missing;
-import dev.holdfast.Finding;
 import dev.holdfast.Lifetime;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.Opening;

@@ -61,8 +61,11 @@ final class SimChecks {
                 // who comes back into a drain leaves again, in a time of its store
                 ending
                         || world.engine.draining()
-                        || (running == 0 ? world.engine.stats().runningCalls() == 0 : world.engine.stats().runningCalls() >= running),
-                () -> "the engine counts " + world.engine.stats().runningCalls() + " requests, the sessions " + running + " calls");
+                        || (running == 0
+                                ? world.engine.stats().runningCalls() == 0
+                                : world.engine.stats().runningCalls() >= running),
+                () -> "the engine counts " + world.engine.stats().runningCalls() + " requests, the sessions " + running
+                        + " calls");
         stepBegan = world.tick();
         someWereOpening = opening();
         endedBefore = (int) world.sessions.stream()
@@ -126,7 +129,8 @@ final class SimChecks {
         Streams streams = session.live().core().streams();
         world.check(
                 streams.retention().bytes() == sum && streams.retention().events() == kept.size(),
-                () -> "session " + session.number + " counts " + streams.retention().bytes() + " bytes, " + sum + " are kept");
+                () -> "session " + session.number + " counts "
+                        + streams.retention().bytes() + " bytes, " + sum + " are kept");
         boolean exceeded = sum > limits.sessionBytes() || kept.size() > limits.sessionEvents();
         world.check(
                 !exceeded || state.closed(),

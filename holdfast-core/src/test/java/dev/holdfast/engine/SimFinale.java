@@ -155,7 +155,9 @@ final class SimFinale {
         }
         world.check(drained.isDone(), () -> "the drain does not end");
         world.check(world.engine.size() == 0, () -> "sessions are left");
-        world.check(world.engine.stats().runningCalls() == 0, () -> world.engine.stats().runningCalls() + " calls are left");
+        world.check(
+                world.engine.stats().runningCalls() == 0,
+                () -> world.engine.stats().runningCalls() + " calls are left");
         for (SimSession session : world.sessions) {
             boolean left = session.closed.isPresent() || (world.durable && session.session.isEmpty());
             world.check(left, () -> "session " + session.number + " was never closed");

@@ -1,6 +1,6 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.EdgeOptions;
 import java.net.InetAddress;

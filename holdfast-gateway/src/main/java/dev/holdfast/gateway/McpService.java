@@ -1,6 +1,6 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.HintedBackend;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.mcp.HoldfastRequest;

@@ -1,7 +1,7 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.EngineStats;
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import io.modelcontextprotocol.json.McpJsonDefaults;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.JsonRpc;
 import java.io.IOException;
 import java.io.OutputStream;

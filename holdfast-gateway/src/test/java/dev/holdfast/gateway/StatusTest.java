@@ -2,7 +2,7 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package dev.holdfast.mcp;
 
 import dev.holdfast.Session;
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.spi.OutboundMessage;
 import java.util.function.Predicate;
 import org.slf4j.Logger;

@@ -1,6 +1,6 @@
 package dev.holdfast.mcp;
 
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.servlet.McpEndpoint;
 import io.modelcontextprotocol.util.KeepAliveScheduler;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package dev.holdfast.servlet;
 
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Streams;
 import dev.holdfast.servlet.io.EdgeClock;

@@ -2,10 +2,11 @@ package dev.holdfast.servlet;
 
 import dev.holdfast.EventId;
 import dev.holdfast.Lifetime;
+import dev.holdfast.Opening;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
-import dev.holdfast.SessionEngine;
 import dev.holdfast.StreamReader;
+import dev.holdfast.Unavailable;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.sse.EndpointFraming;
@@ -51,9 +52,9 @@ record HttpSseStreams(
 
     private void open(Exchange exchange) {
         exchange.when(context.engine().open(exchange.principal(), lifetime), Optional.empty(), opening -> {
-            if (opening instanceof SessionEngine.Awaiting awaiting) {
+            if (opening instanceof Opening.Awaiting awaiting) {
                 begin(exchange, awaiting.session());
-            } else if (opening instanceof SessionEngine.Unavailable unavailable) {
+            } else if (opening instanceof Unavailable unavailable) {
                 exchange.answer().reply(Rejection.of(unavailable.reason()));
             }
         });

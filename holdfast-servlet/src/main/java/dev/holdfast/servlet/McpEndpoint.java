@@ -1,6 +1,6 @@
 package dev.holdfast.servlet;
 
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.servlet.body.BodyClock;
 import dev.holdfast.servlet.body.BodyReader;
 import dev.holdfast.servlet.guard.Cors;

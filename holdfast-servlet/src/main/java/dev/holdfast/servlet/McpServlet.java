@@ -1,6 +1,6 @@
 package dev.holdfast.servlet;
 
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;

@@ -1,10 +1,11 @@
 package dev.holdfast.servlet;
 
+import dev.holdfast.Finding;
+import dev.holdfast.Finding.Found;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
-import dev.holdfast.SessionEngine;
-import dev.holdfast.SessionEngine.Finding;
-import dev.holdfast.SessionEngine.Found;
+import dev.holdfast.Unavailable;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.spi.RequestId;
@@ -76,9 +77,7 @@ record Sessions(
     }
 
     private Rejection absent(Finding finding, String name) {
-        return finding instanceof SessionEngine.Unavailable unavailable
-                ? Rejection.of(unavailable.reason())
-                : unknown(name);
+        return finding instanceof Unavailable unavailable ? Rejection.of(unavailable.reason()) : unknown(name);
     }
 
     /** What a client is told whose session is not there. */

@@ -1,8 +1,9 @@
 package dev.holdfast.servlet;
 
 import dev.holdfast.Call;
+import dev.holdfast.Opening;
 import dev.holdfast.Session;
-import dev.holdfast.SessionEngine;
+import dev.holdfast.Unavailable;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
@@ -127,13 +128,13 @@ final class StreamableHttp implements Face, PostFace {
         return true;
     }
 
-    private static void answer(Exchange exchange, SessionEngine.Opening opening) {
-        if (opening instanceof SessionEngine.Opened opened) {
+    private static void answer(Exchange exchange, Opening opening) {
+        if (opening instanceof Opening.Opened opened) {
             exchange.response().setHeader("Mcp-Session-Id", opened.session().id());
             exchange.answer().json(200, opened.response().bytes());
-        } else if (opening instanceof SessionEngine.Refused refused) {
+        } else if (opening instanceof Opening.Refused refused) {
             exchange.answer().json(200, refused.response().bytes());
-        } else if (opening instanceof SessionEngine.Unavailable unavailable) {
+        } else if (opening instanceof Unavailable unavailable) {
             exchange.answer().reply(Rejection.of(unavailable.reason()));
         }
     }

@@ -1,13 +1,13 @@
 package dev.holdfast.rocksdb;
 
 import dev.holdfast.Call;
+import dev.holdfast.Finding;
+import dev.holdfast.Finding.Found;
+import dev.holdfast.Opening.Awaiting;
+import dev.holdfast.Opening.Opened;
 import dev.holdfast.Session;
-import dev.holdfast.SessionEngine;
-import dev.holdfast.SessionEngine.Awaiting;
-import dev.holdfast.SessionEngine.Finding;
-import dev.holdfast.SessionEngine.Found;
-import dev.holdfast.SessionEngine.Opened;
 import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.MessageFactory.Introduction;
 import java.nio.file.Path;

@@ -6,10 +6,10 @@ import static dev.holdfast.rocksdb.EngineFixture.SESSION;
 import static dev.holdfast.rocksdb.EngineFixture.SOMEBODY;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.Finding.Found;
+import dev.holdfast.Finding.Missing;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
-import dev.holdfast.SessionEngine.Found;
-import dev.holdfast.SessionEngine.Missing;
 import dev.holdfast.rocksdb.HoldingBackend.Held;
 import dev.holdfast.rocksdb.HoldingBackend.Life;
 import dev.holdfast.spi.JournalChange;

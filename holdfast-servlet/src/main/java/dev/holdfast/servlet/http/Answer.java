@@ -2,7 +2,7 @@ package dev.holdfast.servlet.http;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.io.Faults;

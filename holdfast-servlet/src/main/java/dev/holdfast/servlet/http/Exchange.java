@@ -2,8 +2,8 @@ package dev.holdfast.servlet.http;
 
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
-import dev.holdfast.SessionEngine;
 import dev.holdfast.StreamReader;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.servlet.body.BodyReader;
 import dev.holdfast.servlet.body.BodyTaker;
 import dev.holdfast.servlet.guard.Rejection;

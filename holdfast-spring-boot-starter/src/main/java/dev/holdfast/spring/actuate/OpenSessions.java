@@ -1,7 +1,7 @@
 package dev.holdfast.spring.actuate;
 
 import dev.holdfast.Session;
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.OutboundMessage;
 import java.util.ArrayList;

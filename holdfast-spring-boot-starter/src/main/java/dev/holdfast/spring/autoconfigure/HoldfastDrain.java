@@ -1,6 +1,6 @@
 package dev.holdfast.spring.autoconfigure;
 
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import java.time.Duration;
 import org.springframework.context.SmartLifecycle;
 

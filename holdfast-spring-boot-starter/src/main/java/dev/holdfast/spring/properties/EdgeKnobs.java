@@ -13,29 +13,30 @@ final class EdgeKnobs {
     private EdgeKnobs() {}
 
     static EdgeOptions of(HoldfastProperties properties, Paths paths) {
-        EdgeOptions edge = requests(connections(EdgeOptions.DEFAULT, properties.connection()), properties.request());
-        return edge.withLifetime(lifetime(properties.session()))
-                .withAllowDelete(paths.deletable())
-                .withHttpSse(
-                        properties.sse().enabled() ? Optional.of(httpSse(properties.sse(), paths)) : Optional.empty());
+        EdgeOptions.Builder edge =
+                requests(connections(EdgeOptions.builder(), properties.connection()), properties.request());
+        return edge.lifetime(lifetime(properties.session()))
+                .allowDelete(paths.deletable())
+                .httpSse(properties.sse().enabled() ? Optional.of(httpSse(properties.sse(), paths)) : Optional.empty())
+                .build();
     }
 
-    private static EdgeOptions connections(EdgeOptions edge, HoldfastProperties.Connection from) {
-        edge = turn("holdfast.connection.heartbeat-interval", from.heartbeatInterval(), edge::withHeartbeatInterval);
-        edge = turn("holdfast.connection.retry-interval", from.retryInterval(), edge::withRetryInterval);
-        edge = turn("holdfast.connection.max-age", from.maxAge(), edge::withMaxConnectionAge);
-        return turn("holdfast.connection.stall-deadline", from.stallDeadline(), edge::withStallDeadline);
+    private static EdgeOptions.Builder connections(EdgeOptions.Builder edge, HoldfastProperties.Connection from) {
+        edge = turn("holdfast.connection.heartbeat-interval", from.heartbeatInterval(), edge::heartbeatInterval);
+        edge = turn("holdfast.connection.retry-interval", from.retryInterval(), edge::retryInterval);
+        edge = turn("holdfast.connection.max-age", from.maxAge(), edge::maxConnectionAge);
+        return turn("holdfast.connection.stall-deadline", from.stallDeadline(), edge::stallDeadline);
     }
 
-    private static EdgeOptions requests(EdgeOptions edge, HoldfastProperties.Request from) {
-        edge = turn("holdfast.request.max-size", bytes(from.maxSize()), edge::withMaxRequestSize);
+    private static EdgeOptions.Builder requests(EdgeOptions.Builder edge, HoldfastProperties.Request from) {
+        edge = turn("holdfast.request.max-size", bytes(from.maxSize()), edge::maxRequestSize);
         DataSize total = from.maxTotalSize();
         if (total != null) {
-            edge = turn("holdfast.request.max-total-size", total.toBytes(), edge::withMaxRequestBytes);
+            edge = turn("holdfast.request.max-total-size", total.toBytes(), edge::maxRequestBytes);
         }
-        edge = turn("holdfast.request.deadline", from.deadline(), edge::withRequestDeadline);
-        edge = turn("holdfast.request.allowed-hosts", from.allowedHosts(), edge::withAllowedHosts);
-        return turn("holdfast.request.allowed-origins", from.allowedOrigins(), edge::withAllowedOrigins);
+        edge = turn("holdfast.request.deadline", from.deadline(), edge::requestDeadline);
+        edge = turn("holdfast.request.allowed-hosts", from.allowedHosts(), edge::allowedHosts);
+        return turn("holdfast.request.allowed-origins", from.allowedOrigins(), edge::allowedOrigins);
     }
 
     private static int bytes(DataSize size) {
