@@ -46,10 +46,6 @@ final class ParkedSessions {
                         || ofPrincipals.getOrDefault(principal, 0) < (long) FOR_EACH * limits.principalSessions());
     }
 
-    boolean has(SessionKey key) {
-        return all.containsKey(key);
-    }
-
     /** Takes one in. */
     void add(SessionKey key, Parked session) {
         entered(session);

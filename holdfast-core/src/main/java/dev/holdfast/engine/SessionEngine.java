@@ -131,7 +131,8 @@ public final class SessionEngine implements AutoCloseable {
     }
 
     /**
-     * Ends a session for good, as {@link Session#terminate} does; one that waits in the store does not come back for that.
+     * Ends a session for good, as {@link Session#terminate} does; one that waits in the store does not come back for that. One that
+     * {@link Session#listensOnly} ends with its connection, and is not found here.
      *
      * @return whether there was one, when the store does not have it any more; fails if the store could not say so yet
      */

@@ -133,7 +133,8 @@ final class SessionFinder {
     }
 
     /**
-     * Ends a session for good, wherever it is; one that is only in the store needs no backend and no place for that.
+     * Ends a session for good, wherever it is; one that is only in the store needs no backend and no place for that. One that only
+     * listens ends with its connection, and is not found here.
      *
      * @return whether there was one, when the store has let it go
      */
@@ -142,6 +143,9 @@ final class SessionFinder {
         Optional<LiveSession> session = live.get(key);
         if (session.isEmpty()) {
             return host.durable() ? terminateStored(key, id, principal) : NOTHING;
+        }
+        if (session.get().listensOnly()) {
+            return NOTHING;
         }
         if (session.get().touch()) {
             return session.get().terminate().thenApply(done -> true);

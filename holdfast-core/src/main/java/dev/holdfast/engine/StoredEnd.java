@@ -8,8 +8,9 @@ import dev.holdfast.session.SessionHost;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.UnreadableException;
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 
@@ -61,17 +62,19 @@ final class StoredEnd {
             return found;
         }
 
+        private static boolean hasStreams(SessionStore.Claim claim) {
+            return !claim.record().kind().equals(SessionRecord.LISTENING_SESSION);
+        }
+
         private CompletionStage<Boolean> isKept() {
-            return parked.has(key)
-                    ? CompletableFuture.completedFuture(true)
-                    : StoreQuestion.ask(
-                                    () -> host.store().claim(key, host.random().nextInt()))
-                            .handle((claim, failure) -> {
-                                if (failure != null && !(causeOf(failure) instanceof UnreadableException)) {
-                                    throw new CompletionException(causeOf(failure));
-                                }
-                                return failure != null || claim.isPresent();
-                            });
+            return StoreQuestion.ask(() -> host.store().claim(key, host.random().nextInt()))
+                    .handle((claim, failure) -> {
+                        if (failure != null && !(causeOf(failure) instanceof UnreadableException)) {
+                            throw new CompletionException(causeOf(failure));
+                        }
+                        return failure != null
+                                || claim.filter(Termination::hasStreams).isPresent();
+                    });
         }
     }
 

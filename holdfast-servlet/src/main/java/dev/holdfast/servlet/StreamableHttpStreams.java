@@ -10,8 +10,10 @@ import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.http.Streams;
 import dev.holdfast.servlet.sse.Era;
+import dev.holdfast.servlet.sse.Framing;
 import dev.holdfast.servlet.sse.SseConnection;
 import dev.holdfast.servlet.sse.SseSource;
+import dev.holdfast.servlet.sse.WithoutRetry;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.Optional;
 import org.slf4j.Logger;
@@ -52,15 +54,20 @@ record StreamableHttpStreams(Streams streams) {
         }
     }
 
+    private static Framing framing(Exchange exchange, Session session) {
+        String agent = exchange.headers().header("User-Agent").orElse("");
+        return WithoutRetry.where(agent, new Era(session.revision()));
+    }
+
     private void listen(Exchange exchange, Session session, StreamReader reader) {
-        streams.open(exchange, reader, cursor -> SseSource.get(cursor, new Era(session.revision())))
+        streams.open(exchange, reader, cursor -> SseSource.get(cursor, framing(exchange, session)))
                 .ifPresent(SseConnection::startNow);
     }
 
     /** Opens the stream before the backend is called, so that the backend can end it on request from the first moment on. */
     void run(Exchange exchange, Session session, Call call) {
         Optional<SseConnection> connection = streams.open(
-                exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, new Era(session.revision())));
+                exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, framing(exchange, session)));
         try {
             call.dispatch();
         } catch (Throwable e) {

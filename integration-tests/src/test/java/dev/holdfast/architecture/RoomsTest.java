@@ -66,7 +66,7 @@ class RoomsTest {
             .onlyDependOnClassesThat()
             .resideInAnyPackage(EDGE_ROOMS, JSON, CORE, SPI, JDK, JSPECIFY, SLF4J, SERVLET_API);
 
-    /** The faces, which only {@code dev.holdfast.servlet} has, stand on these; whoever uses the edge sees the faces' package only. */
+    /** The faces and the public API are in {@code dev.holdfast.servlet}; users of the edge depend on that package only. */
     @ArchTest
     static final ArchRule roomsOfTheEdgeStandOnThoseBelow = layeredArchitecture()
             .consideringOnlyDependenciesInLayers()

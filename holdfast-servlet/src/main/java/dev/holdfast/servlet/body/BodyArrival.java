@@ -14,18 +14,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A body that arrives bit by bit. The container's threads bring it, the clock may find it overdue: whoever comes first to its
- * end ends the request.
+ * A body that arrives in parts. The threads of the container read it, the clock ends it when it is overdue: the first of them
+ * that reaches an end ends the request.
  *
- * <p>What a client still sends of a refused body is taken for a moment, and forgotten: a connection that is closed while
- * something comes is reset, and the client would never read its answer.
+ * <p>What a client still sends of a rejected body is read and dropped for 2 s: a connection that is closed while bytes arrive is
+ * reset, and the client would never read its answer.
  */
 final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     private static final Logger log = LoggerFactory.getLogger(BodyArrival.class);
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final int SCRATCH = 4 << 10;
 
-    /** WANTED to REFUSED to OVER, or from WANTED to OVER; under the lock. */
+    /** WANTED to REFUSED to OVER, or WANTED to OVER; guarded by {@code reading}. */
     private enum State {
         WANTED,
         REFUSED,
@@ -114,7 +114,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
         }
     }
 
-    /** Takes a piece to forget it; returns whether to go on. */
+    /** Reads a part and drops it; returns whether to go on. */
     private boolean forget() throws IOException {
         int count = in.read(new byte[SCRATCH]);
         forgotten += Math.max(0, count);
@@ -136,7 +136,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
         }
     }
 
-    /** Nobody waits any more for what has failed here: a request that is left open would hang. */
+    /** Answers a failure: a request that is left open would hang. */
     private void fail(Throwable failure) {
         if (over() != State.OVER) {
             body.drop();
@@ -151,8 +151,8 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     }
 
     /**
-     * Looks whether the body is overdue; on the clock's thread, which waits for nobody. An overdue body leaves its room at once,
-     * but whoever did not send it may not read the answer either.
+     * Ends an overdue body, on the thread of the clock, which must not block. Its memory is given back at once; the answer is
+     * written by another thread, since a client that does not send may not read either.
      */
     @Override
     public void tick(long now) {

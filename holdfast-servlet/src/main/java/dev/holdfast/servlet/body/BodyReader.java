@@ -55,7 +55,7 @@ public final class BodyReader {
         taker.whole(body.take());
     }
 
-    /** Whether a request has a body of which something is still to come. What has come is read, and forgotten. */
+    /** Whether a part of the body has not arrived yet. The part that has arrived is read and dropped. */
     public boolean unread(HttpServletRequest request) throws IOException {
         long left = request.getContentLengthLong();
         if (left <= 0) {
@@ -73,7 +73,7 @@ public final class BodyReader {
         return left > 0;
     }
 
-    /** Takes for a moment what is still to come of a body whose refusal is answered. */
+    /** Reads and drops for 2 s what still arrives of a body that was rejected. */
     public void forget(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
         if (request.getHeader("Expect") == null) {
             BodyBuffer nothing = new BodyBuffer(room, limit, 0);

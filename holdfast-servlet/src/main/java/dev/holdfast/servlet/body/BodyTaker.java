@@ -2,20 +2,20 @@ package dev.holdfast.servlet.body;
 
 import dev.holdfast.servlet.guard.Rejection;
 
-/** Whom a body is for. */
+/** Receives a body, or the reason why there is none. */
 public interface BodyTaker {
-    /** The body has come whole. */
+    /** Takes the body, which has arrived completely. */
     void whole(byte[] body);
 
-    /** There is no use for the body, and this is why: answers so, and leaves the request open. May block for a moment. */
+    /** Answers with a rejection and leaves the request open. May block for a moment. */
     void refuse(Rejection rejection);
 
-    /** The same where no thread has time for words: ends the request at once, with the status alone. */
+    /** Ends the request with the status of a rejection alone, where no thread may block for its text. */
     void abandon(Rejection rejection);
 
-    /** Something that must not happen has happened to the body: answers so, and ends the request. */
+    /** Answers with an internal error and ends the request. */
     void fail(Throwable failure);
 
-    /** Nothing of a refused body is looked at any more: ends the request. */
+    /** Ends the request of a rejected body: no more of it is read. */
     void end();
 }

@@ -3,8 +3,8 @@ package dev.holdfast.servlet.guard;
 import jakarta.servlet.http.HttpServletResponse;
 
 /**
- * Tells browsers what a page of another origin may do. To be asked for origins that are allowed only: without these headers a
- * browser keeps an answer from the page, and does not send a request that needs leave.
+ * Tells browsers what a page of another origin may do; used for allowed origins only. Without these headers a browser hides an
+ * answer from the page, and does not send a request that needs permission.
  *
  * @see <a href="https://fetch.spec.whatwg.org/#http-cors-protocol">Fetch, CORS protocol</a>
  */
@@ -12,7 +12,7 @@ public final class Cors {
     private static final String HEADERS = "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, "
             + "Last-Event-ID, Mcp-Method, Mcp-Name";
     private static final String EXPOSED = "Mcp-Session-Id, WWW-Authenticate, Retry-After";
-    /** Two hours: no browser keeps leave for much longer. */
+    /** Two hours: no browser keeps a permission for much longer. */
     private static final String MAX_AGE = "7200";
 
     private Cors() {}
@@ -23,7 +23,7 @@ public final class Cors {
         response.setHeader("Access-Control-Expose-Headers", EXPOSED);
     }
 
-    /** Lets a page ask what it must not ask without leave. */
+    /** Lets a page send requests that need permission. */
     public static void letAsk(HttpServletResponse response, RequestHeaders request, String methods) {
         response.setHeader("Access-Control-Allow-Methods", methods);
         response.setHeader("Access-Control-Allow-Headers", HEADERS);

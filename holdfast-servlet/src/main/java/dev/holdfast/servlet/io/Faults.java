@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import org.slf4j.Logger;
 
-/** Tells peers that are gone, which is daily life, from faults of our own. */
+/** Logs failures of connections: a peer that is gone at DEBUG, a fault of this server at ERROR. */
 public final class Faults {
     private Faults() {}
 

@@ -8,8 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A few threads of our own for what may block for a moment: the container's refuse loudly what comes after the end of a
- * response, and the JVM's common pool belongs to the application, which may block it for long.
+ * Four threads for work that may block for a moment. Threads of the container log an error for work after the end of a
+ * response, and the common pool of the JVM belongs to the application, which may block it for long.
  */
 public final class Writers {
     private static final Logger log = LoggerFactory.getLogger(Writers.class);
@@ -39,7 +39,7 @@ public final class Writers {
         threads.allowCoreThreadTimeOut(true);
     }
 
-    /** Has something done; false if too many wait, all is over, or there is no thread to be had. */
+    /** Runs work on one of the threads; false if too much work waits, after {@link #stop}, or if no thread can be created. */
     public boolean offer(Runnable work) {
         try {
             threads.execute(() -> run(work));
@@ -52,7 +52,7 @@ public final class Writers {
         }
     }
 
-    /** Whether this thread is one of these. */
+    /** Whether the current thread is one of these. */
     public boolean here() {
         return Thread.currentThread() instanceof Writer writer && writer.of(this);
     }
@@ -65,6 +65,7 @@ public final class Writers {
         }
     }
 
+    /** Ends the threads when their work is done. */
     public void stop() {
         threads.shutdown();
     }

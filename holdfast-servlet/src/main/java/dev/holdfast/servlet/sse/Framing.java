@@ -15,7 +15,7 @@ public interface Framing {
     void add(SseFrames frames, Event event, String position);
 
     /** The last bytes of a connection whose client shall come back. */
-    static byte[] closing(long retryMillis) {
+    default byte[] closing(long retryMillis) {
         return ("retry: " + retryMillis + "\n\n").getBytes(StandardCharsets.US_ASCII);
     }
 }

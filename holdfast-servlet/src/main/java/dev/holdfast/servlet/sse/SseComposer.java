@@ -9,8 +9,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a connection writes next: its opening, events, the halves of heartbeats, its last words. For the holder of the pump; only
- * {@link #opened} is for all.
+ * Composes what a connection writes next: its opening, events, the halves of heartbeats, its closing. Used by the holder of the
+ * pump only, but for {@link #opened}.
  */
 final class SseComposer {
     /** What is written at once, unless one event alone is longer. */
@@ -110,14 +110,14 @@ final class SseComposer {
         Duration retry = clock.retry();
         switch (end.reason()) {
             case POLLING -> handOver(end.retry().orElse(retry).toMillis());
-            case DRAINED ->
+            case DRAINED, TAKEN_OVER ->
                 handOver(retry.toMillis() + ThreadLocalRandom.current().nextLong(retry.toMillis() + 1));
             default -> closing = end.reason() == EndReason.SUPERSEDED ? Close.BROKEN : Close.IN_ORDER;
         }
     }
 
     private void handOver(long retryMillis) {
-        frames.add(Framing.closing(retryMillis));
+        frames.add(framing.closing(retryMillis));
         closing = Close.HANDOVER;
     }
 }

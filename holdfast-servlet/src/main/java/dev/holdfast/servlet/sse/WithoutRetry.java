@@ -1,0 +1,51 @@
+package dev.holdfast.servlet.sse;
+
+import dev.holdfast.spi.Event;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * The framing for clients that fail on a {@code retry:} line, though every {@code EventSource} knows it: the SDK's Java client of
+ * 2.0.0 and older reads data, ids, events and comments only. It never comes back by itself, so that it misses nothing.
+ *
+ * @param framing what the stream looks like otherwise
+ */
+public record WithoutRetry(Framing framing) implements Framing {
+    private static final String AGENT = "Java-http-client/";
+    private static final byte[] COMMENT = ":\n\n".getBytes(StandardCharsets.US_ASCII);
+
+    /**
+     * The framing for a client.
+     *
+     * @param agent its {@code User-Agent}, empty if it does not say
+     */
+    public static Framing where(String agent, Framing framing) {
+        return agent.startsWith(AGENT) ? new WithoutRetry(framing) : framing;
+    }
+
+    @Override
+    public byte[] opening(long retryMillis, String position) {
+        byte[] whole = framing.opening(retryMillis, position);
+        int line = 0;
+        while (whole[line] != '\n') {
+            line++;
+        }
+        byte[] rest = new byte[whole.length - line - 1];
+        System.arraycopy(whole, line + 1, rest, 0, rest.length);
+        return rest;
+    }
+
+    @Override
+    public boolean tellsPosition() {
+        return framing.tellsPosition();
+    }
+
+    @Override
+    public void add(SseFrames frames, Event event, String position) {
+        framing.add(frames, event, position);
+    }
+
+    @Override
+    public byte[] closing(long retryMillis) {
+        return COMMENT.clone();
+    }
+}
