@@ -21,7 +21,6 @@ import io.modelcontextprotocol.server.transport.ServerHttpHeaderValidator;
 import io.modelcontextprotocol.server.transport.ServerTransportSecurityValidator;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
-import io.modelcontextprotocol.spec.ProtocolVersions;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -31,7 +30,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -47,12 +45,6 @@ import reactor.core.publisher.Mono;
  * it is served.
  */
 public final class HoldfastTransportProvider extends HttpServlet implements McpStreamableServerTransportProvider {
-    private static final List<String> STREAMABLE =
-            List.of(ProtocolVersions.MCP_2025_03_26, ProtocolVersions.MCP_2025_06_18, ProtocolVersions.MCP_2025_11_25);
-    private static final List<String> WITH_HTTP_SSE = Stream.concat(
-                    Stream.of(ProtocolVersions.MCP_2024_11_05), STREAMABLE.stream())
-            .toList();
-
     private final transient SdkBackend backend;
     private final transient SessionEngine engine;
     private final transient McpEndpoint endpoint;
@@ -82,7 +74,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         this.lifecycle = new TransportLifecycle(
                 engine, endpoint, Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive));
         this.mcpEndpoint = builder.mcpEndpoint;
-        this.protocolVersions = builder.edge.options().httpSse().isPresent() ? WITH_HTTP_SSE : STREAMABLE;
+        this.protocolVersions = builder.edge.protocolVersions();
     }
 
     /** A builder with every default. */
@@ -396,13 +388,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
          * @throws IllegalArgumentException if a knob is out of its range, or two paths could be taken for each other
          */
         public HoldfastTransportProvider build() {
-            if (edge.options()
-                    .httpSse()
-                    .filter(sse -> sse.conflictsWith(mcpEndpoint))
-                    .isPresent()) {
-                throw new IllegalArgumentException(
-                        "mcpEndpoint " + mcpEndpoint + " and the paths of HTTP+SSE must not end with one another");
-            }
+            edge.requireDistinctPaths(mcpEndpoint);
             return new HoldfastTransportProvider(this);
         }
     }
