@@ -1,0 +1,88 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.Finding.Found;
+import dev.holdfast.Session;
+import java.time.Duration;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Two engines over one store: whoever claims a session has it, and the other one gives it up at once. */
+class TakenOverTest {
+    private final TestBed bed = TestBed.durable();
+    private final TestBackend elsewhere = new TestBackend();
+    private final SessionEngine other = SessionEngine.builder(elsewhere, Wire.MESSAGES)
+            .store(bed.store)
+            .clock(bed.time)
+            .wallClock(bed.time)
+            .scheduler(bed.time)
+            .executor(Runnable::run)
+            .random(new Random(7))
+            .build()
+            .start();
+
+    @AfterEach
+    void close() {
+        var drained = other.drain(Duration.ZERO);
+        bed.close();
+        TestBed.now(drained);
+    }
+
+    @Test
+    void anAppendThatIsRefusedForItsEpochEndsTheSessionHereAndNothingIsAppended() {
+        Session session = bed.open();
+        Connection listening = TestBed.listen(session);
+        Connection call = bed.post(session, 1);
+        bed.backend.life().call(1).sink().send(Wire.progress("1"));
+        assertThat(call.read()).containsExactly("1");
+        assertThat(TestBed.now(other.find(session.id(), ""))).isInstanceOf(Found.class);
+        int appended = bed.store.appended.size();
+
+        bed.backend.life().sink.send(Wire.notice("late"));
+        bed.backend.life().call(1).respond();
+
+        assertThat(call.read()).containsExactly("1");
+        listening.read();
+        assertThat(listening.reason()).isEqualTo(EndReason.TAKEN_OVER);
+        assertThat(call.reason()).isEqualTo(EndReason.TAKEN_OVER);
+        assertThat(bed.backend.life().closed).isOne();
+        assertThat(bed.engine.size()).isZero();
+        assertThat(bed.news.heard).endsWith("closed: TAKEN_OVER");
+        bed.pass(Duration.ofMinutes(1));
+        assertThat(bed.store.appended.subList(appended, bed.store.appended.size()))
+                .as("after the append that was refused this engine tries no other")
+                .filteredOn(append ->
+                        append.events().stream().anyMatch(event -> event.epoch().counter() == 1))
+                .singleElement()
+                .extracting(append -> Wire.text(append.events().get(0)))
+                .isEqualTo("late");
+    }
+
+    @Test
+    void theClientGoesOnWhereTheSessionIsNow() {
+        Session session = bed.open();
+        Connection before = TestBed.listen(session);
+        bed.backend.life().sink.send(Wire.notice("kept"));
+        Session there = ((Found) TestBed.now(other.find(session.id(), ""))).session();
+        elsewhere.life().sink.send(Wire.notice("there"));
+        bed.backend.life().sink.send(Wire.notice("late"));
+        assertThat(TestBed.resume(there, before).read()).containsExactly("kept", "there");
+    }
+
+    @Test
+    void whoAsksTheFirstEngineAgainFindsItThereAgain() {
+        Session session = bed.open();
+        Connection before = TestBed.listen(session);
+        TestBed.now(other.find(session.id(), ""));
+        bed.backend.life().sink.send(Wire.notice("late"));
+        Session back = bed.find(session.id(), "").orElseThrow();
+        assertThat(back).isNotSameAs(session);
+        bed.backend.life().sink.send(Wire.notice("back"));
+        assertThat(TestBed.resume(back, before).read()).containsExactly("back");
+        bed.news.heard.removeIf(line -> line.startsWith("gap"));
+        assertThat(other.size()).as("the other one does not know yet").isOne();
+    }
+}
