@@ -81,6 +81,7 @@ final class StdioOpening {
             if (handshake.unanswered()) {
                 open.close();
             }
+            backend.workers().inherited().forget(started.process());
         } catch (Throwable e) {
             // whatever it was, somebody waits for the end of this
             if (backend.budget().take()) {

@@ -24,6 +24,7 @@ final class Workers implements AutoCloseable {
     private final ScheduledExecutorService clock;
     private final ChildWatch watch = new ChildWatch(this);
     private final ChildEnds ends;
+    private final InheritedEntries inherited = new InheritedEntries();
 
     /**
      * Threads beside a clock.
@@ -68,6 +69,11 @@ final class Workers implements AutoCloseable {
     /** What sees all children to their end. */
     ChildEnds ends() {
         return ends;
+    }
+
+    /** What new children cost the kernel beside themselves. */
+    InheritedEntries inherited() {
+        return inherited;
     }
 
     /** What tells the time. */
