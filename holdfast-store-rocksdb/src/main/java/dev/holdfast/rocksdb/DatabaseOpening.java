@@ -12,19 +12,19 @@ import org.slf4j.LoggerFactory;
 final class DatabaseOpening {
     private static final Logger logger = LoggerFactory.getLogger(DatabaseOpening.class);
 
-    private final Folder folder;
+    private final StoreFolder folder;
     private final long memoryBytes;
     private final boolean sync;
 
-    DatabaseOpening(Folder folder, long memoryBytes, boolean sync) {
+    DatabaseOpening(StoreFolder folder, long memoryBytes, boolean sync) {
         this.folder = folder;
         this.memoryBytes = memoryBytes;
         this.sync = sync;
     }
 
-    /** Opens it; whether something is missing is told by {@link Openings#damage} then. */
+    /** Opens it; whether something is missing is told by {@link LossMark#damage} then. */
     Database open() throws RocksDBException {
-        folder.finishDraft();
+        folder.files().finishDraft();
         try {
             return compared(database(Database.Log.WHOLE), "");
         } catch (RocksDBException e) {
@@ -53,11 +53,11 @@ final class DatabaseOpening {
     Database salvage(RocksDBException cause) throws RocksDBException {
         logger.warn("the session store in {} is damaged; what can be read is brought over", folder.path(), cause);
         long lost;
-        try (Database wreck =
-                new Database(folder.database(), memoryBytes, false, Database.Log.OF_A_WRECK, Watermark.ofNothing())) {
-            folder.beginDraft();
+        try (Database wreck = new Database(
+                folder.files().database(), memoryBytes, false, Database.Log.OF_A_WRECK, Watermark.ofNothing())) {
+            folder.files().beginDraft();
             try (Database draft = new Database(
-                    folder.draft(), memoryBytes, sync, Database.Log.WHAT_THERE_IS, Watermark.ofNothing())) {
+                    folder.files().draft(), memoryBytes, sync, Database.Log.WHAT_THERE_IS, Watermark.ofNothing())) {
                 lost = new Salvage(wreck, draft).run();
             }
         } catch (RocksDBException e) {
@@ -65,14 +65,14 @@ final class DatabaseOpening {
             throw cause;
         }
         damaged(lost + " sessions could not be read, and are lost", " (" + cause.getMessage() + ")");
-        folder.useDraft();
+        folder.files().useDraft();
         Database database = database(Database.Log.WHOLE);
         folder.watermark().reset(database.sequence());
         return database;
     }
 
     private Database database(Database.Log log) throws RocksDBException {
-        return new Database(folder.database(), memoryBytes, sync, log, folder.watermark());
+        return new Database(folder.files().database(), memoryBytes, sync, log, folder.watermark());
     }
 
     private Database compared(Database database, String refused) {
@@ -94,7 +94,7 @@ final class DatabaseOpening {
         } else if (!refused.isEmpty()) {
             lost("its log is not whole", refused);
         } else if (last.isEmpty()
-                && (folder.openings().watermarked() || !folder.watermark().isBlank())) {
+                && (folder.lossMark().watermarked() || !folder.watermark().isBlank())) {
             lost("the file " + Watermark.FILE + " is damaged or gone, so nobody can tell whether its log is whole", "");
         }
         folder.watermark().reset(found);
@@ -102,7 +102,7 @@ final class DatabaseOpening {
 
     private void lost(String what, String refused) {
         String cause = refused.isEmpty() ? "" : " (" + refused + ")";
-        if (folder.openings().powerLost()) {
+        if (folder.lossMark().powerLost()) {
             logger.warn("the session store in {}: {}{}, since the machine ended", folder.path(), what, cause);
         } else {
             damaged(what, cause);

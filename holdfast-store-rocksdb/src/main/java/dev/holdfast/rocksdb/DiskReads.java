@@ -20,30 +20,30 @@ import org.rocksdb.RocksDBException;
  * be read: an {@link UnreadableSessionException}. Any other failure may pass: a {@link RocksDbStoreException}.
  */
 final class DiskReads {
-    private final Vault vault;
+    private final ReopeningDatabase database;
 
-    DiskReads(Vault vault) {
-        this.vault = vault;
+    DiskReads(ReopeningDatabase database) {
+        this.database = database;
     }
 
     /** Whether there is such a session, though it may have expired. */
     boolean has(SessionKey key) {
-        return reading(() -> vault.database().get(Keys.header(key))).isPresent();
+        return reading(() -> database.current().get(Keys.header(key))).isPresent();
     }
 
     Optional<Header> header(SessionKey key) {
-        return reading(() -> vault.database().get(Keys.header(key)).map(Header::unpack));
+        return reading(() -> database.current().get(Keys.header(key)).map(Header::unpack));
     }
 
-    Optional<Shelf> shelf(SessionKey key) {
-        Optional<Shelf> shelf = header(key).map(header -> new Shelf(key, header));
-        if (shelf.isPresent()) {
+    Optional<SessionIndex> index(SessionKey key) {
+        Optional<SessionIndex> index = header(key).map(header -> new SessionIndex(key, header));
+        if (index.isPresent()) {
             scan(Keys.journal(key, 0), Keys.end(key), (at, value) -> {
-                shelf.get().found(at, value);
+                index.get().found(at, value);
                 return true;
             });
         }
-        return shelf;
+        return index;
     }
 
     SessionRecord record(SessionKey key, Header header) {
@@ -51,10 +51,10 @@ final class DiskReads {
         Map<StreamId, RunningCall> running = new HashMap<>();
         scan(Keys.journal(key, 0), Keys.trimmed(key, StreamId.LISTENING), (at, value) -> {
             if (Keys.what(at) == Keys.JOURNAL) {
-                Values.Noted noted = Values.Noted.unpack(value);
+                Codec.JournalEntry noted = Codec.JournalEntry.unpack(value);
                 journal.put(noted.subject(), noted.message());
             } else {
-                running.put(Keys.stream(at), Values.call(value));
+                running.put(Keys.stream(at), Codec.call(value));
             }
             return true;
         });
@@ -78,7 +78,7 @@ final class DiskReads {
         long[] room = {maxBytes};
         byte[] end = Database.after(Keys.event(key, stream, Long.MAX_VALUE));
         scan(Keys.event(key, stream, after + 1), end, (at, value) -> {
-            Event event = Values.event(at, value);
+            Event event = Codec.event(at, value);
             room[0] -= event.bytes().length;
             boolean fits = events.isEmpty() || room[0] >= 0;
             if (fits) {
@@ -89,7 +89,7 @@ final class DiskReads {
         return events;
     }
 
-    /** Those entries of the index that have expired, from one place on; needs any lock. */
+    /** The keys of the list of expiries that have expired, from one place on; needs any lock. */
     List<byte[]> due(byte[] from, long now, int most) {
         List<byte[]> due = new ArrayList<>();
         scan(from, Keys.expiriesFrom(now + 1), (expiry, nothing) -> {
@@ -101,7 +101,7 @@ final class DiskReads {
 
     private void scan(byte[] from, byte[] to, BiPredicate<byte[], byte[]> visitor) {
         reading(() -> {
-            vault.database().scan(from, to, visitor);
+            database.current().scan(from, to, visitor);
             return to;
         });
     }
@@ -116,9 +116,9 @@ final class DiskReads {
         } catch (RocksDbStoreException e) {
             throw e;
         } catch (RocksDBException e) {
-            throw Database.isCorrupt(e) ? vault.unreadable(e) : vault.cannotRead(e);
+            throw Database.isCorrupt(e) ? database.unreadable(e) : database.cannotRead(e);
         } catch (RuntimeException e) {
-            throw vault.unreadable(e);
+            throw database.unreadable(e);
         }
     }
 }

@@ -1,20 +1,12 @@
 package dev.holdfast.rocksdb;
 
-import dev.holdfast.spi.Epoch;
-import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
-import dev.holdfast.spi.SessionRecord;
-import dev.holdfast.spi.SessionStore.Claim;
 import dev.holdfast.spi.SessionStore.Durability;
-import dev.holdfast.spi.SessionStore.Extent;
-import dev.holdfast.spi.StreamId;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.time.InstantSource;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -22,86 +14,86 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksDBException;
 
 /**
- * The shelves in use, and the three ways to the disk.
+ * The indexes of the sessions in use, and the three ways to the disk.
  *
  * <pre>
- *   at once      a write on the caller's thread, where no fsync is wanted, nobody else writes and RocksDB does not stall
- *   writer       every other write; a session whose last write went there goes on there until that has been told
- *   reader       whatever has to read: claims, reads, and the first use of a session that nobody has used of late
+ *   at once      a write on the caller's thread, if no fsync is wanted, nobody else writes and RocksDB does not stall
+ *   writer       every other write; later writes of the same session follow it there until its stage has completed
+ *   reader       everything that reads: claims, reads, and the first use of a session that is not in memory
  * </pre>
  *
- * A session's lock covers the look at its epoch, the changes that follow from it and their way into RocksDB or the queue, so
- * that nothing gets between; it is not held while an fsync or a stall is waited for.
+ * A session's lock is held while its epoch is checked, the changes are made and they are handed to RocksDB or to the queue. It is
+ * not held while an fsync or a stall is waited for.
  */
-final class Library {
+final class DiskSessions {
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
     private static final long READER_PATIENCE_SECONDS = 3600;
 
-    private final Map<SessionKey, Shelf> shelves = new ConcurrentHashMap<>();
+    private final Map<SessionKey, SessionIndex> inUse = new ConcurrentHashMap<>();
     private final boolean sync;
     private final InstantSource clock;
-    private final Folder folder;
-    private final Vault vault;
+    private final ReopeningDatabase database;
     private final Writer writer;
     private final DiskReads disk;
     private final Completions completions;
     private final ScheduledThreadPoolExecutor reader;
     private boolean closed;
 
-    Library(RocksDbStoreBuilder builder) {
+    DiskSessions(StoreFolder folder, RocksDbStoreBuilder builder) {
         sync = builder.durability == Durability.POWER_LOSS;
         clock = builder.clock;
-        folder = Folder.open(builder.folder, sync, builder.machine, builder::enter);
-        try {
-            vault = new Vault(folder, builder.memoryBytes, sync, this::forgetAll);
-        } catch (RuntimeException e) {
-            folder.close();
-            throw e;
-        }
-        disk = new DiskReads(vault);
+        database = new ReopeningDatabase(folder, builder.memoryBytes, sync, this::forgetAll);
+        disk = new DiskReads(database);
         completions = new Completions(Runtime.getRuntime().availableProcessors());
-        writer = new Writer(vault, this::decided);
+        writer = new Writer(database, this::decided);
         reader = new ScheduledThreadPoolExecutor(1, StoreThreads.named("holdfast-store-reader"));
+    }
+
+    /** Starts the threads; call it once. */
+    void start(Sweeper sweeper) {
         writer.start();
-        new Sweeper(this, vault, reader).start(builder.sweepInterval);
+        sweeper.start(reader);
     }
 
     long millis() {
         return clock.millis();
     }
 
+    ReopeningDatabase database() {
+        return database;
+    }
+
     DiskReads disk() {
         return disk;
     }
 
-    Map<SessionKey, Shelf> shelves() {
-        return shelves;
+    /** Every index in memory; an entry is removed under the lock of its session. */
+    Map<SessionKey, SessionIndex> inUse() {
+        return inUse;
     }
 
-    /** The disk may not have what is known in memory. */
     private void forgetAll() {
-        shelves.values().forEach(Shelf::breakUp);
-        shelves.clear();
+        inUse.values().forEach(SessionIndex::breakUp);
+        inUse.clear();
     }
 
-    /** What is done with a session, or without one, under its lock. */
-    interface Step<T> extends Function<Optional<Shelf>, CompletionStage<T>> {}
+    /** What is done under the lock of a session, with its index if there is one. */
+    interface Step<T> extends Function<Optional<SessionIndex>, CompletionStage<T>> {}
 
-    /** Takes a step with a session: at once if it is in use, else on the reader's thread. */
+    /** Takes a step with a live session: at once if its index is in memory, else on the reader's thread. */
     <T> CompletionStage<T> with(SessionKey key, Step<T> step) {
-        Lock lock = vault.lockOf(key);
+        Lock lock = database.lockOf(key);
         lock.lock();
         try {
             if (closed) {
-                return CompletableFuture.failedFuture(vault.closed());
+                return CompletableFuture.failedFuture(database.closed());
             }
-            Optional<Shelf> used = used(key);
+            Optional<SessionIndex> used = used(key);
             if (used.isPresent()) {
-                return step.apply(used.filter(this::there));
+                return step.apply(used.filter(this::isLive));
             }
         } finally {
             lock.unlock();
@@ -109,27 +101,58 @@ final class Library {
         return onReader(key, step);
     }
 
-    /** Takes a step with a session on the reader's thread; the stage completes on another. */
-    private <T> CompletionStage<T> onReader(SessionKey key, Step<T> step) {
+    /** Takes a step with a session that most likely does not exist; the step also gets one that was deleted or has expired. */
+    <T> CompletionStage<T> withNew(SessionKey key, Step<T> step) {
+        Lock lock = database.lockOf(key);
+        lock.lock();
+        try {
+            if (closed) {
+                return CompletableFuture.failedFuture(database.closed());
+            }
+            Optional<SessionIndex> used = used(key);
+            if (used.isPresent() || !disk.has(key)) {
+                return step.apply(used);
+            }
+        } catch (RocksDbStoreException | UnreadableSessionException e) {
+            return CompletableFuture.failedFuture(e);
+        } finally {
+            lock.unlock();
+        }
+        return onReader(key, live -> step.apply(used(key)));
+    }
+
+    /** Takes a step at once without reading the disk; the step gets the index that is in memory, whatever its state. */
+    <T> CompletionStage<T> unread(SessionKey key, Step<T> step) {
+        Lock lock = database.lockOf(key);
+        lock.lock();
+        try {
+            return closed ? CompletableFuture.failedFuture(database.closed()) : step.apply(used(key));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Takes a step with a live session on the reader's thread; the stage completes on another thread. */
+    <T> CompletionStage<T> onReader(SessionKey key, Step<T> step) {
         CompletableFuture<T> stage = new CompletableFuture<>();
         try {
             reader.execute(() -> read(key, step, stage));
         } catch (RejectedExecutionException e) {
-            stage.completeExceptionally(vault.closed());
+            stage.completeExceptionally(database.closed());
         }
         return stage;
     }
 
     private <T> void read(SessionKey key, Step<T> step, CompletableFuture<T> stage) {
-        Lock lock = vault.lockOf(key);
+        Lock lock = database.lockOf(key);
         lock.lock();
         try {
-            Optional<Shelf> shelf = find(key);
-            // until the stage has completed nothing of this session completes before it
-            shelf.ifPresent(Shelf::depart);
+            Optional<SessionIndex> index = find(key);
+            // no later stage of this session completes before this one
+            index.ifPresent(SessionIndex::depart);
             CompletionStage<T> taken;
             try {
-                taken = step.apply(shelf.filter(this::there));
+                taken = step.apply(index.filter(this::isLive));
             } catch (RuntimeException e) {
                 taken = CompletableFuture.failedFuture(e);
             }
@@ -139,7 +162,7 @@ final class Library {
                 } else {
                     stage.completeExceptionally(failure);
                 }
-                shelf.ifPresent(this::arrived);
+                index.ifPresent(this::arrived);
             }));
         } catch (RuntimeException e) {
             completions.run(key, () -> stage.completeExceptionally(e));
@@ -148,223 +171,102 @@ final class Library {
         }
     }
 
-    /** The shelf of a session in use, though it may be gone or expired; under its lock. */
-    private Optional<Shelf> used(SessionKey key) {
-        Shelf shelf = shelves.get(key);
-        if (shelf == null) {
+    /** The index that is in memory, also of a session that was deleted or has expired; under the session's lock. */
+    private Optional<SessionIndex> used(SessionKey key) {
+        SessionIndex index = inUse.get(key);
+        if (index == null) {
             return Optional.empty();
         }
-        if (shelf.broken()) {
-            shelves.remove(key, shelf);
+        if (index.broken()) {
+            inUse.remove(key, index);
             return Optional.empty();
         }
-        shelf.use(System.nanoTime());
-        return Optional.of(shelf);
+        index.use(System.nanoTime());
+        return Optional.of(index);
     }
 
-    /** The shelf of a session, read from the disk if need be; under its lock, on the reader's thread. */
-    Optional<Shelf> find(SessionKey key) {
-        Optional<Shelf> used = used(key);
-        return used.isPresent() ? used : load(key);
-    }
-
-    private Optional<Shelf> load(SessionKey key) {
-        Optional<Shelf> shelf = disk.shelf(key);
-        shelf.ifPresent(loaded -> {
-            loaded.use(System.nanoTime());
-            shelves.put(key, loaded);
-        });
-        return shelf;
-    }
-
-    private boolean there(Shelf shelf) {
-        return !shelf.gone() && !shelf.expired(millis());
-    }
-
-    CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record) {
-        Lock lock = vault.lockOf(key);
-        lock.lock();
-        try {
-            if (closed) {
-                return CompletableFuture.failedFuture(vault.closed());
-            }
-            Optional<Shelf> used = used(key);
-            if (used.isPresent() || !disk.has(key)) {
-                return create(key, epoch, record, used);
-            }
-        } catch (RocksDbStoreException | UnreadableSessionException e) {
-            return CompletableFuture.failedFuture(e);
-        } finally {
-            lock.unlock();
+    /** The index of a session, read from the disk if need be; under the session's lock, on the reader's thread. */
+    Optional<SessionIndex> find(SessionKey key) {
+        Optional<SessionIndex> used = used(key);
+        if (used.isPresent()) {
+            return used;
         }
-        return onReader(key, there -> create(key, epoch, record, used(key)));
+        Optional<SessionIndex> index = disk.index(key);
+        index.ifPresent(this::add);
+        return index;
     }
 
-    private CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record, Optional<Shelf> before) {
-        if (before.filter(this::there).isPresent()) {
-            return CompletableFuture.failedFuture(new IllegalStateException("the session exists"));
-        }
-        Changes changes = new Changes();
-        before.filter(old -> !old.gone()).ifPresent(old -> old.delete(changes));
-        Shelf shelf = Shelf.create(key, epoch, record, folder.openings(), changes);
-        before.filter(Shelf::waits).ifPresent(shelf::follow);
-        shelf.use(System.nanoTime());
-        shelves.put(key, shelf);
-        return commit(shelf, changes);
+    /** Keeps the index of a session; under the session's lock. */
+    void add(SessionIndex index) {
+        index.use(System.nanoTime());
+        inUse.put(index.key(), index);
     }
 
-    CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
-        return onReader(key, found -> {
-            if (found.isEmpty()) {
-                return CompletableFuture.completedFuture(Optional.empty());
-            }
-            Shelf shelf = found.get();
-            List<Epoch> before = shelf.header().epochs();
-            Map<StreamId, Extent> extents = shelf.extents();
-            Changes changes = new Changes();
-            shelf.claim(nonce, folder.openings(), changes);
-            Header header = shelf.header();
-            // what was appended before is on disk when this is, and nobody else appends until the claim is told
-            return commit(shelf, changes)
-                    .thenCompose(done -> onReader(
-                            key,
-                            still -> CompletableFuture.completedFuture(still.map(there -> new Claim(
-                                    header.epoch(),
-                                    before,
-                                    disk.record(key, header),
-                                    extents,
-                                    header.certainFrom())))));
-        });
+    boolean isLive(SessionIndex index) {
+        return !index.gone() && !index.expired(millis());
     }
 
-    CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
-        return onReader(
-                key,
-                found -> CompletableFuture.completedFuture(
-                        found.isPresent() ? disk.events(key, stream, after, maxBytes) : List.of()));
-    }
-
-    /** Deletes a session; what cannot be read of it goes unread. */
-    CompletionStage<Void> delete(SessionKey key) {
-        CompletionStage<Void> deleted =
-                with(key, found -> found.map(this::delete).orElse(DONE));
-        return deleted.handle((done, failure) -> isUnreadable(failure) ? deleteUnread(key) : deleted)
-                .thenCompose(Function.identity());
-    }
-
-    private static boolean isUnreadable(@Nullable Throwable failure) {
-        return failure instanceof UnreadableSessionException
-                || (failure instanceof CompletionException && failure.getCause() instanceof UnreadableSessionException);
-    }
-
-    private CompletionStage<Void> deleteUnread(SessionKey key) {
-        Lock lock = vault.lockOf(key);
-        lock.lock();
-        try {
-            return closed ? CompletableFuture.failedFuture(vault.closed()) : remove(key, List.of());
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Removes what there is of a session without reading it, and entries of the index; under the session's lock. */
-    CompletionStage<Void> remove(SessionKey key, List<byte[]> expiries) {
-        Changes changes = new Changes();
-        Optional<Shelf> used = used(key);
-        try {
-            disk.header(key).ifPresent(header -> changes.delete(Keys.expiry(header.expiresAt(), key)));
-        } catch (UnreadableSessionException e) {
-            // the sweeper finds its place in the index when its time has come
-        }
-        expiries.forEach(changes::delete);
-        changes.deleteRange(Keys.header(key), Keys.end(key));
-        Shelf remains = Shelf.remains(key);
-        used.filter(Shelf::waits).ifPresent(remains::follow);
-        shelves.put(key, remains);
-        return commit(remains, changes);
-    }
-
-    /** Removes an entry of the index that no session stands behind; under the lock of the one it names. */
-    CompletionStage<Void> removeExpiry(byte[] expiry) {
-        Changes changes = new Changes();
-        changes.delete(expiry);
-        return commit(Shelf.remains(Keys.session(expiry)), changes);
-    }
-
-    CompletionStage<Void> delete(Shelf shelf) {
-        Changes changes = new Changes();
-        shelf.delete(changes);
-        return commit(shelf, changes);
-    }
-
-    /** Writes what a step has changed; under the session's lock. */
-    CompletionStage<Void> commit(Shelf shelf, Changes changes) {
-        if (vault.trouble().isPresent()) {
-            return refuse(shelf);
+    /** Writes the changes of a step; under the session's lock. */
+    CompletionStage<Void> commit(SessionIndex index, Changes changes) {
+        if (database.trouble().isPresent()) {
+            return refuse(index);
         }
         try {
-            boolean wait = sync || shelf.waits();
+            boolean wait = sync || index.waits();
             if (!wait && writer.atOnce(changes)) {
-                forgetIfGone(shelf);
+                forgetIfGone(index);
                 return DONE;
             }
         } catch (RocksDBException e) {
-            vault.failed(e);
-            return refuse(shelf);
+            database.failed(e);
+            return refuse(index);
         }
-        Writer.Item item = new Writer.Item(shelf, changes);
-        shelf.depart();
+        Writer.Item item = new Writer.Item(index, changes);
+        index.depart();
         writer.add(item);
         return item.stage;
     }
 
-    private CompletionStage<Void> refuse(Shelf shelf) {
-        shelf.breakUp();
-        shelves.remove(shelf.key(), shelf);
-        return CompletableFuture.failedFuture(vault.cannotWrite());
+    private CompletionStage<Void> refuse(SessionIndex index) {
+        index.breakUp();
+        inUse.remove(index.key(), index);
+        return CompletableFuture.failedFuture(database.cannotWrite());
     }
 
-    /** The writer has written something, or has failed to. */
+    /** The writer has written an item, or has failed to. */
     private void decided(Writer.Item item) {
-        completions.run(item.shelf.key(), () -> {
+        completions.run(item.index.key(), () -> {
             Throwable failure = item.failure;
             if (failure == null) {
                 item.stage.complete(null);
             } else {
                 item.stage.completeExceptionally(failure);
             }
-            arrived(item.shelf);
+            arrived(item.index);
         });
     }
 
-    private void arrived(Shelf shelf) {
-        Lock lock = vault.lockOf(shelf.key());
+    private void arrived(SessionIndex index) {
+        Lock lock = database.lockOf(index.key());
         lock.lock();
         try {
-            shelf.arrive();
-            forgetIfGone(shelf);
+            index.arrive();
+            forgetIfGone(index);
         } finally {
             lock.unlock();
         }
     }
 
-    private void forgetIfGone(Shelf shelf) {
-        if (shelf.broken() || (shelf.gone() && !shelf.waits())) {
-            shelves.remove(shelf.key(), shelf);
+    private void forgetIfGone(SessionIndex index) {
+        if (index.broken() || (index.gone() && !index.waits())) {
+            inUse.remove(index.key(), index);
         }
     }
 
-    RocksDbStore.Usage usage() {
-        return new RocksDbStore.Usage(
-                folder.bytes(),
-                vault.trouble().map(cause -> vault.cannotWrite().getMessage()),
-                vault.unread().map(Throwable::getMessage),
-                Optional.of(folder.openings().damage()).filter(damage -> !damage.isEmpty()));
-    }
-
+    /** Waits for what is on its way, then closes the database and its folder. */
     void close() {
         boolean[] first = new boolean[1];
-        vault.exclusively(() -> {
+        database.exclusively(() -> {
             first[0] = !closed;
             closed = true;
         });
@@ -373,11 +275,7 @@ final class Library {
             StoreThreads.ended(reader, READER_PATIENCE_SECONDS, TimeUnit.SECONDS);
             writer.close();
             completions.close();
-            vault.close();
+            database.close();
         }
-    }
-
-    Vault vault() {
-        return vault;
     }
 }

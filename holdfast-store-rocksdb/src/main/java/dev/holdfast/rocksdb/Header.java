@@ -29,7 +29,7 @@ record Header(
     /** That of a session which is not there any more. */
     static final Header NONE = new Header(1, "", "", 0, new byte[0], "", List.of(new Epoch(0, 0)), 0, 1);
 
-    static Header of(Epoch first, SessionRecord record, Openings openings) {
+    static Header of(Epoch first, SessionRecord record, LossMark lossMark) {
         return new Header(
                 record.version(),
                 record.kind(),
@@ -38,7 +38,7 @@ record Header(
                 record.extension(),
                 record.revision(),
                 List.of(first),
-                openings.number(),
+                lossMark.number(),
                 1);
     }
 
@@ -46,10 +46,10 @@ record Header(
         return epochs.get(epochs.size() - 1);
     }
 
-    Header withNextEpoch(int nonce, Openings openings) {
+    Header withNextEpoch(int nonce, LossMark lossMark) {
         List<Epoch> more = new ArrayList<>(epochs);
         Epoch next = new Epoch(epoch().counter() + 1, nonce);
-        int certain = opening < openings.lostBefore() ? next.counter() : certainFrom;
+        int certain = opening < lossMark.lostBefore() ? next.counter() : certainFrom;
         more.add(next);
         // the present one, and those before that a claim tells of
         if (more.size() > SessionStore.EPOCHS_KEPT + 1) {
@@ -63,7 +63,7 @@ record Header(
                 extension,
                 revision,
                 List.copyOf(more),
-                openings.number(),
+                lossMark.number(),
                 certain);
     }
 
@@ -80,7 +80,7 @@ record Header(
     }
 
     byte[] pack() {
-        Packer packer = new Packer(128)
+        Codec.Output packer = new Codec.Output(128)
                 .number(version)
                 .text(kind)
                 .text(principal)
@@ -95,12 +95,12 @@ record Header(
     static Header unpack(byte[] packed) {
         ByteBuffer from = ByteBuffer.wrap(packed);
         int version = from.getInt();
-        String kind = Packer.text(from);
-        String principal = Packer.text(from);
+        String kind = Codec.text(from);
+        String principal = Codec.text(from);
         long expiresAt = from.getLong();
-        byte[] extension = Packer.sized(from);
-        String revision = Packer.text(from);
-        int count = Packer.count(from);
+        byte[] extension = Codec.sized(from);
+        String revision = Codec.text(from);
+        int count = Codec.count(from);
         List<Epoch> epochs = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             epochs.add(new Epoch(from.getInt(), from.getInt()));

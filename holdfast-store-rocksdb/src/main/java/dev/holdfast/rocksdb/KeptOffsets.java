@@ -3,7 +3,7 @@ package dev.holdfast.rocksdb;
 import java.util.Arrays;
 
 /** Which events of a stream are kept: their offsets alone, so that a trim is known to be one without a look at the disk. */
-final class Track {
+final class KeptOffsets {
     private static final int FIRST_ROOM = 2;
 
     private long[] offsets = new long[FIRST_ROOM];

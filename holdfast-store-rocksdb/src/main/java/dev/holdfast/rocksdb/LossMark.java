@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * @param watermarked whether the folder had a {@link Watermark} before
  * @param damage what is damaged, empty if nothing is; told until an opening that follows on an end in order
  */
-record Openings(
+record LossMark(
         Path file,
         int number,
         int lostBefore,
@@ -47,7 +47,7 @@ record Openings(
      *
      * @param watermark whether the folder has one
      */
-    static Openings next(Path folder, boolean sync, String machine, boolean watermark) throws IOException {
+    static LossMark next(Path folder, boolean sync, String machine, boolean watermark) throws IOException {
         Path file = folder.resolve(FILE);
         Optional<Map<String, String>> known = read(file);
         Map<String, String> before = known.orElse(Map.of());
@@ -55,7 +55,7 @@ record Openings(
         boolean whole = known.isPresent() ? isWhole(before) : !watermark;
         if (!whole) {
             String what = "the file " + FILE + " is damaged or gone";
-            Openings now = new Openings(file, countless(), countless(), sync, machine, false, watermark, what);
+            LossMark now = new LossMark(file, countless(), countless(), sync, machine, false, watermark, what);
             now.write(OPEN);
             return now;
         }
@@ -64,7 +64,7 @@ record Openings(
         boolean powerLost = died
                 && !Boolean.parseBoolean(before.get("sync"))
                 && (machine.isEmpty() || !machine.equals(before.get("machine")));
-        Openings now = new Openings(
+        LossMark now = new LossMark(
                 file,
                 number,
                 powerLost ? number : number(before, "lost-before"),
@@ -87,15 +87,15 @@ record Openings(
     }
 
     /** Something that was acknowledged may be lost: whatever was claimed up to now is in doubt. */
-    Openings withDamage(String what) throws IOException {
-        Openings now = new Openings(file, number + 1, number + 1, sync, machine, powerLost, watermarked, what);
+    LossMark withDamage(String what) throws IOException {
+        LossMark now = new LossMark(file, number + 1, number + 1, sync, machine, powerLost, watermarked, what);
         now.write(OPEN);
         return now;
     }
 
     /** The store was closed in order. */
     void closed() throws IOException {
-        new Openings(file, number, lostBefore, sync, machine, powerLost, true, damage).write("closed");
+        new LossMark(file, number, lostBefore, sync, machine, powerLost, true, damage).write("closed");
     }
 
     /** A number greater than any that was counted, also by this way: a folder is not opened once a minute since 1970. */

@@ -19,14 +19,14 @@ import org.slf4j.LoggerFactory;
  * <p>RocksDB refuses every write after one that failed. Once the folder can be written again it is opened anew, which reads the
  * log as far as it goes, and that is as far as anything was acknowledged, or a little further.
  */
-final class Vault {
-    private static final Logger logger = LoggerFactory.getLogger(Vault.class);
+final class ReopeningDatabase {
+    private static final Logger logger = LoggerFactory.getLogger(ReopeningDatabase.class);
     private static final String LOST_BEFORE = "could not write what this follows";
     private static final int STRIPES = 256;
     /** So long a read that failed is told. */
     private static final long UNREAD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-    private final Folder folder;
+    private final StoreFolder folder;
     private final DatabaseOpening opening;
     private final Runnable forget;
     private final ReentrantLock[] stripes =
@@ -43,7 +43,7 @@ final class Vault {
      *
      * @param forget called when sessions in use may be lost, under the locks of all
      */
-    Vault(Folder folder, long memoryBytes, boolean sync, Runnable forget) {
+    ReopeningDatabase(StoreFolder folder, long memoryBytes, boolean sync, Runnable forget) {
         this.folder = folder;
         this.forget = forget;
         this.opening = new DatabaseOpening(folder, memoryBytes, sync);
@@ -55,7 +55,7 @@ final class Vault {
             throw new RocksDbStoreException(folder.path(), what, e);
         } catch (IOException | UnsatisfiedLinkError e) {
             throw new RocksDbStoreException(
-                    folder.path(), "cannot be opened, since RocksDB's library cannot be loaded", e);
+                    folder.path(), "cannot be opened, since RocksDB's sessions cannot be loaded", e);
         }
     }
 
@@ -69,7 +69,8 @@ final class Vault {
         return stripes[0];
     }
 
-    Database database() {
+    /** The database that is open now; throws if it is closed. */
+    Database current() {
         return database.orElseThrow(this::cannotWrite);
     }
 

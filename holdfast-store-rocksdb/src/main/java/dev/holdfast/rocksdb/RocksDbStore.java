@@ -10,6 +10,7 @@ import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -28,11 +29,22 @@ public final class RocksDbStore implements SessionStore {
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
     private final Promise promise;
-    private final Library library;
+    private final StoreFolder folder;
+    private final DiskSessions sessions;
+    private final SessionRemoval removal;
 
     RocksDbStore(RocksDbStoreBuilder builder) {
-        this.promise = new Promise(builder.durability, false);
-        this.library = new Library(builder);
+        promise = new Promise(builder.durability, false);
+        folder = StoreFolder.open(
+                builder.folder, builder.durability == Durability.POWER_LOSS, builder.machine, builder::enter);
+        try {
+            sessions = new DiskSessions(folder, builder);
+        } catch (RuntimeException e) {
+            folder.close();
+            throw e;
+        }
+        removal = new SessionRemoval(sessions);
+        sessions.start(new Sweeper(sessions, removal, builder.sweepInterval));
     }
 
     /**
@@ -51,55 +63,94 @@ public final class RocksDbStore implements SessionStore {
 
     @Override
     public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record) {
-        return library.create(key, epoch, record);
+        return sessions.withNew(key, before -> {
+            if (before.filter(sessions::isLive).isPresent()) {
+                return CompletableFuture.failedFuture(new IllegalStateException("the session exists"));
+            }
+            Changes changes = new Changes();
+            before.filter(old -> !old.gone()).ifPresent(old -> old.delete(changes));
+            SessionIndex index = SessionIndex.create(key, epoch, record, folder.lossMark(), changes);
+            before.filter(SessionIndex::waits).ifPresent(index::follow);
+            sessions.add(index);
+            return sessions.commit(index, changes);
+        });
     }
 
     @Override
     public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
-        return library.claim(key, nonce);
+        return sessions.onReader(key, found -> {
+            if (found.isEmpty()) {
+                return CompletableFuture.completedFuture(Optional.empty());
+            }
+            SessionIndex index = found.get();
+            List<Epoch> before = index.header().epochs();
+            Map<StreamId, Extent> extents = index.extents();
+            Changes changes = new Changes();
+            index.claim(nonce, folder.lossMark(), changes);
+            Header header = index.header();
+            // when this is on disk, so is what was appended before; nobody else appends until the claim completes
+            return sessions.commit(index, changes)
+                    .thenCompose(done -> sessions.onReader(
+                            key,
+                            still -> CompletableFuture.completedFuture(
+                                    still.map(live -> claim(key, header, before, extents)))));
+        });
+    }
+
+    private Claim claim(SessionKey key, Header header, List<Epoch> before, Map<StreamId, Extent> extents) {
+        SessionRecord record = sessions.disk().record(key, header);
+        return new Claim(header.epoch(), before, record, extents, header.certainFrom());
     }
 
     @Override
     public CompletionStage<Void> append(SessionKey key, Epoch epoch, Append append) {
-        return library.with(key, found -> {
+        return sessions.with(key, found -> {
             if (found.isEmpty()) {
                 return CompletableFuture.failedFuture(new IllegalStateException("no such session"));
             }
-            Shelf shelf = found.get();
-            Epoch present = shelf.header().epoch();
+            SessionIndex index = found.get();
+            Epoch present = index.header().epoch();
             if (!present.equals(epoch)) {
                 return CompletableFuture.failedFuture(new StaleEpochException(epoch, present));
             }
             Changes changes = new Changes();
-            shelf.append(append, changes);
-            return changes.isEmpty() ? DONE : library.commit(shelf, changes);
+            index.append(append, changes);
+            return changes.isEmpty() ? DONE : sessions.commit(index, changes);
         });
     }
 
     @Override
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
-        return library.read(key, stream, after, maxBytes);
+        return sessions.onReader(
+                key,
+                found -> CompletableFuture.completedFuture(
+                        found.isPresent() ? sessions.disk().events(key, stream, after, maxBytes) : List.of()));
     }
 
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
-        return library.delete(key);
+        return removal.remove(key);
     }
 
     /** How the store is now. May look at the disk: not for every request. */
     public Usage usage() {
-        return library.usage();
+        ReopeningDatabase database = sessions.database();
+        return new Usage(
+                folder.bytes(),
+                database.trouble().map(cause -> database.cannotWrite().getMessage()),
+                database.unread().map(Throwable::getMessage),
+                Optional.of(folder.lossMark().damage()).filter(damage -> !damage.isEmpty()));
     }
 
     /** Waits for what is on its way, then gives the folder back. Not to be called where one of its stages completes. */
     @Override
     public void close() {
-        library.close();
+        sessions.close();
     }
 
-    /** For tests: the store as a whole. */
-    Library library() {
-        return library;
+    /** For tests: the store's inside. */
+    DiskSessions sessions() {
+        return sessions;
     }
 
     /**

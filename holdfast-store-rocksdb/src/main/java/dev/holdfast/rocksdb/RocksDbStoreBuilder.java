@@ -17,7 +17,7 @@ public final class RocksDbStoreBuilder {
 
     final Path folder;
     /** For tests: the present life of the machine. */
-    String machine = Openings.thisMachine();
+    String machine = LossMark.thisMachine();
 
     Optional<Owner> owner = Optional.empty();
     boolean takesOver;

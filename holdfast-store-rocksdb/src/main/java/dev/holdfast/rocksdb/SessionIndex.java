@@ -16,46 +16,46 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What is where of one session: its header and the names of everything else that is kept, so that an append writes without
- * reading, and a delete knows every key. It is ahead of the disk by the changes that are on their way; if one of them fails,
- * the shelf is thrown away and read anew. Guarded by the lock of its session.
+ * The header of one session and the keys of everything else that the disk keeps of it, so that an append writes without reading
+ * and a delete knows every key. It is ahead of the disk by the changes that are not written yet; if one of them fails, the index
+ * is dropped and read again. Guarded by the lock of its session.
  */
-final class Shelf {
+final class SessionIndex {
     private final SessionKey key;
     private Header header;
     private final Map<String, Long> journal = new HashMap<>(4);
     private long nextPlace;
     private final Set<StreamId> running = new HashSet<>(4);
-    private final Map<StreamId, Track> tracks = new HashMap<>(4);
+    private final Map<StreamId, KeptOffsets> kept = new HashMap<>(4);
 
     /** The session of the same key that was deleted before, while that may still be on its way. */
-    private volatile Optional<Shelf> predecessor = Optional.empty();
+    private volatile Optional<SessionIndex> predecessor = Optional.empty();
 
     private volatile boolean broken;
     private int onTheirWay;
     private boolean gone;
     private long usedAt;
 
-    Shelf(SessionKey key, Header header) {
+    SessionIndex(SessionKey key, Header header) {
         this.key = key;
         this.header = header;
     }
 
     /** A session that is not on disk yet. */
-    static Shelf create(SessionKey key, Epoch first, SessionRecord record, Openings openings, Changes changes) {
-        Shelf shelf = new Shelf(key, Header.of(first, record, openings));
+    static SessionIndex create(SessionKey key, Epoch first, SessionRecord record, LossMark lossMark, Changes changes) {
+        SessionIndex index = new SessionIndex(key, Header.of(first, record, lossMark));
         changes.put(Keys.expiry(record.expiresAt(), key), new byte[0]);
-        shelf.writeHeader(changes);
-        record.journal().forEach((subject, message) -> shelf.note(subject, message, changes));
-        record.running().forEach((stream, call) -> shelf.run(stream, call, changes));
-        return shelf;
+        index.writeHeader(changes);
+        record.journal().forEach((subject, message) -> index.note(subject, message, changes));
+        record.running().forEach((stream, call) -> index.run(stream, call, changes));
+        return index;
     }
 
-    /** A session that is removed, of which nothing is known. */
-    static Shelf remains(SessionKey key) {
-        Shelf shelf = new Shelf(key, Header.NONE);
-        shelf.gone = true;
-        return shelf;
+    /** The index of a session that is removed without being read. */
+    static SessionIndex removed(SessionKey key) {
+        SessionIndex index = new SessionIndex(key, Header.NONE);
+        index.gone = true;
+        return index;
     }
 
     SessionKey key() {
@@ -66,14 +66,14 @@ final class Shelf {
         return header;
     }
 
-    /** This session comes after another one of the same key. */
-    void follow(Shelf deleted) {
+    /** This session has the key of one that was deleted. */
+    void follow(SessionIndex deleted) {
         predecessor = Optional.of(deleted);
     }
 
-    /** Whether the disk may not have what this shelf, or the one it follows, says. Without the lock. */
+    /** Whether the disk may not have what this index, or the one it follows, says. Without the lock. */
     boolean broken() {
-        return broken || predecessor.map(Shelf::broken).orElse(false);
+        return broken || predecessor.map(SessionIndex::broken).orElse(false);
     }
 
     /** A change did not reach the disk, or nobody knows. */
@@ -90,9 +90,9 @@ final class Shelf {
         onTheirWay--;
     }
 
-    /** Whether what comes next has to go the same way, so as not to overtake. */
+    /** Whether the next change must go through the writer too, so that it does not overtake. */
     boolean waits() {
-        return onTheirWay > 0 || predecessor.map(Shelf::waits).orElse(false);
+        return onTheirWay > 0 || predecessor.map(SessionIndex::waits).orElse(false);
     }
 
     /** Whether the session was deleted. */
@@ -112,44 +112,44 @@ final class Shelf {
         return usedAt;
     }
 
-    /** What is on disk under one of the session's keys. */
+    /** Adds what is on disk under one of the session's keys. */
     void found(byte[] at, byte[] value) {
         switch (Keys.what(at)) {
             case Keys.JOURNAL -> {
-                journal.put(Values.Noted.unpack(value).subject(), Keys.place(at));
+                journal.put(Codec.JournalEntry.unpack(value).subject(), Keys.place(at));
                 nextPlace = Keys.place(at) + 1;
             }
             case Keys.RUNNING -> running.add(Keys.stream(at));
-            case Keys.TRIMMED -> track(Keys.stream(at)).wasTrimmed(Values.number(value));
-            case Keys.EVENT -> track(Keys.stream(at)).add(Keys.offset(at));
+            case Keys.TRIMMED -> offsets(Keys.stream(at)).wasTrimmed(Codec.number(value));
+            case Keys.EVENT -> offsets(Keys.stream(at)).add(Keys.offset(at));
             default -> {}
         }
     }
 
-    private Track track(StreamId stream) {
-        return tracks.computeIfAbsent(stream, id -> new Track());
+    private KeptOffsets offsets(StreamId stream) {
+        return kept.computeIfAbsent(stream, id -> new KeptOffsets());
     }
 
     Map<StreamId, Extent> extents() {
         Map<StreamId, Extent> extents = new HashMap<>();
-        tracks.forEach((stream, track) -> extents.put(stream, new Extent(track.last(), track.trimmed())));
+        kept.forEach((stream, offsets) -> extents.put(stream, new Extent(offsets.last(), offsets.trimmed())));
         return extents;
     }
 
-    void claim(int nonce, Openings openings, Changes changes) {
-        header = header.withNextEpoch(nonce, openings);
+    void claim(int nonce, LossMark lossMark, Changes changes) {
+        header = header.withNextEpoch(nonce, lossMark);
         writeHeader(changes);
     }
 
     void append(Append append, Changes changes) {
         for (Event event : append.events()) {
-            track(event.stream()).add(event.offset());
-            changes.put(Keys.event(key, event.stream(), event.offset()), Values.event(event));
+            offsets(event.stream()).add(event.offset());
+            changes.put(Keys.event(key, event.stream(), event.offset()), Codec.event(event));
         }
         Set<StreamId> shortened = new HashSet<>(4);
         for (Append.Trim trim : append.trims()) {
-            Track track = tracks.get(trim.stream());
-            if (track != null && track.trim(trim.offset())) {
+            KeptOffsets offsets = kept.get(trim.stream());
+            if (offsets != null && offsets.trim(trim.offset())) {
                 changes.delete(Keys.event(key, trim.stream(), trim.offset()));
                 shortened.add(trim.stream());
             }
@@ -197,29 +197,29 @@ final class Shelf {
 
     private void note(String subject, byte[] message, Changes changes) {
         long place = journal.computeIfAbsent(subject, fresh -> nextPlace++);
-        changes.put(Keys.journal(key, place), new Values.Noted(subject, message).pack());
+        changes.put(Keys.journal(key, place), new Codec.JournalEntry(subject, message).pack());
     }
 
     private void run(StreamId stream, RunningCall call, Changes changes) {
         running.add(stream);
-        changes.put(Keys.running(key, stream), Values.call(call));
+        changes.put(Keys.running(key, stream), Codec.call(call));
     }
 
-    /** A stream has lost events, or its call: it is forgotten, or how much it has lost is kept. */
+    /** Forgets a stream that has neither events nor a call any more, or keeps how far it was trimmed. */
     private void mark(StreamId stream, Changes changes) {
-        Track track = tracks.get(stream);
-        if (track == null) {
+        KeptOffsets offsets = kept.get(stream);
+        if (offsets == null) {
             return;
         }
         boolean over = !stream.equals(StreamId.LISTENING) && !running.contains(stream);
-        if (over && track.isEmpty()) {
-            tracks.remove(stream);
-            if (track.marked()) {
+        if (over && offsets.isEmpty()) {
+            kept.remove(stream);
+            if (offsets.marked()) {
                 changes.delete(Keys.trimmed(key, stream));
             }
-        } else if (track.trimmed() > 0) {
-            track.mark();
-            changes.put(Keys.trimmed(key, stream), Values.number(track.trimmed()));
+        } else if (offsets.trimmed() > 0) {
+            offsets.mark();
+            changes.put(Keys.trimmed(key, stream), Codec.number(offsets.trimmed()));
         }
     }
 
@@ -234,11 +234,11 @@ final class Shelf {
         changes.delete(Keys.header(key));
         journal.values().forEach(place -> changes.delete(Keys.journal(key, place)));
         running.forEach(stream -> changes.delete(Keys.running(key, stream)));
-        tracks.forEach((stream, track) -> {
-            if (track.marked()) {
+        kept.forEach((stream, offsets) -> {
+            if (offsets.marked()) {
                 changes.delete(Keys.trimmed(key, stream));
             }
-            for (long offset : track.offsets()) {
+            for (long offset : offsets.offsets()) {
                 changes.delete(Keys.event(key, stream, offset));
             }
         });

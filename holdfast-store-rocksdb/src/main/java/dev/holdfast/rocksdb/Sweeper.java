@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -15,41 +16,44 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives back the space of expired sessions, and the memory of shelves that nobody uses. It goes through the index of expiries,
- * so that it meets sessions too that nobody has opened since the start; a few at a time, for claims use the same thread.
+ * Gives back the space of expired sessions, and the memory of indexes that nobody uses. It goes through the list of expiries,
+ * so that it also finds sessions that nobody has used since the start; a few at a time, for claims use the same thread.
  */
 final class Sweeper {
     private static final Logger logger = LoggerFactory.getLogger(Sweeper.class);
     private static final int AT_A_TIME = 200;
     private static final long UNUSED_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-    private final Library library;
-    private final Vault vault;
-    private final ScheduledExecutorService reader;
+    private final DiskSessions sessions;
+    private final SessionRemoval removal;
+    private final ReopeningDatabase database;
+    private final Duration interval;
 
-    Sweeper(Library library, Vault vault, ScheduledExecutorService reader) {
-        this.library = library;
-        this.vault = vault;
-        this.reader = reader;
+    Sweeper(DiskSessions sessions, SessionRemoval removal, Duration interval) {
+        this.sessions = sessions;
+        this.removal = removal;
+        this.database = sessions.database();
+        this.interval = interval;
     }
 
-    void start(Duration interval) {
+    /** Sweeps at an interval, on the thread that reads. */
+    void start(ScheduledExecutorService reader) {
         long nanos = interval.toNanos();
-        Future<?> unused = reader.scheduleWithFixedDelay(this::sweep, nanos, nanos, TimeUnit.NANOSECONDS);
+        Future<?> unused = reader.scheduleWithFixedDelay(() -> sweep(reader), nanos, nanos, TimeUnit.NANOSECONDS);
     }
 
-    private void sweep() {
+    private void sweep(Executor reader) {
         forgetUnused(System.nanoTime());
-        expire(Keys.expiriesFrom(0));
+        expire(Keys.expiriesFrom(0), reader);
     }
 
     private void forgetUnused(long now) {
-        library.shelves().forEach((key, shelf) -> {
-            Lock lock = vault.lockOf(key);
+        sessions.inUse().forEach((key, index) -> {
+            Lock lock = database.lockOf(key);
             lock.lock();
             try {
-                if (!shelf.waits() && now - shelf.usedAt() > UNUSED_NANOS) {
-                    library.shelves().remove(key, shelf);
+                if (!index.waits() && now - index.usedAt() > UNUSED_NANOS) {
+                    sessions.inUse().remove(key, index);
                 }
             } finally {
                 lock.unlock();
@@ -57,9 +61,9 @@ final class Sweeper {
         });
     }
 
-    /** Deletes those that have expired, from one place of the index on. */
-    private void expire(byte[] from) {
-        if (vault.trouble().isPresent()) {
+    /** Deletes those that have expired, from one place in the list of expiries on. */
+    private void expire(byte[] from, Executor reader) {
+        if (database.trouble().isPresent()) {
             return;
         }
         try {
@@ -67,22 +71,22 @@ final class Sweeper {
             due.forEach(this::expireOne);
             if (due.size() == AT_A_TIME) {
                 byte[] next = Database.after(due.get(due.size() - 1));
-                reader.execute(() -> expire(next));
+                reader.execute(() -> expire(next, reader));
             }
         } catch (UnreadableSessionException e) {
-            vault.damaged(e);
+            database.damaged(e);
         } catch (RejectedExecutionException e) {
             logger.debug("the store closes; the rest expires when it is open again");
         } catch (RuntimeException e) {
-            logger.warn("expired sessions could not be cleaned away", e);
+            logger.warn("expired sessions could not be removed", e);
         }
     }
 
     private List<byte[]> due(byte[] from) {
-        Lock open = vault.anyLock();
+        Lock open = database.anyLock();
         open.lock();
         try {
-            return library.disk().due(from, library.millis(), AT_A_TIME);
+            return sessions.disk().due(from, sessions.millis(), AT_A_TIME);
         } finally {
             open.unlock();
         }
@@ -90,22 +94,22 @@ final class Sweeper {
 
     private void expireOne(byte[] expiry) {
         SessionKey key = Keys.session(expiry);
-        Lock lock = vault.lockOf(key);
+        Lock lock = database.lockOf(key);
         lock.lock();
         try {
-            Optional<Shelf> shelf = library.find(key);
-            if (shelf.filter(Shelf::gone).isPresent()) {
+            Optional<SessionIndex> index = sessions.find(key);
+            if (index.filter(SessionIndex::gone).isPresent()) {
                 return;
             }
-            if (shelf.isEmpty() || shelf.get().header().expiresAt() != Keys.expiresAt(expiry)) {
-                told(library.removeExpiry(expiry));
-            } else if (shelf.get().expired(library.millis())) {
-                told(library.delete(shelf.get()));
+            if (index.isEmpty() || index.get().header().expiresAt() != Keys.expiresAt(expiry)) {
+                told(removal.removeExpiry(expiry));
+            } else if (index.get().expired(sessions.millis())) {
+                told(removal.remove(index.get()));
             }
         } catch (UnreadableSessionException e) {
-            told(library.remove(key, List.of(expiry)));
+            told(removal.removeUnread(key, List.of(expiry)));
         } catch (RocksDbStoreException e) {
-            // it was told where it was read, and must not keep the others
+            // the failed read was logged; the other sessions are removed all the same
             logger.debug("an expired session stays, since it cannot be read: {}", e.toString());
         } finally {
             lock.unlock();

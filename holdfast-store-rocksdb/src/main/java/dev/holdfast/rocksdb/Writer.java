@@ -28,20 +28,20 @@ final class Writer implements Runnable {
 
     /** Something to write. */
     static final class Item {
-        final Shelf shelf;
+        final SessionIndex index;
         final Changes changes;
         final CompletableFuture<Void> stage = new CompletableFuture<>();
         /** Why it was not written, if it was not. */
         @Nullable Throwable failure;
 
-        Item(Shelf shelf, Changes changes) {
-            this.shelf = shelf;
+        Item(SessionIndex index, Changes changes) {
+            this.index = index;
             this.changes = changes;
         }
     }
 
     private final BlockingQueue<Item> queue = new LinkedBlockingQueue<>();
-    private final Vault vault;
+    private final ReopeningDatabase database;
     private final Consumer<Item> decided;
     private final Thread thread;
     /** Held by who writes; only this class's own thread waits for it. */
@@ -56,8 +56,8 @@ final class Writer implements Runnable {
     /**
      * @param decided learns of every item that was written, or was not, in order
      */
-    Writer(Vault vault, Consumer<Item> decided) {
-        this.vault = vault;
+    Writer(ReopeningDatabase database, Consumer<Item> decided) {
+        this.database = database;
         this.decided = decided;
         this.thread = StoreThreads.named("holdfast-store-writer").newThread(this);
     }
@@ -78,7 +78,7 @@ final class Writer implements Runnable {
             return false;
         }
         try {
-            return vault.database().tryWrite(changes);
+            return database.current().tryWrite(changes);
         } finally {
             turn.unlock();
         }
@@ -89,7 +89,7 @@ final class Writer implements Runnable {
         while (!closing || !queue.isEmpty()) {
             try {
                 Item first = queue.poll(LOOK_MILLIS, TimeUnit.MILLISECONDS);
-                if (vault.trouble().isPresent() && !closing) {
+                if (database.trouble().isPresent() && !closing) {
                     recover();
                 }
                 if (first != null) {
@@ -106,7 +106,7 @@ final class Writer implements Runnable {
 
     private void recover() {
         try {
-            vault.recover();
+            database.recover();
         } catch (RuntimeException e) {
             logger.debug("the session store cannot be opened anew yet", e);
         }
@@ -129,10 +129,10 @@ final class Writer implements Runnable {
         List<Changes> all = new ArrayList<>(group.size());
         int bytes = 0;
         for (Item item : group) {
-            if (vault.trouble().isPresent() || item.shelf.broken()) {
+            if (database.trouble().isPresent() || item.index.broken()) {
                 // what was meant to follow something that is not there must not be there either
-                item.failure = vault.cannotWrite();
-                item.shelf.breakUp();
+                item.failure = database.cannotWrite();
+                item.index.breakUp();
             } else {
                 all.add(item.changes);
                 bytes += item.changes.bytes();
@@ -142,16 +142,16 @@ final class Writer implements Runnable {
             if (!all.isEmpty()) {
                 turn.lock();
                 try {
-                    vault.database().write(all, bytes);
+                    database.current().write(all, bytes);
                 } finally {
                     turn.unlock();
                 }
             }
         } catch (Throwable e) {
-            vault.failed(e);
+            database.failed(e);
             for (Item item : group) {
-                item.failure = vault.cannotWrite();
-                item.shelf.breakUp();
+                item.failure = database.cannotWrite();
+                item.index.breakUp();
             }
         }
         crowded = group.size() > 1;

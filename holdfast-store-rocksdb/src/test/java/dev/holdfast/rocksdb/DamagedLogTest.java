@@ -108,13 +108,13 @@ class DamagedLogTest {
         Sample.await(Sample.create(store, Sample.KEY));
         store.close();
         store = open(first, Durability.PROCESS_DEATH);
-        store.library().vault().database().pause();
+        store.sessions().database().current().pause();
         int offset = 0;
         while (Damage.files(first.resolve("db"), ".log").size() < 3) {
             Sample.await(Sample.append(store, Sample.KEY, ++offset, 10_000));
         }
         Path folder = copy(first, "died");
-        store.library().vault().database().unpause();
+        store.sessions().database().current().unpause();
         damage.to(Damage.files(folder.resolve("db"), ".log").get(1));
         assertDoubtful(folder, Durability.PROCESS_DEATH);
         RocksDbStore after = open.get(open.size() - 1);
@@ -147,7 +147,7 @@ class DamagedLogTest {
     @EnumSource(Damage.class)
     void damagedOpeningsAreDoubt(Damage damage) throws Exception {
         Path folder = died(Durability.PROCESS_DEATH);
-        damageAll(damage, folder.resolve(Openings.FILE));
+        damageAll(damage, folder.resolve(LossMark.FILE));
         assertDoubtful(folder, Durability.PROCESS_DEATH);
     }
 

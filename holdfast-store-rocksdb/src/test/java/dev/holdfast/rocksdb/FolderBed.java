@@ -169,7 +169,7 @@ final class FolderBed implements TornBed, DamagedBed {
         Changes changes = new Changes();
         changes.put(at, new byte[3]);
         try {
-            store.library().vault().database().write(List.of(changes), changes.bytes());
+            store.sessions().database().current().write(List.of(changes), changes.bytes());
         } catch (RocksDBException e) {
             throw new IllegalStateException(e);
         }

@@ -35,7 +35,7 @@ class RocksDbStoreTest {
     }
 
     private Database database() {
-        return bed.store().library().vault().database();
+        return bed.store().sessions().database().current();
     }
 
     private void awaitKeys(long left) throws Exception {
