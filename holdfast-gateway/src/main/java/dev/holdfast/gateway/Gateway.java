@@ -1,6 +1,14 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.gateway.http.ConnectionTimes;
+import dev.holdfast.gateway.http.GatewayException;
+import dev.holdfast.gateway.http.OpenToOthers;
+import dev.holdfast.gateway.http.TokenFile;
+import dev.holdfast.gateway.http.WebServer;
+import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.gateway.process.StdioOptions;
+import dev.holdfast.gateway.text.Durations;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.EdgeOptions;
 import java.net.InetAddress;
@@ -15,12 +23,6 @@ import org.slf4j.LoggerFactory;
 
 /** A running gateway: an MCP service behind an HTTP server. */
 final class Gateway {
-    /** Where the gateway tells how it is. */
-    static final String HEALTH = "/healthz";
-
-    /** Where it tells what its engine holds and counts, to those whom it serves. */
-    static final String STATS = "/stats";
-
     /** How long the head of a request may take. */
     private static final Duration HEAD_TIME = Duration.ofSeconds(60);
 
@@ -56,7 +58,7 @@ final class Gateway {
                 options.host(), address, options.port(), new ConnectionTimes(HEAD_TIME, options.keepAlive()));
         OpenStore store = openStore(options, web);
         McpService service = McpService.of(options, child(options, address), edge, store.sessions());
-        web.start(service, store.health(), options.paths());
+        web.start(service.endpoint(), store.health(), options.paths());
         return new Gateway(options, web, store, service);
     }
 
@@ -117,7 +119,7 @@ final class Gateway {
     }
 
     SessionEngine engine() {
-        return service.engine();
+        return service.endpoint().engine();
     }
 
     /** Waits until the server has ended. */
@@ -133,7 +135,7 @@ final class Gateway {
      */
     void stop(Duration patience) {
         log.info("shutting down; calls that run have {}", Durations.text(patience));
-        service.engine().drain(patience).toCompletableFuture().join();
+        service.endpoint().engine().drain(patience).toCompletableFuture().join();
         service.release().run();
         web.stop();
         store.close();

@@ -1,6 +1,13 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.gateway.demo.DemoServer;
+import dev.holdfast.gateway.http.Endpoint;
+import dev.holdfast.gateway.process.DaemonThreads;
+import dev.holdfast.gateway.process.Processes;
+import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.gateway.process.StdioOptions;
+import dev.holdfast.gateway.stdio.StdioBackend;
 import dev.holdfast.json.HintedBackend;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.mcp.HoldfastRequest;
@@ -8,19 +15,15 @@ import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.McpServlet;
 import dev.holdfast.spi.SessionStore;
-import jakarta.servlet.http.HttpServlet;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 
 /**
  * What the gateway serves.
  *
- * @param servlet its HTTP side
- * @param guard lets those see further pages whom the HTTP side serves
- * @param engine its sessions
+ * @param endpoint its HTTP side
  * @param release lets go of what is left when the sessions have ended; blocks until that is gone
  */
-record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnable release) {
-
+record McpService(Endpoint endpoint, Runnable release) {
     /** So many processes may still be ending beside those of all sessions. */
     private static final int LEAVING = 64;
 
@@ -34,11 +37,7 @@ record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnab
     /** A process for each session. */
     private static McpService stdio(
             ServeOptions options, ServerCommand command, StdioOptions child, EdgeOptions edge, SessionStore store) {
-        ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, task -> {
-            Thread thread = new Thread(task, "holdfast-clock");
-            thread.setDaemon(true);
-            return thread;
-        });
+        ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));
         clock.setRemoveOnCancelPolicy(true);
         StdioBackend backend = new StdioBackend(
                 command,
@@ -54,7 +53,7 @@ record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnab
                 .build()
                 .start();
         McpServlet servlet = new McpServlet(engine, edge);
-        return new McpService(servlet, servlet::admits, engine, () -> {
+        return new McpService(new Endpoint(servlet, servlet::admits, engine), () -> {
             backend.close();
             engine.close();
             clock.shutdownNow();
@@ -71,6 +70,6 @@ record McpService(HttpServlet servlet, Guard guard, SessionEngine engine, Runnab
                 .parkAfter(options.parkAfter())
                 .build();
         DemoServer.start(provider, (call, retry) -> HoldfastRequest.of(call).disconnect(retry));
-        return new McpService(provider, provider::admits, provider.engine(), () -> {});
+        return new McpService(new Endpoint(provider, provider::admits, provider.engine()), () -> {});
     }
 }

@@ -1,6 +1,9 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.MemoryStore;
+import dev.holdfast.gateway.http.GatewayException;
+import dev.holdfast.gateway.http.StoreHealth;
+import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.rocksdb.RocksDbStoreBuilder;
 import dev.holdfast.rocksdb.RocksDbStoreException;
@@ -17,7 +20,7 @@ import java.util.function.Supplier;
  * @param sessions where sessions are kept
  * @param health how it is, or was a few seconds ago
  */
-record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) implements AutoCloseable {
+public record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) implements AutoCloseable {
     /** To look at the disk takes some system calls, and whoever comes may ask. */
     private static final Duration LOOK_EVERY = Duration.ofSeconds(3);
 
@@ -30,7 +33,7 @@ record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) implements
      * @param command whose sessions are kept there, the demo's if there is none
      * @throws GatewayException if that cannot be here
      */
-    static OpenStore open(StoreChoice choice, Optional<ServerCommand> command) {
+    public static OpenStore open(StoreChoice choice, Optional<ServerCommand> command) {
         if (choice instanceof StoreChoice.RocksDb disk) {
             RocksDbStoreBuilder builder = RocksDbStore.builder(disk.folder()).survives(disk.survives());
             command.ifPresentOrElse(

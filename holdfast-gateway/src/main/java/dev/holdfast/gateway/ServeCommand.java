@@ -1,5 +1,6 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.gateway.process.ServerCommand;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Optional;
@@ -43,10 +44,11 @@ final class ServeCommand implements Runnable {
         ServeOptions options = options();
         flags.logLevel().apply();
         Gateway gateway = Gateway.start(options);
+        Shutdown.onSignal(gateway, options.drainTimeout());
+        // after the hook: a reader of this line may send SIGTERM at once
         PrintWriter out = spec.commandLine().getOut();
         out.println("holdfast " + Main.Version.text() + " listens on " + gateway.url());
         out.flush();
-        Shutdown.onSignal(gateway, options.drainTimeout());
         gateway.join();
     }
 

@@ -1,6 +1,9 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.gateway.http.ServedPath;
+import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.gateway.text.Durations;
 import java.time.Duration;
 import java.util.Optional;
 import picocli.CommandLine.ITypeConverter;

@@ -1,6 +1,8 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.gateway.http.JettyConnectionReset;
+import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
 import java.time.Duration;

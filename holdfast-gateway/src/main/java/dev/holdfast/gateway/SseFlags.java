@@ -1,5 +1,6 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.gateway.http.ServedPath;
 import dev.holdfast.servlet.HttpSseOptions;
 import java.time.Duration;
 import java.util.Optional;

@@ -4,7 +4,7 @@ import dev.holdfast.spi.SessionStore.Durability;
 import java.nio.file.Path;
 
 /** Where sessions are kept, as it was asked for. */
-sealed interface StoreChoice {
+public sealed interface StoreChoice {
     /** They end with the process. */
     record Memory() implements StoreChoice {}
 

@@ -3,6 +3,8 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.gateway.http.GatewayException;
+import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -2,6 +2,8 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.gateway.stdio.ShellServer;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -7,39 +7,39 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 
 /** Messages as a test writes and reads them. */
-final class Json {
-    static final String INITIALIZE =
+public final class Json {
+    public static final String INITIALIZE =
             "{'jsonrpc':'2.0','id':'init','method':'initialize','params':{'protocolVersion':'2025-11-25'}}"
                     .replace('\'', '"');
-    static final String INITIALIZED_RESULT =
+    public static final String INITIALIZED_RESULT =
             "{'jsonrpc':'2.0','id':'init','result':{'protocolVersion':'2025-11-25'}}".replace('\'', '"');
 
     private Json() {}
 
     /** JSON in which quotes may be single. */
-    static String of(String text) {
+    public static String of(String text) {
         return text.replace('\'', '"');
     }
 
     /** A message of the client, as the edge would hand it over. */
-    static InboundMessage inbound(String text) {
+    public static InboundMessage inbound(String text) {
         EnvelopeReader.Parsed parsed = new EnvelopeReader().read(of(text).getBytes(UTF_8));
         return ((EnvelopeReader.Single) parsed).message().inbound(InboundMessage.NO_CONTEXT);
     }
 
-    static InboundMessage request(int id, String method) {
+    public static InboundMessage request(int id, String method) {
         return inbound("{'jsonrpc':'2.0','id':" + id + ",'method':'" + method + "'}");
     }
 
-    static String text(OutboundMessage message) {
+    public static String text(OutboundMessage message) {
         return new String(message.bytes(), UTF_8);
     }
 
-    static String result(int id) {
+    public static String result(int id) {
         return of("{'jsonrpc':'2.0','id':" + id + ",'result':{}}");
     }
 
-    static String notification(String method) {
+    public static String notification(String method) {
         return of("{'jsonrpc':'2.0','method':'" + method + "'}");
     }
 }

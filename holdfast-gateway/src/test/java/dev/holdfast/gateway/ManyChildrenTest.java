@@ -2,6 +2,7 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.gateway.stdio.StdioBed;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;

@@ -9,9 +9,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /** Processes that a script has told the numbers of, in a file. */
-record Pids(List<Long> pids) {
+public record Pids(List<Long> pids) {
     /** Waits until the file has so many numbers, and a line end behind them. */
-    static Pids readFrom(Path file, int count) {
+    public static Pids readFrom(Path file, int count) {
         List<Long> found = new ArrayList<>();
         Wait.until("the script tells its process numbers", () -> {
             found.clear();
@@ -35,12 +35,12 @@ record Pids(List<Long> pids) {
     }
 
     /** Kills one of them. */
-    void kill(int index) {
+    public void kill(int index) {
         ProcessHandle.of(pids.get(index)).ifPresent(ProcessHandle::destroyForcibly);
     }
 
     /** Whether none of them runs any more. */
-    boolean ended() {
+    public boolean ended() {
         return pids.stream().noneMatch(Pids::runs);
     }
 

@@ -9,11 +9,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The sockets of this machine, as {@code /proc/net} shows them. */
-final class Sockets {
+public final class Sockets {
     private Sockets() {}
 
     /** The bytes that the kernel holds for the peer of a socket; below zero if it knows no such socket, not even one that ends. */
-    static long heldBack(int localPort, int remotePort) {
+    public static long heldBack(int localPort, int remotePort) {
         Pattern socket = Pattern.compile(String.format(
                 Locale.ROOT, ".*:%04X [0-9A-F]+:%04X [0-9A-F]{2} ([0-9A-F]{8}):.*", localPort, remotePort));
         try {

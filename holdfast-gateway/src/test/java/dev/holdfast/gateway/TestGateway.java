@@ -1,14 +1,16 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.gateway.http.ConnectionTimes;
+import dev.holdfast.gateway.stdio.ShellServer;
 import dev.holdfast.servlet.HttpSseOptions;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Optional;
 
 /** A gateway in this process, on a free port. */
-final class TestGateway implements AutoCloseable {
-    static final ConnectionTimes TIMES = new ConnectionTimes(Wait.PATIENCE, Wait.PATIENCE);
+public final class TestGateway implements AutoCloseable {
+    public static final ConnectionTimes TIMES = new ConnectionTimes(Wait.PATIENCE, Wait.PATIENCE);
     static final ServeOptions OPTIONS = new ServeOptions(
             "127.0.0.1",
             0,
@@ -29,23 +31,23 @@ final class TestGateway implements AutoCloseable {
 
     final Gateway gateway;
 
-    TestGateway() {
+    public TestGateway() {
         this(Lifetime.DEFAULT);
     }
 
-    TestGateway(Lifetime lifetime) {
+    public TestGateway(Lifetime lifetime) {
         this(OPTIONS.host(), lifetime, Trust.LOCAL, Limits.DEFAULT);
     }
 
-    TestGateway(String host, Trust trust) {
+    public TestGateway(String host, Trust trust) {
         this(host, Lifetime.DEFAULT, trust, Limits.DEFAULT);
     }
 
-    TestGateway(Limits limits) {
+    public TestGateway(Limits limits) {
         this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, limits);
     }
 
-    TestGateway(StoreChoice store) {
+    public TestGateway(StoreChoice store) {
         this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, Limits.DEFAULT, store);
     }
 
@@ -73,12 +75,12 @@ final class TestGateway implements AutoCloseable {
                 OPTIONS.command()));
     }
 
-    URI url() {
+    public URI url() {
         return gateway.url();
     }
 
     /** The process that answers a session. */
-    static ProcessHandle server(HttpPeer peer, int id) {
+    public static ProcessHandle server(HttpPeer peer, int id) {
         String answer = peer.call(id, "who");
         String pid = answer.replaceAll(".*\"server\":\"(\\d+)\".*", "$1");
         return ProcessHandle.of(Long.parseLong(pid)).orElseThrow();

@@ -10,14 +10,14 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /** Waits for what must come, and not for ever. */
-final class Wait {
-    static final Duration PATIENCE = Duration.ofSeconds(20);
+public final class Wait {
+    public static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private Wait() {}
 
     /** Waits for a condition. */
-    static void until(String what, BooleanSupplier condition) {
+    public static void until(String what, BooleanSupplier condition) {
         long start = System.nanoTime();
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - start > PATIENCE.toNanos()) {
@@ -28,7 +28,7 @@ final class Wait {
     }
 
     /** Waits for a stage. */
-    static <T> T until(CompletionStage<T> stage) {
+    public static <T> T until(CompletionStage<T> stage) {
         try {
             return stage.toCompletableFuture().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         } catch (InterruptedException | ExecutionException | TimeoutException e) {
@@ -37,7 +37,7 @@ final class Wait {
     }
 
     /** Waits for the next element. */
-    static <T> T next(BlockingQueue<T> queue) {
+    public static <T> T next(BlockingQueue<T> queue) {
         try {
             T next = queue.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             if (next == null) {

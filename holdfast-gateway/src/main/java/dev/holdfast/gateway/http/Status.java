@@ -1,0 +1,56 @@
+package dev.holdfast.gateway.http;
+
+import dev.holdfast.EngineStats;
+import dev.holdfast.engine.SessionEngine;
+import io.modelcontextprotocol.json.McpJsonDefaults;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * How the gateway is.
+ *
+ * @param code the HTTP status
+ * @param json more about it
+ */
+record Status(int code, String json) {
+    private static final int OK = 200;
+    private static final int UNAVAILABLE = 503;
+
+    /**
+     * Whether clients should come: 200, or 503 once the gateway drains and wants no new ones. A store that cannot write is no reason
+     * for 503: what runs goes on, and a restart gives the disk no room.
+     */
+    static Status health(SessionEngine engine, StoreHealth store) {
+        boolean draining = engine.draining();
+        String well = store.state() == StoreHealth.State.WELL ? "ok" : "degraded";
+        return new Status(
+                draining ? UNAVAILABLE : OK,
+                "{\"status\":\"" + (draining ? "draining" : well) + "\",\"sessions\":" + engine.size() + ",\"store\":"
+                        + store.json() + "}");
+    }
+
+    /** What the engine holds and has counted, by the names of {@link EngineStats}. */
+    static Status stats(SessionEngine engine) {
+        EngineStats stats = engine.stats();
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("sessions", stats.sessions());
+        members.put("parked", stats.parked());
+        members.put("runningCalls", stats.runningCalls());
+        members.put("historyBytes", stats.historyBytes());
+        members.put("historyEvents", stats.historyEvents());
+        members.put("created", stats.created());
+        members.put("ended", new TreeMap<>(stats.ended()));
+        members.put("refused", new TreeMap<>(stats.refused()));
+        members.put("gaps", stats.gaps());
+        members.put("dropped", stats.dropped());
+        members.put("timedOut", stats.timedOut());
+        try {
+            return new Status(OK, McpJsonDefaults.getMapper().writeValueAsString(members));
+        } catch (IOException e) {
+            throw new UncheckedIOException("the stats could not be written", e);
+        }
+    }
+}

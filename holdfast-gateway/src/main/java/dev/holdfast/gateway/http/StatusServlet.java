@@ -1,0 +1,65 @@
+package dev.holdfast.gateway.http;
+
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.function.Supplier;
+
+/**
+ * A page for who watches the gateway. OPTIONS is answered with the status that a GET would have, without a body: HAProxy's
+ * {@code httpchk} asks by it unless it is told otherwise.
+ */
+final class StatusServlet extends HttpServlet {
+    private static final String METHODS = "GET, HEAD, OPTIONS";
+
+    private final transient Guard guard;
+    private final transient Supplier<Status> status;
+
+    /**
+     * A page.
+     *
+     * @param guard who may see it
+     * @param status what it tells now
+     */
+    StatusServlet(Guard guard, Supplier<Status> status) {
+        this.guard = guard;
+        this.status = status;
+    }
+
+    /** Only what is below: the methods of a servlet by default tell of it, and of the request. */
+    @Override
+    protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        if (!guard.admits(request, response)) {
+            return;
+        }
+        switch (request.getMethod()) {
+            case "GET", "HEAD" -> doGet(request, response);
+            case "OPTIONS" -> doOptions(request, response);
+            default -> {
+                response.setHeader("Allow", METHODS);
+                response.sendError(HttpServletResponse.SC_METHOD_NOT_ALLOWED);
+            }
+        }
+    }
+
+    @Override
+    protected void doOptions(HttpServletRequest request, HttpServletResponse response) {
+        response.setStatus(status.get().code());
+        response.setHeader("Allow", METHODS);
+        response.setHeader("Cache-Control", "no-store");
+        response.setContentLength(0);
+    }
+
+    @Override
+    protected void doGet(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        Status now = status.get();
+        byte[] body = (now.json() + "\n").getBytes(StandardCharsets.UTF_8);
+        response.setStatus(now.code());
+        response.setContentType("application/json");
+        response.setHeader("Cache-Control", "no-store");
+        response.setContentLength(body.length);
+        response.getOutputStream().write(body);
+    }
+}

@@ -1,0 +1,48 @@
+package dev.holdfast.gateway.http;
+
+import dev.holdfast.spi.SessionStore.Durability;
+import java.util.Locale;
+import java.util.OptionalLong;
+
+/**
+ * How a store is, for whoever watches the gateway. That may be anybody: it names neither the folder nor what the disk said, both of
+ * which are in the log.
+ *
+ * @param kind as on the command line
+ * @param survives what a message survives that was sent
+ * @param bytes what it takes on disk, where it is there
+ * @param state whether it can write and read
+ */
+public record StoreHealth(String kind, Durability survives, OptionalLong bytes, State state) {
+    /** Whether a store can write and read. */
+    public enum State {
+        WELL(""),
+        /** What it keeps can be read; nothing new is kept until there is room again. */
+        CANNOT_WRITE("cannot write; the log says why"),
+        /** Something that it keeps could not be read a short while ago. */
+        CANNOT_READ("cannot read; the log says why"),
+        /** Something that it had kept is lost; it is told until the gateway has ended in order and started again. */
+        DAMAGED("was damaged; the log says what is lost"),
+        /** The disk has not said for a while what the store takes there. */
+        HANGS("does not answer");
+
+        private final String trouble;
+
+        State(String trouble) {
+            this.trouble = trouble;
+        }
+    }
+
+    /** A JSON object. */
+    String json() {
+        StringBuilder json = new StringBuilder("{\"kind\":\"").append(kind);
+        json.append("\",\"survives\":\"")
+                .append(survives.name().toLowerCase(Locale.ROOT).replace('_', ' '))
+                .append('"');
+        bytes.ifPresent(count -> json.append(",\"bytes\":").append(count));
+        if (state != State.WELL) {
+            json.append(",\"trouble\":\"").append(state.trouble).append('"');
+        }
+        return json.append('}').toString();
+    }
+}

@@ -1,0 +1,104 @@
+package dev.holdfast.gateway.http;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** Who may ask, and by which token. Only digests of the tokens are kept, and no message names one. */
+final class Tokens {
+    private static final Pattern BLANK = Pattern.compile("\\s+");
+    private static final Pattern VISIBLE = Pattern.compile("[!-~]+");
+    private static final int SHORTEST = 16;
+    private static final int LONGEST_PRINCIPAL = 200;
+
+    /** Nobody's. */
+    static final Tokens NONE = new Tokens(List.of());
+
+    private static final String BYTE_ORDER_MARK = "\uFEFF";
+
+    private final List<Entry> entries;
+
+    private record Entry(String principal, byte[] digest, int line) {}
+
+    private Tokens(List<Entry> entries) {
+        this.entries = entries;
+    }
+
+    /**
+     * Reads lines of a principal and a token each; empty ones and those that begin with {@code #} are skipped.
+     *
+     * @param file its name for messages
+     * @throws GatewayException names the file and the first line that is wrong
+     */
+    static Tokens parse(String file, String text) {
+        List<Entry> entries = new ArrayList<>();
+        List<String> lines = (text.startsWith(BYTE_ORDER_MARK) ? text.substring(1) : text)
+                .lines()
+                .toList();
+        for (int i = 0; i < lines.size(); i++) {
+            String line = lines.get(i).strip();
+            if (!line.isEmpty() && !line.startsWith("#")) {
+                entries.add(entry(file + ", line " + (i + 1) + ": ", line, i + 1, entries));
+            }
+        }
+        if (entries.isEmpty()) {
+            throw new GatewayException(file + ": no line holds a principal and a token");
+        }
+        return new Tokens(List.copyOf(entries));
+    }
+
+    private static Entry entry(String place, String line, int number, List<Entry> before) {
+        String[] words = BLANK.split(line, -1);
+        if (words.length != 2) {
+            throw new GatewayException(place + "there must be a principal and a token, and nothing else");
+        }
+        String token = words[1];
+        if (words[0].length() > LONGEST_PRINCIPAL) {
+            throw new GatewayException(place + "the principal must not be longer than " + LONGEST_PRINCIPAL);
+        }
+        if (token.length() < SHORTEST) {
+            throw new GatewayException(place + "the token must have at least " + SHORTEST + " characters");
+        }
+        if (!VISIBLE.matcher(token).matches()) {
+            throw new GatewayException(place + "the token must be of visible ASCII characters");
+        }
+        byte[] digest = digest(token);
+        for (Entry other : before) {
+            if (MessageDigest.isEqual(other.digest, digest)) {
+                throw new GatewayException(place + "the token is that of line " + other.line);
+            }
+        }
+        return new Entry(words[0], digest, number);
+    }
+
+    /** Whose token this is. How long it takes does not depend on which token it is, or how much of one. */
+    Optional<String> principal(String token) {
+        byte[] digest = digest(token);
+        Entry found = null;
+        for (Entry entry : entries) {
+            found = MessageDigest.isEqual(entry.digest, digest) ? entry : found;
+        }
+        return Optional.ofNullable(found).map(Entry::principal);
+    }
+
+    int size() {
+        return entries.size();
+    }
+
+    private static byte[] digest(String token) {
+        return digest(token.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** The SHA-256 of bytes. */
+    static byte[] digest(byte[] bytes) {
+        try {
+            return MessageDigest.getInstance("SHA-256").digest(bytes);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+package dev.holdfast.gateway.http;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.InetAddress;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
+import org.eclipse.jetty.ee11.servlet.ServletHolder;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.server.handler.GracefulHandler;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** An embedded Jetty with one context and no scanning. */
+public final class WebServer {
+    /** Where the gateway tells how it is. */
+    static final String HEALTH = "/healthz";
+    /** Where it tells what its engine holds and counts, to those whom it serves. */
+    static final String STATS = "/stats";
+
+    private static final Logger log = LoggerFactory.getLogger(WebServer.class);
+    /** Threads serve requests, not connections: beyond this number they would only wait for each other. */
+    private static final int MOST_THREADS = 200;
+
+    private static final int LEAST_THREADS = 8;
+    /** All clients may come back at once after a cut. */
+    private static final int BACKLOG = 1024;
+    /** How long a write of a response, or a read of a body, may wait for the peer; a silent stream is not touched by it. */
+    private static final long STUCK_MILLIS = TimeUnit.SECONDS.toMillis(60);
+
+    private static final long LAST_BYTES_MILLIS = TimeUnit.SECONDS.toMillis(1);
+
+    private final Server server;
+    private final ServerConnector connector;
+    private final GracefulHandler requests = new GracefulHandler();
+    private final NeutralErrors errors = new NeutralErrors(() -> this.stopping);
+    private volatile boolean stopping;
+
+    private WebServer(Server server, ServerConnector connector) {
+        this.server = server;
+        this.connector = connector;
+        server.setErrorHandler(errors);
+    }
+
+    /**
+     * Takes a port; nobody is served yet.
+     *
+     * @param times how long connections may take
+     * @throws GatewayException if it cannot be had
+     */
+    public static WebServer listen(String host, InetAddress address, int port, ConnectionTimes times) {
+        QueuedThreadPool threads = new QueuedThreadPool(MOST_THREADS, LEAST_THREADS);
+        threads.setName("holdfast-http");
+        Server server = new Server(threads);
+        HttpConfiguration http = new HttpConfiguration();
+        http.setSendServerVersion(false);
+        http.setSendXPoweredBy(false);
+        http.setIdleTimeout(STUCK_MILLIS);
+        ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http));
+        connector.setHost(address.getHostAddress());
+        connector.setPort(port);
+        connector.setAcceptQueueSize(BACKLOG);
+        connector.setIdleTimeout(times.keepAlive().toMillis());
+        HeadDeadline.set(connector, times.head());
+        server.addConnector(connector);
+        try {
+            connector.open();
+        } catch (IOException e) {
+            throw new GatewayException(reason(host, port, e), e);
+        }
+        return new WebServer(server, connector);
+    }
+
+    private static String reason(String host, int port, IOException failure) {
+        Throwable cause = failure.getCause() instanceof BindException bind ? bind : failure;
+        String text = String.valueOf(cause.getMessage());
+        if (text.toLowerCase(Locale.ROOT).contains("in use")) {
+            return "port " + port + " of " + host + " is taken; choose another with --port";
+        }
+        return "cannot listen on port " + port + " of " + host + ": " + text;
+    }
+
+    /** Gives the port back; nobody was served. */
+    public void release() {
+        connector.close();
+    }
+
+    /**
+     * Starts to serve.
+     *
+     * @param store how the store is
+     * @param paths where the endpoint is
+     */
+    public void start(Endpoint endpoint, Supplier<StoreHealth> store, List<String> paths) {
+        ServletContextHandler context = new ServletContextHandler("/", false, false);
+        context.setErrorHandler(errors);
+        ServletHolder mcp = new ServletHolder("mcp", endpoint.servlet());
+        mcp.setAsyncSupported(true);
+        mcp.setInitOrder(0);
+        paths.forEach(path -> context.addServlet(mcp, path.equals("/") ? "" : path));
+        context.addServlet(new ServletHolder("unknown", new UnknownPath()), "/");
+        addPage(context, HEALTH, Guard.NONE, () -> Status.health(endpoint.engine(), store.get()));
+        addPage(context, STATS, endpoint.guard(), () -> Status.stats(endpoint.engine()));
+        requests.setHandler(context);
+        server.setHandler(requests);
+        try {
+            server.start();
+        } catch (Exception e) {
+            throw new IllegalStateException("the HTTP server did not start", e);
+        }
+    }
+
+    private static void addPage(ServletContextHandler context, String path, Guard guard, Supplier<Status> status) {
+        ServletHolder page = new ServletHolder(path, new StatusServlet(guard, status));
+        page.setAsyncSupported(true);
+        context.addServlet(page, path);
+    }
+
+    public int port() {
+        return connector.getLocalPort();
+    }
+
+    public void join() {
+        try {
+            server.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Stops to serve; responses that have ended a moment ago still reach their clients. */
+    public void stop() {
+        stopping = true;
+        try {
+            requests.shutdown()
+                    .completeOnTimeout(null, LAST_BYTES_MILLIS, TimeUnit.MILLISECONDS)
+                    .join();
+            server.stop();
+        } catch (Exception e) {
+            log.warn("the HTTP server did not stop in order", e);
+        }
+    }
+}

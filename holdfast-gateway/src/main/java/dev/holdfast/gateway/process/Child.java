@@ -1,0 +1,237 @@
+package dev.holdfast.gateway.process;
+
+import dev.holdfast.LogThrottle;
+import dev.holdfast.gateway.text.LogText;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A child process that speaks in lines. It is dead when the process that was started has exited, <em>or</em> its output has
+ * ended, or it broke a rule; then the whole process group is ended.
+ */
+public final class Child {
+    /** Hears a child, on one thread. */
+    public interface Listener {
+        /** A line of the child's output. */
+        void received(byte[] line);
+
+        /** The child is dead; said once, and not for a child that was {@linkplain Child#close closed}. */
+        void died(String cause);
+    }
+
+    private enum Life {
+        RUNNING,
+        CLOSED,
+        DEAD
+    }
+
+    private static final Logger log = LoggerFactory.getLogger(Child.class);
+    /** How many lines one child may cause in ten seconds: enough for a stack trace or the greeting of a server. */
+    public static final int LOG_LINES = 100;
+
+    private static final long SETTLE_MILLIS = 200;
+    private static final int SIGNALLED = 128;
+    // A pipe of a child cannot be read at once without a thread that blocks on it: the JDK has no selectable pipe to a
+    // process. Beside it there is the one of the JDK that waits for the exit code. A deep stack it does not need.
+    private static final long STACK_BYTES = 256 << 10;
+
+    private final ChildName name;
+    private final Process process;
+    private final StdioOptions options;
+    private final Workers workers;
+    private final LogThrottle lines;
+    private final ChildInput input;
+    private final ChildErrors errors;
+    private final CompletableFuture<Void> gone = new CompletableFuture<>();
+    private final AtomicBoolean ending = new AtomicBoolean();
+    private final AtomicReference<Life> life = new AtomicReference<>(Life.RUNNING);
+    private final CompletableFuture<String> death = new CompletableFuture<>();
+    private final AtomicBoolean exitSeen = new AtomicBoolean();
+    private volatile boolean outputEnded;
+
+    public Child(ChildName name, Process process, StdioOptions options, InputRoom room, Workers workers) {
+        this.name = name;
+        this.process = process;
+        this.options = options;
+        this.workers = workers;
+        this.input = new ChildInput(
+                process.getOutputStream(), workers.blocking(), options.queuedBytes(), room, this::inputBroke);
+        this.lines = new LogThrottle(LOG_LINES, System::nanoTime);
+        this.errors = new ChildErrors(name, process.getErrorStream(), lines);
+    }
+
+    /** The child's name in the log. */
+    public ChildName name() {
+        return name;
+    }
+
+    /** How much it may fill the log. */
+    public LogThrottle lines() {
+        return lines;
+    }
+
+    public Process process() {
+        return process;
+    }
+
+    public StdioOptions options() {
+        return options;
+    }
+
+    /** Starts to read; call it once. */
+    public void listen(Listener listener) {
+        log.debug("{}: started, process {}", name, process.pid());
+        death.thenAccept(cause -> {
+            if (life.compareAndSet(Life.RUNNING, Life.DEAD)) {
+                listener.died(cause);
+                input.close();
+                end(Duration.ZERO);
+            }
+        });
+        Thread reader = new Thread(null, () -> read(listener), "holdfast-" + name.own(), STACK_BYTES);
+        reader.setDaemon(true);
+        reader.start();
+        workers.watch().add(this::look);
+    }
+
+    /** Hands a line to the child; never blocks. */
+    public void write(byte[] line) {
+        input.write(line);
+    }
+
+    public Workers workers() {
+        return workers;
+    }
+
+    /** Ends a child that is of no use any more, as if it had died. */
+    public void giveUp(String cause) {
+        death.complete(cause);
+    }
+
+    /** The last lines of the error output; empty if there were none. */
+    public String lastErrors() {
+        return errors.last();
+    }
+
+    /** Completes when nothing is left of the child and its group. */
+    public CompletionStage<Void> gone() {
+        return gone;
+    }
+
+    /** Ends the child and its group; completes when nothing is left of them. */
+    public CompletionStage<Void> close() {
+        life.compareAndSet(Life.RUNNING, Life.CLOSED);
+        input.close();
+        end(options.closeGrace());
+        return gone;
+    }
+
+    private void read(Listener listener) {
+        try {
+            pass(new LineReader(process.getInputStream(), options.lineBytes()), listener);
+        } finally {
+            outputEnded = true;
+            settle();
+        }
+    }
+
+    /** For the watch: it finds what the thread that reads does not see, which waits for whoever else has the output open. */
+    private boolean look() {
+        if (errors.claim()) {
+            workers.blocking().execute(errors::read);
+        }
+        if (process.isAlive()) {
+            return true;
+        }
+        if (exitSeen.compareAndSet(false, true)) {
+            workers.blocking().execute(errors::finish);
+        }
+        afterwards(() -> death.complete(cause()));
+        return false;
+    }
+
+    private void pass(LineReader lines, Listener listener) {
+        LineReader.Next next = lines.next();
+        while (next instanceof LineReader.Line line) {
+            try {
+                listener.received(line.bytes());
+            } catch (RuntimeException e) {
+                log.error("{}: a line could not be passed on", name, e);
+            }
+            next = lines.next();
+        }
+        if (next instanceof LineReader.TooLong tooLong) {
+            log.warn("{}: a line that begins with {}", name, LogText.of(tooLong.start()));
+            death.complete("the server process sent a line longer than " + options.lineBytes() + " bytes");
+        }
+    }
+
+    private void inputBroke(String cause) {
+        afterwards(() -> death.complete(process.isAlive() && !outputEnded ? cause : cause()));
+    }
+
+    /**
+     * The output has ended. The exit is due as well, unless something is odd: the wait makes the cause precise, and lets the last
+     * words through.
+     */
+    private void settle() {
+        try {
+            if (process.waitFor(SETTLE_MILLIS, TimeUnit.MILLISECONDS)) {
+                readLastErrors();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | TimeoutException e) {
+            log.debug("{}: somebody else has its error output open", name);
+        }
+        death.complete(cause());
+    }
+
+    /** On a thread of the child's own, unless somebody waits for what killed it, or another thread does it. */
+    private void readLastErrors() throws InterruptedException, ExecutionException, TimeoutException {
+        boolean first = exitSeen.compareAndSet(false, true);
+        if (first && life.get() != Life.RUNNING) {
+            errors.finish();
+            return;
+        }
+        if (first) {
+            workers.blocking().execute(errors::finish);
+        }
+        errors.ended().get(SETTLE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private void afterwards(Runnable work) {
+        if (life.get() == Life.RUNNING) {
+            Runnable late = () -> {
+                if (!death.isDone()) {
+                    workers.blocking().execute(work);
+                }
+            };
+            workers.clock().schedule(late, SETTLE_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    private String cause() {
+        if (process.isAlive()) {
+            return "the server process closed its output";
+        }
+        int code = process.exitValue();
+        return code > SIGNALLED
+                ? "the server process was ended by signal " + (code - SIGNALLED)
+                : "the server process exited with code " + code;
+    }
+
+    private void end(Duration closeGrace) {
+        if (ending.compareAndSet(false, true)) {
+            workers.ends().begin(new ChildEnd(name, process, closeGrace, options.termGrace(), gone));
+        }
+    }
+}

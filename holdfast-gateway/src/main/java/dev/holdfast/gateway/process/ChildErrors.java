@@ -1,0 +1,151 @@
+package dev.holdfast.gateway.process;
+
+import dev.holdfast.LogThrottle;
+import dev.holdfast.gateway.text.LogText;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The error output of a child: goes to the log line by line, as far as its throttle lets it; its last lines are kept for error messages. It
+ * is read by whoever finds something in it, one thread at a time, so that a child that says nothing takes no thread.
+ */
+final class ChildErrors {
+    private static final Logger log = LoggerFactory.getLogger(ChildErrors.class);
+    private static final int LINE_BYTES = 4 << 10;
+    private static final int CHUNK = 4 << 10;
+    private static final int KEPT_LINES = 5;
+
+    private final ChildName name;
+    private final InputStream stream;
+    private final LogThrottle lines;
+    private final CompletableFuture<Void> ended = new CompletableFuture<>();
+    private final Deque<String> last = new ArrayDeque<>(0);
+    private final AtomicBoolean reading = new AtomicBoolean();
+    private volatile boolean exited;
+    /** The line that has no end yet, up to its limit. */
+    private ByteArrayOutputStream line = new ByteArrayOutputStream(0);
+
+    private boolean cut;
+
+    ChildErrors(ChildName name, InputStream stream, LogThrottle lines) {
+        this.name = name;
+        this.stream = stream;
+        this.lines = lines;
+    }
+
+    /**
+     * Whether there is something to read that nobody reads; never blocks. Who is told so must {@linkplain #read read} it.
+     */
+    boolean claim() {
+        if (ended.isDone() || !reading.compareAndSet(false, true)) {
+            return false;
+        }
+        if (exited || available() > 0) {
+            return true;
+        }
+        release();
+        return false;
+    }
+
+    /** Reads what there is, or to the end if the child has exited; for who has claimed it. */
+    void read() {
+        byte[] chunk = new byte[CHUNK];
+        boolean more = true;
+        while (more && (exited || available() > 0)) {
+            int read = fill(chunk);
+            more = read >= 0;
+            for (int i = 0; i < read; i++) {
+                take(chunk[i]);
+            }
+        }
+        if (!more) {
+            end();
+        }
+        release();
+    }
+
+    /** The child has exited: the stream has an end. May block until that is reached. */
+    void finish() {
+        exited = true;
+        if (claim()) {
+            read();
+        }
+    }
+
+    /** Lets others read; if the child has exited meanwhile, there is nobody else to read the rest. */
+    private void release() {
+        boolean late = exited;
+        reading.set(false);
+        if (!late && exited) {
+            finish();
+        }
+    }
+
+    private int available() {
+        try {
+            return stream.available();
+        } catch (IOException e) {
+            return exited ? 1 : 0;
+        }
+    }
+
+    private int fill(byte[] chunk) {
+        try {
+            return stream.read(chunk);
+        } catch (IOException e) {
+            return -1;
+        }
+    }
+
+    private void take(byte value) {
+        if (value == '\n') {
+            takeLine();
+        } else if (line.size() < LINE_BYTES) {
+            line.write(value);
+        } else {
+            cut = true;
+        }
+    }
+
+    private void takeLine() {
+        String text = LogText.whole(line.toByteArray()).stripTrailing() + (cut ? "..." : "");
+        line = new ByteArrayOutputStream(0);
+        cut = false;
+        lines.write(more -> log.info("{}: {}{}", name, text, more));
+        synchronized (last) {
+            if (last.size() == KEPT_LINES) {
+                last.removeFirst();
+            }
+            last.addLast(LogText.shortened(text));
+        }
+    }
+
+    private void end() {
+        if (line.size() > 0) {
+            takeLine();
+        }
+        ended.complete(null);
+    }
+
+    /** Completes when the stream has ended, after the child. */
+    CompletableFuture<Void> ended() {
+        return ended;
+    }
+
+    /** The last lines, each on a line of its own; empty if there were none. */
+    String last() {
+        if (!exited && claim()) {
+            read();
+        }
+        synchronized (last) {
+            return String.join("\n", last);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+package dev.holdfast.gateway.process;
+
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Frees what the kernel caches for the files that a new child inherited.
+ *
+ * <p>The JDK starts a process by a helper program that lists {@code /proc/self/fd} and closes every file of ours. For each entry
+ * that is listed, the kernel keeps an inode until the process is reaped: a kilobyte each. With 9,000 open files, 3,000 children
+ * hold gigabytes of them, and their reaping takes most of a minute. An entry is freed earlier if its name is looked up after its
+ * file was closed, which this class does. Thread-safe.
+ */
+public final class InheritedEntries {
+    private static final Path PROC = Path.of("/proc");
+    /** So many numbers in a row without an open file: there is none behind them. */
+    private static final int LAST_GAP = 64;
+
+    private static final int FIRST_INHERITED = 3;
+    private final Path ownFiles = PROC.resolve("self/fd");
+    private final boolean shown = Files.isDirectory(ownFiles);
+    /** Above every number that an open file of this process ever had. */
+    private final AtomicInteger end = new AtomicInteger(FIRST_INHERITED);
+
+    /** Frees the entries of a child that runs; costs some microseconds for each file that this process has open. */
+    public void forget(Process child) {
+        if (!shown) {
+            return;
+        }
+        Path files = PROC.resolve(Long.toString(child.pid())).resolve("fd");
+        int last = highest();
+        for (int file = FIRST_INHERITED; file < last; file++) {
+            found(files, file);
+        }
+    }
+
+    private int highest() {
+        int next = end.get();
+        for (int gap = 0; gap < LAST_GAP; next++) {
+            gap = found(ownFiles, next) ? 0 : gap + 1;
+        }
+        return end.accumulateAndGet(next - LAST_GAP, Math::max);
+    }
+
+    /** A link is not followed: behind it may be a file system that does not answer. */
+    private static boolean found(Path files, int file) {
+        return Files.exists(files.resolve(Integer.toString(file)), LinkOption.NOFOLLOW_LINKS);
+    }
+}

@@ -1,0 +1,35 @@
+package dev.holdfast.gateway.process;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Starts children, and reaches each together with all that it started. To ask or to signal many of them costs what it costs
+ * for one: the machine's processes are looked at once. The methods may block for milliseconds.
+ */
+public interface Processes {
+    /** How strongly a process is asked to end. */
+    enum Signal {
+        TERM,
+        KILL
+    }
+
+    /** Starts a program. */
+    Process start(List<String> words) throws IOException;
+
+    /** Asks these children, and all that they started, to end. */
+    void signal(Collection<Process> children, Signal signal);
+
+    /** Those of them of which anything still runs. A process that has ended, and only waits to be noticed, does not run. */
+    Set<Process> running(Collection<Process> children);
+
+    /** The best way that this machine has. */
+    static Processes ofThisMachine() {
+        Optional<Path> setsid = ServerCommand.find("setsid");
+        return setsid.isPresent() ? new ProcessGroups(setsid.get()) : new ProcessTrees();
+    }
+}

@@ -1,0 +1,71 @@
+package dev.holdfast.gateway.process;
+
+import java.io.File;
+import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Signals process groups by the shell's own {@code kill}, which every system has; one shell takes many groups. */
+final class Shell {
+    private static final Logger log = LoggerFactory.getLogger(Shell.class);
+    private static final long PATIENCE_SECONDS = 5;
+    /** What a command line holds on any system. */
+    private static final int GROUPS_AT_ONCE = 1_000;
+
+    private static final File NULL = new File("/dev/null");
+
+    private Shell() {}
+
+    /** Sends a signal to every process of these groups. */
+    static void signal(List<Long> groups, String signal) {
+        run("signal=$1; shift; kill -s \"$signal\" -- \"$@\"", signal, groups);
+    }
+
+    /** Those groups that have a process, be it one that has ended; all of them if that cannot be told. */
+    static Set<Long> existing(List<Long> groups) {
+        return run("shift; for group; do kill -s 0 -- \"$group\" && echo \"$group\"; done", "0", groups)
+                .lines()
+                .map(group -> -Long.parseLong(group))
+                .collect(Collectors.toSet());
+    }
+
+    private static String run(String script, String signal, List<Long> groups) {
+        StringBuilder said = new StringBuilder();
+        for (int from = 0; from < groups.size(); from += GROUPS_AT_ONCE) {
+            List<Long> some = groups.subList(from, Math.min(groups.size(), from + GROUPS_AT_ONCE));
+            List<String> words = new ArrayList<>(List.of("/bin/sh", "-c", script, "kill", signal));
+            some.forEach(group -> words.add("-" + group));
+            try {
+                said.append(run(words));
+            } catch (IOException e) {
+                log.error("no shell to signal {} process groups with", some.size(), e);
+                some.forEach(group -> said.append('-').append(group).append('\n'));
+            }
+        }
+        return said.toString();
+    }
+
+    /** Runs a shell that says little and soon ends. */
+    private static String run(List<String> words) throws IOException {
+        Process shell = new ProcessBuilder(words)
+                .redirectInput(Redirect.from(NULL))
+                .redirectError(Redirect.DISCARD)
+                .start();
+        String said = new String(shell.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+        try {
+            if (!shell.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+                shell.destroyForcibly();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return said;
+    }
+}

@@ -1,0 +1,78 @@
+package dev.holdfast.gateway.process;
+
+import java.time.Duration;
+
+/**
+ * How the gateway deals with child processes.
+ *
+ * @param startTimeout how long a child may take to answer {@code initialize}. Default 30 s
+ * @param lineBytes how long a line of a child's output may be. Default 16 MiB
+ * @param queuedBytes how much may wait for a child that does not read its input. Default 16 MiB
+ * @param uncommittedBytes how much of a child's output may wait for the store before the child is not read further. Default 1 MiB
+ * @param closeGrace how long a child may take to end once its input is closed. Default 2 s
+ * @param termGrace how long a process group may take to end after TERM, before KILL. Default 2 s
+ * @param pingPatience how long a child may take for a ping, once a call has taken too long. Default 10 s
+ * @param showErrors whether clients are told what a child that does not start says on its error output. Default true
+ */
+public record StdioOptions(
+        Duration startTimeout,
+        int lineBytes,
+        long queuedBytes,
+        long uncommittedBytes,
+        Duration closeGrace,
+        Duration termGrace,
+        Duration pingPatience,
+        boolean showErrors) {
+    /** The defaults named above. */
+    public static final StdioOptions DEFAULT = new StdioOptions(
+            Duration.ofSeconds(30),
+            16 << 20,
+            16 << 20,
+            1 << 20,
+            Duration.ofSeconds(2),
+            Duration.ofSeconds(2),
+            Duration.ofSeconds(10),
+            true);
+
+    /** The same with another {@link #startTimeout}. */
+    public StdioOptions withStartTimeout(Duration value) {
+        return new StdioOptions(
+                value, lineBytes, queuedBytes, uncommittedBytes, closeGrace, termGrace, pingPatience, showErrors);
+    }
+
+    /** The same with another {@link #lineBytes}. */
+    public StdioOptions withLineBytes(int value) {
+        return new StdioOptions(
+                startTimeout, value, queuedBytes, uncommittedBytes, closeGrace, termGrace, pingPatience, showErrors);
+    }
+
+    /** The same with another {@link #queuedBytes}. */
+    public StdioOptions withQueuedBytes(long value) {
+        return new StdioOptions(
+                startTimeout, lineBytes, value, uncommittedBytes, closeGrace, termGrace, pingPatience, showErrors);
+    }
+
+    /** The same with another {@link #uncommittedBytes}. */
+    public StdioOptions withUncommittedBytes(long value) {
+        return new StdioOptions(
+                startTimeout, lineBytes, queuedBytes, value, closeGrace, termGrace, pingPatience, showErrors);
+    }
+
+    /** The same with another {@link #closeGrace} and {@link #termGrace}. */
+    public StdioOptions withGraces(Duration close, Duration term) {
+        return new StdioOptions(
+                startTimeout, lineBytes, queuedBytes, uncommittedBytes, close, term, pingPatience, showErrors);
+    }
+
+    /** The same with another {@link #pingPatience}. */
+    public StdioOptions withPingPatience(Duration value) {
+        return new StdioOptions(
+                startTimeout, lineBytes, queuedBytes, uncommittedBytes, closeGrace, termGrace, value, showErrors);
+    }
+
+    /** The same, but that clients are not told what children say on their error output. */
+    public StdioOptions withoutErrors() {
+        return new StdioOptions(
+                startTimeout, lineBytes, queuedBytes, uncommittedBytes, closeGrace, termGrace, pingPatience, false);
+    }
+}

@@ -1,0 +1,88 @@
+package dev.holdfast.gateway.process;
+
+import dev.holdfast.LogThrottle;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The threads that all children share. */
+public final class Workers implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Workers.class);
+    private static final int STARTERS = 4;
+    private static final long RETRY_MILLIS = 100;
+
+    private final ExecutorService blocking = Executors.newCachedThreadPool(DaemonThreads.numbered("holdfast-child-"));
+    private final ExecutorService starters =
+            Executors.newFixedThreadPool(STARTERS, DaemonThreads.numbered("holdfast-process-"));
+    private final LogThrottle complaints = new LogThrottle(1, System::nanoTime);
+    private final ScheduledExecutorService clock;
+    private final ChildWatch watch = new ChildWatch(this);
+    private final ChildEnds ends;
+    private final InheritedEntries inherited = new InheritedEntries();
+
+    /**
+     * Threads beside a clock.
+     *
+     * @param clock stays the caller's
+     * @param processes by what the children are ended
+     */
+    public Workers(ScheduledExecutorService clock, Processes processes) {
+        this.clock = clock;
+        this.ends = new ChildEnds(processes, this);
+    }
+
+    /** Where a thread is always found. A child that does not read holds one, but only as long as there is something for it. */
+    public Executor blocking() {
+        return task -> offer(blocking, task);
+    }
+
+    /** Where processes are started: a few at a time. */
+    public Executor starters() {
+        return task -> offer(starters, task);
+    }
+
+    /** While the system has no thread to give, what was to be done is tried again. */
+    private void offer(ExecutorService pool, Runnable task) {
+        try {
+            pool.execute(task);
+        } catch (RejectedExecutionException e) {
+            log.debug("closed: nothing is left to be done");
+        } catch (OutOfMemoryError e) {
+            complaints.write(more -> log.error(
+                    "there is no thread for a server process; it is tried again: {}{}", e.getMessage(), more));
+            Future<?> unused = clock.schedule(() -> offer(pool, task), RETRY_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    /** What notices what children say beside their output, and their exits. */
+    ChildWatch watch() {
+        return watch;
+    }
+
+    /** What sees all children to their end. */
+    ChildEnds ends() {
+        return ends;
+    }
+
+    /** What new children cost the kernel beside themselves. */
+    public InheritedEntries inherited() {
+        return inherited;
+    }
+
+    /** What tells the time. */
+    public ScheduledExecutorService clock() {
+        return clock;
+    }
+
+    @Override
+    public void close() {
+        blocking.shutdownNow();
+        starters.shutdownNow();
+    }
+}

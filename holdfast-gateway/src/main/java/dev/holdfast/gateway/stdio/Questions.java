@@ -1,0 +1,97 @@
+package dev.holdfast.gateway.stdio;
+
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * The requests of one child to the client that have no answer, under ids that no other child of the session ever uses: each
+ * child counts from its own beginning, and an answer that comes late must not reach the wrong one. Safe for use by any thread.
+ */
+final class Questions {
+    static final int MOST = 1024;
+    /** As many as the engine keeps of one session: of more it would give up the oldest. */
+    static final int MOST_PINGS = 128;
+
+    private final String incarnation;
+    private final Map<RequestId, Question> open = new LinkedHashMap<>(0);
+    private int pings;
+    private long count;
+
+    /**
+     * A request without an answer.
+     *
+     * @param ours the id by which the client knows it
+     * @param theirs the child's id
+     * @param spelling the child's id, exactly as the child wrote it
+     * @param call the call on whose stream it was sent; empty for the listening stream
+     * @param message as the client gets it
+     */
+    record Question(
+            RequestId ours, RequestId theirs, RequestId spelling, Optional<CallSink> call, OutboundMessage message) {
+        /** Sends a message where the question is. */
+        CompletionStage<Void> send(ListeningSink listening, OutboundMessage outbound) {
+            return call.isPresent() ? call.get().send(outbound) : listening.send(outbound);
+        }
+
+        boolean ping() {
+            return message.kind() == EventKind.PING;
+        }
+
+        private Question moved() {
+            return new Question(ours, theirs, spelling, Optional.empty(), message);
+        }
+    }
+
+    Questions(String incarnation) {
+        this.incarnation = incarnation;
+    }
+
+    /** The id by which the client gets to know the next one. */
+    synchronized RequestId nextId() {
+        return JsonRpc.stringId(incarnation + "-" + ++count);
+    }
+
+    /** Waits for the answer to a question; false if there are too many already. None is forgotten for another. */
+    synchronized boolean open(Question question) {
+        boolean room = question.ping() ? pings < MOST_PINGS : open.size() - pings < MOST;
+        if (room) {
+            open.put(question.ours, question);
+            pings += question.ping() ? 1 : 0;
+        }
+        return room;
+    }
+
+    /** Takes the question that has an answer now. */
+    synchronized Optional<Question> answered(RequestId ours) {
+        Optional<Question> question = Optional.ofNullable(open.remove(ours));
+        pings -= question.filter(Question::ping).isPresent() ? 1 : 0;
+        return question;
+    }
+
+    /** Takes the question that the child gives up. */
+    synchronized Optional<Question> withdrawn(RequestId theirs) {
+        return open.values().stream()
+                .filter(question -> question.theirs.equals(theirs))
+                .findFirst()
+                .flatMap(question -> answered(question.ours));
+    }
+
+    /** Moves what a call carries to the listening stream; returns it. */
+    synchronized List<Question> move(CallSink call) {
+        List<Question> moved = open.values().stream()
+                .filter(question -> question.call.filter(call::equals).isPresent())
+                .map(Question::moved)
+                .toList();
+        moved.forEach(question -> open.put(question.ours, question));
+        return moved;
+    }
+}

@@ -1,0 +1,142 @@
+package dev.holdfast.gateway.stdio;
+
+import dev.holdfast.gateway.process.Child;
+import dev.holdfast.gateway.process.ChildName;
+import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.gateway.process.Workers;
+import dev.holdfast.gateway.text.Durations;
+import dev.holdfast.gateway.text.LogText;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The opening of one connection, in a bounded time: a child is started, and is asked to {@code initialize}. */
+final class StdioOpening {
+    private static final Logger log = LoggerFactory.getLogger(StdioOpening.class);
+    private static final int DEPTH = 1000;
+    private static final EnvelopeReader ENVELOPES = new EnvelopeReader(DEPTH, EnvelopeReader.DEFAULT_MAX_BATCH);
+
+    private final StdioBackend backend;
+    private final Backend.OpenRequest request;
+    private final ListeningSink sink;
+    private final ChildName name;
+    private final Handshake handshake = new Handshake();
+    private volatile @Nullable Child child;
+    private volatile @Nullable StdioConnection connection;
+
+    StdioOpening(StdioBackend backend, Backend.OpenRequest request, ListeningSink sink) {
+        this.backend = backend;
+        this.request = request;
+        this.sink = sink;
+        this.name = new ChildName("child " + request.incarnation(), sink::sessionId);
+    }
+
+    /** Starts the child, on a thread that may block, and lets the time run. */
+    CompletionStage<Backend.Outcome> begin() {
+        Duration timeout = backend.options().startTimeout();
+        Workers workers = backend.workers();
+        Runnable late =
+                () -> handshake.fail("the server process did not answer initialize within " + Durations.text(timeout));
+        Future<?> deadline = workers.clock()
+                .schedule(() -> workers.blocking().execute(late), timeout.toNanos(), TimeUnit.NANOSECONDS);
+        workers.starters().execute(this::start);
+        return handshake.end().thenApply(end -> {
+            deadline.cancel(false);
+            return outcome(end);
+        });
+    }
+
+    /** Gives up, if the child has not answered yet. */
+    void abandon(String cause) {
+        handshake.abandon(cause);
+    }
+
+    private void start() {
+        if (handshake.unanswered()) {
+            return;
+        }
+        ServerCommand command = backend.command();
+        if (command.executable().isEmpty()) {
+            backend.lines().write(more -> log.error("{}: command not found: {}{}", name, command.program(), more));
+            handshake.fail("the server's command was not found"
+                    + (backend.options().showErrors() ? ": " + command.program() : ""));
+            return;
+        }
+        try {
+            Child started = backend.start(name);
+            StdioConnection open = new StdioConnection(started, request.incarnation(), sink, handshake, ENVELOPES);
+            child = started;
+            connection = open;
+            sink.onAnswer(open::answer);
+            open.call(request.initialize(), handshake);
+            started.listen(open);
+            if (handshake.unanswered()) {
+                open.close();
+            }
+            backend.workers().inherited().forget(started.process());
+        } catch (Throwable e) {
+            // whatever it was, somebody waits for the end of this
+            backend.lines().write(more -> log.error("{} could not be started{}", command.program(), more, e));
+            handshake.fail("the server process could not be started");
+        }
+    }
+
+    private Backend.Outcome outcome(Handshake.End end) {
+        if (end instanceof Handshake.Answered answered) {
+            return answered(answered.response());
+        }
+        if (end instanceof Handshake.Failed failed) {
+            return failed(failed.cause());
+        }
+        return unreachable(((Handshake.Abandoned) end).cause());
+    }
+
+    private Backend.Outcome answered(OutboundMessage response) {
+        if (response.kind() == EventKind.ERROR) {
+            close();
+            return new Backend.Refused(response);
+        }
+        Optional<String> revision = ENVELOPES.read(response.bytes()) instanceof EnvelopeReader.Single single
+                ? single.message().protocolVersion()
+                : Optional.empty();
+        if (revision.isEmpty()) {
+            return failed("the server answered initialize without a protocolVersion");
+        }
+        return new Backend.Opened(Objects.requireNonNull(connection), response, revision.get(), Optional.empty());
+    }
+
+    private Backend.Unreachable failed(String cause) {
+        backend.lines()
+                .write(more ->
+                        log.warn("{}: a session could not be opened: {}{}", name, LogText.shortened(cause), more));
+        return unreachable(cause);
+    }
+
+    private Backend.Unreachable unreachable(String cause) {
+        Child last = child;
+        String errors = last == null || !backend.options().showErrors() ? "" : last.lastErrors();
+        String text = errors.isEmpty() ? cause : cause + "; its last error output was:\n" + errors;
+        close();
+        return new Backend.Unreachable(
+                JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.SERVER_ERROR, text), cause);
+    }
+
+    private void close() {
+        StdioConnection open = connection;
+        if (open != null) {
+            open.close();
+        }
+    }
+}

@@ -1,0 +1,117 @@
+package dev.holdfast.gateway.stdio;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.gateway.process.ChildName;
+import dev.holdfast.gateway.stdio.Questions.Question;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.Span;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The requests of a child on their way to the client. Each gets an answer: the client's, or an error if it cannot be asked. Which
+ * call one belongs to, if any, the child does not say; so a question goes to the listening stream if its client reads it, else
+ * to a call, and to the listening stream again if that call ends before the answer.
+ */
+final class StdioQuestions {
+    private static final Logger log = LoggerFactory.getLogger(StdioQuestions.class);
+
+    private final ChildName name;
+    private final Consumer<byte[]> child;
+    private final RunningCalls calls;
+    private final Questions questions;
+    private final ListeningSink listening;
+    private final CommitGate gate;
+    private final EnvelopeReader envelopes;
+
+    StdioQuestions(
+            ChildName name,
+            Consumer<byte[]> child,
+            RunningCalls calls,
+            Questions questions,
+            ListeningSink listening,
+            CommitGate gate,
+            EnvelopeReader envelopes) {
+        this.name = name;
+        this.child = child;
+        this.calls = calls;
+        this.questions = questions;
+        this.listening = listening;
+        this.gate = gate;
+        this.envelopes = envelopes;
+    }
+
+    /** Asks the client. */
+    void ask(Envelope message) {
+        Span span = message.idSpan();
+        RequestId spelling = new RequestId(new String(message.bytes(), span.from(), span.to() - span.from(), UTF_8));
+        RequestId ours = questions.nextId();
+        OutboundMessage outbound = spliced(message.withId(ours)).outbound();
+        Optional<CallSink> call = listening.attached() ? Optional.empty() : calls.unattributed(listening);
+        Question question = new Question(ours, message.id().orElse(spelling), spelling, call, outbound);
+        if (questions.open(question)) {
+            send(question);
+        } else {
+            refuse(question, "too many requests to the client have no answer yet");
+        }
+    }
+
+    /** The child gives a question up: the client is told, and not asked again. */
+    void withdraw(Envelope message) {
+        Optional<Question> found = message.cancelledRequest().flatMap(questions::withdrawn);
+        if (found.isEmpty()) {
+            log.debug("{}: it gives up what is not open, dropped: {}", name, message);
+            return;
+        }
+        Question question = found.get();
+        byte[] ours = question.ours().token().getBytes(UTF_8);
+        Envelope told = spliced(message.splice(message.cancelledRequestSpan(), ours));
+        gate.sent(told.bytes().length, question.send(listening, told.outbound()));
+        listening.withdrawn(question.ours());
+    }
+
+    /** A call has ended: what it carried and has no answer is no affair of that call, and goes on without it. */
+    void ended(CallSink call) {
+        questions.move(call).forEach(question -> {
+            listening.withdrawn(question.ours());
+            send(question);
+        });
+    }
+
+    private void send(Question question) {
+        OutboundMessage message = question.message();
+        CompletionStage<Void> commit = question.send(listening, message);
+        gate.sent(message.bytes().length, commit);
+        commit.whenComplete((done, failure) -> {
+            if (failure != null && questions.answered(question.ours()).isPresent()) {
+                refuse(question, "the request could not be stored");
+            }
+        });
+    }
+
+    private void refuse(Question question, String cause) {
+        String kind = question.message().kind() == EventKind.PING ? "ping" : "request";
+        log.debug("{}: a {} to the client was refused: {}", name, kind, cause);
+        child.accept(JsonRpc.MESSAGES
+                .error(question.spelling(), JsonRpc.SERVER_ERROR, cause)
+                .bytes());
+    }
+
+    private Envelope spliced(byte[] bytes) {
+        if (envelopes.read(bytes) instanceof EnvelopeReader.Single single) {
+            return single.message();
+        }
+        throw new IllegalStateException("a message is none any more with another id in it");
+    }
+}

@@ -1,0 +1,114 @@
+package dev.holdfast.gateway.stdio;
+
+import dev.holdfast.LogThrottle;
+import dev.holdfast.gateway.process.ChildName;
+import dev.holdfast.gateway.text.LogText;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.ListeningSink;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds the one stream that each message of a child belongs on. Responses go to their call, progress to the call of its token,
+ * news of lists and resources to the listening stream. For the rest the child gives no hint: it goes to the only running call,
+ * else to the listening stream if its client listens or may be on its way back, else to the newest running call, else to the
+ * listening stream's log. While a client is on its way back, it may not know the stream of a call: a head that was cut off.
+ */
+final class StdioRouter {
+    private static final Logger log = LoggerFactory.getLogger(StdioRouter.class);
+
+    private final ChildName name;
+    private final LogThrottle lines;
+    private final RunningCalls calls;
+    private final StdioQuestions questions;
+    private final Probe probe;
+    private final ListeningSink listening;
+    private final CommitGate gate;
+    private final EnvelopeReader envelopes;
+
+    StdioRouter(
+            ChildName name,
+            LogThrottle lines,
+            RunningCalls calls,
+            StdioQuestions questions,
+            Probe probe,
+            ListeningSink listening,
+            CommitGate gate,
+            EnvelopeReader envelopes) {
+        this.name = name;
+        this.lines = lines;
+        this.calls = calls;
+        this.questions = questions;
+        this.probe = probe;
+        this.listening = listening;
+        this.gate = gate;
+        this.envelopes = envelopes;
+    }
+
+    /** Passes on what a line of the child holds; one that holds no JSON-RPC is dropped. */
+    void route(byte[] line) {
+        EnvelopeReader.Parsed parsed = envelopes.read(line);
+        if (parsed instanceof EnvelopeReader.Single single) {
+            route(single.message());
+        } else if (parsed instanceof EnvelopeReader.Batch batch) {
+            batch.messages().forEach(this::route);
+        } else if (parsed instanceof EnvelopeReader.Malformed malformed) {
+            lines.write(more ->
+                    log.warn("{}: a line was dropped, {}: {}{}", name, malformed.message(), LogText.of(line), more));
+        }
+    }
+
+    private void route(Envelope message) {
+        switch (message.kind()) {
+            case RESPONSE, ERROR -> answer(message);
+            case REQUEST -> questions.ask(message);
+            case NOTIFICATION -> notification(message);
+        }
+    }
+
+    private void answer(Envelope message) {
+        Optional<CallSink> call = message.id().flatMap(calls::end);
+        if (call.isPresent()) {
+            send(call.get()::send, message);
+            questions.ended(call.get());
+        } else if (message.id().filter(probe::answered).isEmpty()) {
+            log.debug("{}: nobody waits for it, dropped: {}", name, message);
+        }
+    }
+
+    private void notification(Envelope message) {
+        String method = message.method();
+        if (method.equals("notifications/progress")) {
+            progress(message);
+        } else if (method.equals("notifications/cancelled")) {
+            questions.withdraw(message);
+        } else if (method.endsWith("/list_changed") || method.equals("notifications/resources/updated")) {
+            send(listening::send, message);
+        } else {
+            send(unattributed(), message);
+        }
+    }
+
+    private void progress(Envelope message) {
+        Optional<CallSink> call = message.progressToken().flatMap(calls::ofToken);
+        if (call.isPresent()) {
+            send(call.get()::send, message);
+        } else if (message.progressToken().filter(calls::cancelled).isPresent()) {
+            log.debug("{}: its call was cancelled, dropped: {}", name, message);
+        } else {
+            send(unattributed(), message);
+        }
+    }
+
+    private Carrier unattributed() {
+        Optional<CallSink> call = calls.unattributed(listening);
+        return call.isPresent() ? call.get()::send : listening::send;
+    }
+
+    private void send(Carrier carrier, Envelope message) {
+        gate.sent(message.bytes().length, carrier.send(message.outbound()));
+    }
+}

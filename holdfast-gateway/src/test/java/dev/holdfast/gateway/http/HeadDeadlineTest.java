@@ -1,0 +1,188 @@
+package dev.holdfast.gateway.http;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.gateway.OpenStore;
+import dev.holdfast.gateway.StoreChoice;
+import dev.holdfast.gateway.Wait;
+import dev.holdfast.json.JsonRpc;
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A head that drips in is cut off, however many bytes it has; a response may take as long as it wants. */
+@Timeout(60)
+class HeadDeadlineTest {
+    private static final Duration LIMIT = Duration.ofSeconds(2);
+    private static final long DRIP_MILLIS = 100;
+    private static final String WHOLE = "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+    /** Answers when it is told to. */
+    private static final class Held extends HttpServlet {
+        private final transient BlockingQueue<AsyncContext> requests = new LinkedBlockingQueue<>();
+
+        @Override
+        protected void service(HttpServletRequest request, HttpServletResponse response) {
+            AsyncContext async = request.startAsync();
+            async.setTimeout(0);
+            requests.add(async);
+        }
+
+        void answer() throws Exception {
+            AsyncContext async = requests.poll(Wait.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            assertThat(async).isNotNull();
+            HttpServletResponse response = (HttpServletResponse) async.getResponse();
+            response.setContentLength(2);
+            response.getOutputStream().write("ok".getBytes(US_ASCII));
+            async.complete();
+        }
+    }
+
+    private final Held held = new Held();
+    private final SessionEngine engine = SessionEngine.builder(
+                    (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
+            .build();
+    private final WebServer web = WebServer.listen(
+            "127.0.0.1", InetAddress.getLoopbackAddress(), 0, new ConnectionTimes(LIMIT, Wait.PATIENCE));
+
+    @BeforeEach
+    void start() {
+        web.start(
+                new Endpoint(held, Guard.NONE, engine),
+                OpenStore.open(new StoreChoice.Memory(), Optional.empty()).health(),
+                List.of("/mcp"));
+    }
+
+    @AfterEach
+    void stop() {
+        web.stop();
+        engine.close();
+    }
+
+    private Socket connection() throws IOException {
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), web.port());
+        socket.setSoTimeout((int) Wait.PATIENCE.toMillis());
+        return socket;
+    }
+
+    private static void send(Socket socket, String text) throws IOException {
+        socket.getOutputStream().write(text.getBytes(US_ASCII));
+    }
+
+    /** Reads one answer that ends with {@code ok}. */
+    private static void assertAnswered(Socket socket) throws IOException {
+        StringBuilder answer = new StringBuilder();
+        InputStream in = socket.getInputStream();
+        while (!answer.toString().endsWith("\r\n\r\nok")) {
+            int next = in.read();
+            assertThat(next).as("after %s", answer).isNotNegative();
+            answer.append((char) next);
+        }
+        assertThat(answer.toString()).startsWith("HTTP/1.1 200 ");
+    }
+
+    /** Sends a header without an end, a letter now and then, for as long as that is taken, within bounds. */
+    private static Duration drip(Socket socket) throws Exception {
+        long start = System.nanoTime();
+        try {
+            send(socket, "GET /mcp HTTP/1.1\r\nX: ");
+            while (System.nanoTime() - start < Wait.PATIENCE.toNanos()) {
+                send(socket, "x");
+                TimeUnit.MILLISECONDS.sleep(DRIP_MILLIS);
+            }
+        } catch (SocketException closed) {
+            // that is what it waits for
+        }
+        return Duration.ofNanos(System.nanoTime() - start);
+    }
+
+    @Test
+    void aFirstHeadThatDripsIsCutOff() throws Exception {
+        try (Socket socket = connection()) {
+            assertThat(drip(socket)).isBetween(LIMIT.minusMillis(500), LIMIT.plusSeconds(8));
+        }
+    }
+
+    @Test
+    void aLaterHeadThatDripsIsCutOffToo() throws Exception {
+        try (Socket socket = connection()) {
+            send(socket, WHOLE);
+            held.answer();
+            assertAnswered(socket);
+
+            assertThat(drip(socket)).isBetween(LIMIT.minusMillis(500), LIMIT.plusSeconds(8));
+        }
+    }
+
+    /** A proxy may keep it for its next request for as long as the keep-alive lasts; the deadline begins with the first byte. */
+    @Test
+    void aConnectionMayBeQuietLongerThanAHeadMayTake() throws Exception {
+        try (Socket first = connection();
+                Socket later = connection()) {
+            send(later, WHOLE);
+            held.answer();
+            assertAnswered(later);
+            TimeUnit.MILLISECONDS.sleep(LIMIT.toMillis() * 2);
+
+            for (Socket socket : List.of(first, later)) {
+                send(socket, WHOLE);
+                held.answer();
+                assertAnswered(socket);
+            }
+        }
+    }
+
+    @Test
+    void aHeadThatDripsIsCutOffHoweverLongItsConnectionWasQuiet() throws Exception {
+        try (Socket socket = connection()) {
+            TimeUnit.MILLISECONDS.sleep(LIMIT.toMillis() * 2);
+
+            assertThat(drip(socket)).isBetween(LIMIT.minusMillis(500), LIMIT.plusSeconds(8));
+        }
+    }
+
+    @Test
+    void aResponseMayTakeLonger() throws Exception {
+        try (Socket socket = connection()) {
+            for (int i = 0; i < 2; i++) {
+                send(socket, WHOLE + WHOLE);
+                TimeUnit.MILLISECONDS.sleep(LIMIT.toMillis() + 1500);
+                held.answer();
+                assertAnswered(socket);
+                held.answer();
+                assertAnswered(socket);
+            }
+        }
+    }
+
+    @Test
+    void aConnectionThatIsUsedNowAndThenStays() throws Exception {
+        try (Socket socket = connection()) {
+            for (int i = 0; i < 6; i++) {
+                TimeUnit.MILLISECONDS.sleep(LIMIT.toMillis() / 4);
+                send(socket, WHOLE);
+                held.answer();
+                assertAnswered(socket);
+            }
+        }
+    }
+}

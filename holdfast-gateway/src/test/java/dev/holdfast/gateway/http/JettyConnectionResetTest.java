@@ -1,0 +1,90 @@
+package dev.holdfast.gateway.http;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.gateway.OpenStore;
+import dev.holdfast.gateway.Sockets;
+import dev.holdfast.gateway.StoreChoice;
+import dev.holdfast.gateway.TestGateway;
+import dev.holdfast.gateway.Wait;
+import dev.holdfast.json.JsonRpc;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class JettyConnectionResetTest {
+    private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
+
+    private final FloodServlet flood = new FloodServlet();
+    private final SessionEngine engine = SessionEngine.builder(
+                    (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
+            .build();
+    private final WebServer web = WebServer.listen("127.0.0.1", LOOPBACK, 0, TestGateway.TIMES);
+
+    @BeforeEach
+    void start() {
+        OpenStore store = OpenStore.open(new StoreChoice.Memory(), Optional.empty());
+        web.start(new Endpoint(flood, Guard.NONE, engine), store.health(), List.of("/mcp"));
+    }
+
+    @AfterEach
+    void stop() {
+        web.stop();
+        engine.close();
+    }
+
+    /** A peer that asks and does not read. */
+    private Socket peer() throws IOException {
+        Socket socket = new Socket();
+        socket.setReceiveBufferSize(4096);
+        socket.connect(new InetSocketAddress(LOOPBACK, web.port()));
+        socket.setSoTimeout((int) Wait.PATIENCE.toMillis());
+        socket.getOutputStream().write("GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(US_ASCII));
+        return socket;
+    }
+
+    @Test
+    void aStuckSocketIsGoneAtOnceAndTheKernelOffersItsBytesNoMore() throws IOException {
+        try (Socket peer = peer()) {
+            Runnable reset = Wait.until(flood.stuck);
+            assertThat(Sockets.heldBack(web.port(), peer.getLocalPort())).isPositive();
+            long start = System.nanoTime();
+
+            reset.run();
+
+            Wait.until("the socket is gone", () -> Sockets.heldBack(web.port(), peer.getLocalPort()) < 0);
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+            assertThatThrownBy(() -> peer.getInputStream().transferTo(OutputStream.nullOutputStream()))
+                    .isInstanceOf(SocketException.class);
+            assertThat(Wait.until(flood.broken)).isInstanceOf(IOException.class);
+        }
+    }
+
+    @Test
+    void aConnectionThatIsGoneAlreadyCanBeReset() throws IOException {
+        Socket peer = peer();
+        Runnable reset = Wait.until(flood.stuck);
+        peer.setSoLinger(true, 0);
+        peer.close();
+        Wait.until(flood.broken);
+
+        reset.run();
+
+        assertThat(Sockets.heldBack(web.port(), peer.getLocalPort())).isNegative();
+    }
+}

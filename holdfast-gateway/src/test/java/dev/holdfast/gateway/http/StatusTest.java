@@ -1,0 +1,82 @@
+package dev.holdfast.gateway.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.gateway.OpenStore;
+import dev.holdfast.gateway.StoreChoice;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.spi.SessionStore.Durability;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What who watches the gateway is told about its store. */
+@Timeout(60)
+class StatusTest {
+    private final SessionEngine engine = SessionEngine.builder(
+                    (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
+            .build();
+
+    private Status health(StoreHealth.State state) {
+        return Status.health(
+                engine, new StoreHealth("rocksdb", Durability.PROCESS_DEATH, OptionalLong.of(4096), state));
+    }
+
+    @AfterEach
+    void stop() {
+        engine.close();
+    }
+
+    @Test
+    void aStoreOnDiskTellsItsSizeAndWhatItSurvives() {
+        assertThat(health(StoreHealth.State.WELL))
+                .isEqualTo(new Status(
+                        200,
+                        "{\"status\":\"ok\",\"sessions\":0,\"store\":"
+                                + "{\"kind\":\"rocksdb\",\"survives\":\"process death\",\"bytes\":4096}}"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "CANNOT_WRITE, cannot write; the log says why",
+        "CANNOT_READ, cannot read; the log says why",
+        "DAMAGED, was damaged; the log says what is lost",
+        "HANGS, does not answer"
+    })
+    void aStoreInTroubleDegradesANodeThatServesOn(StoreHealth.State state, String trouble) {
+        Status status = health(state);
+
+        assertThat(status.code()).isEqualTo(200);
+        assertThat(status.json()).startsWith("{\"status\":\"degraded\"").endsWith("\"trouble\":\"" + trouble + "\"}}");
+    }
+
+    @Test
+    void aNodeThatDrainsWantsNoClientsHoweverItsStoreIs() {
+        engine.drain(Duration.ZERO);
+        Status status = health(StoreHealth.State.CANNOT_WRITE);
+
+        assertThat(status.code()).isEqualTo(503);
+        assertThat(status.json()).startsWith("{\"status\":\"draining\"");
+    }
+
+    @Test
+    void anOpenFolderIsLookedAt(@TempDir Path folder) {
+        try (OpenStore open =
+                OpenStore.open(new StoreChoice.RocksDb(folder, Durability.POWER_LOSS, false), Optional.empty())) {
+            StoreHealth health = open.health().get();
+
+            assertThat(health.survives()).isEqualTo(Durability.POWER_LOSS);
+            assertThat(health.bytes().orElseThrow()).isPositive();
+            assertThat(health.state()).isEqualTo(StoreHealth.State.WELL);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package dev.holdfast.gateway.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.gateway.Wait;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.Pipe;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What waits for children that do not read. */
+@Timeout(30)
+class ChildInputTest {
+    private static final int LINE = 1 << 20;
+    private static final int OVERHEAD = 64;
+    private static final int MANY = 1 << 30;
+
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final InputRoom room = new InputRoom(3 * LINE);
+    private final List<String> broken = new CopyOnWriteArrayList<>();
+
+    @AfterEach
+    void stop() {
+        threads.shutdownNow();
+    }
+
+    private ChildInput input(Pipe pipe) {
+        return new ChildInput(Channels.newOutputStream(pipe.sink()), threads, MANY, room, broken::add);
+    }
+
+    @Test
+    void allTogetherWaitForNoMoreThanThereIsRoomFor() throws Exception {
+        Pipe one = Pipe.open();
+        Pipe other = Pipe.open();
+        ChildInput first = input(one);
+        ChildInput second = input(other);
+        first.write(new byte[LINE]);
+        first.write(new byte[LINE]);
+        second.write(new byte[LINE / 2]);
+        assertThat(broken).isEmpty();
+        second.write(new byte[LINE]);
+        second.write(new byte[LINE]);
+        assertThat(broken).containsExactly("the server process does not read its input");
+        assertThat(room.taken()).isLessThan(3 * LINE);
+        close(one);
+        close(other);
+        Wait.until("all room is given back", () -> room.taken() == 0);
+    }
+
+    @Test
+    void whoseChildReadsIsNotHitByThoseWhoseDoNot() throws Exception {
+        Pipe stuck = Pipe.open();
+        Pipe read = Pipe.open();
+        ChildInput full = input(stuck);
+        for (int i = 0; i < 3; i++) {
+            full.write(new byte[LINE - OVERHEAD]);
+        }
+        assertThat(room.taken()).isEqualTo(3 * LINE);
+        ChildInput reading = input(read);
+        for (int i = 0; i < 1000; i++) {
+            reading.write(new byte[1000]);
+            ByteBuffer line = ByteBuffer.allocate(1001);
+            while (line.hasRemaining()) {
+                assertThat(read.source().read(line)).isPositive();
+            }
+        }
+        reading.write(new byte[LINE]);
+        assertThat(broken).isEmpty();
+        reading.close();
+        close(stuck);
+        close(read);
+        Wait.until("all room is given back", () -> room.taken() == 0);
+    }
+
+    @Test
+    void theOnlyMessagesOfManyChildrenFindAsMuchRoomAgain() throws Exception {
+        List<Pipe> pipes = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            Pipe pipe = Pipe.open();
+            pipes.add(pipe);
+            input(pipe).write(new byte[LINE - OVERHEAD]);
+        }
+        assertThat(broken).isEmpty();
+        Pipe last = Pipe.open();
+        input(last).write(new byte[LINE - OVERHEAD]);
+        assertThat(broken).hasSize(1);
+        for (Pipe pipe : pipes) {
+            close(pipe);
+        }
+        close(last);
+        Wait.until("all room is given back", () -> room.taken() == 0);
+    }
+
+    @Test
+    void whereAFaultEndsTheWritingTheChildIsGivenUp() {
+        OutputStream faulty = new OutputStream() {
+            @Override
+            public void write(int b) {
+                throw new OutOfMemoryError("thrown by a test");
+            }
+        };
+        ChildInput input = new ChildInput(faulty, threads, MANY, room, broken::add);
+        input.write(new byte[1000]);
+        Wait.until("it is given up", () -> broken.contains("the server process could not be written to"));
+        assertThat(room.taken()).isZero();
+    }
+
+    private static void close(Pipe pipe) throws IOException {
+        pipe.source().close();
+    }
+}

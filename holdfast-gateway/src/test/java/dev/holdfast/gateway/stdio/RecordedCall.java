@@ -1,0 +1,51 @@
+package dev.holdfast.gateway.stdio;
+
+import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.Wait;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.LinkedBlockingQueue;
+
+/** The way back of a call, with a memory. */
+final class RecordedCall implements CallSink {
+    private final BlockingQueue<OutboundMessage> messages = new LinkedBlockingQueue<>();
+    private volatile CancelHook hook = notification -> {};
+
+    /** The text of the next message. */
+    String next() {
+        return Json.text(Wait.next(messages));
+    }
+
+    int waiting() {
+        return messages.size();
+    }
+
+    void cancel(Optional<InboundMessage> notification) {
+        hook.cancelled(notification);
+    }
+
+    @Override
+    public CompletionStage<Void> send(OutboundMessage message) {
+        messages.add(message);
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public void onCancel(CancelHook next) {
+        hook = next;
+    }
+
+    @Override
+    public void disconnect(Duration retry) {}
+
+    @Override
+    public String sessionId() {
+        return "session";
+    }
+}

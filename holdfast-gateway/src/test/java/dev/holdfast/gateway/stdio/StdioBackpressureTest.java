@@ -1,0 +1,60 @@
+package dev.holdfast.gateway.stdio;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.Wait;
+import dev.holdfast.gateway.process.StdioOptions;
+import dev.holdfast.spi.BackendConnection;
+import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class StdioBackpressureTest {
+    private static final String LINE =
+            Json.of("{'jsonrpc':'2.0','method':'notifications/message','params':{'data':'" + "x".repeat(1000) + "'}}");
+    private static final int BOUND = 10_000;
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path folder;
+
+    @Test
+    void aChildIsNotReadFurtherWhileTooMuchWaitsForTheStore() {
+        Path written = folder.resolve("written");
+        String script =
+                "i=0; while [ $i -lt 500 ]; do echo \"$1\"; i=$((i+1)); done; echo done > \"$2\"; " + StdioBed.READS;
+        StdioOptions bounded = StdioBed.HASTY.withUncommittedBytes(BOUND);
+        try (StdioBed bed = new StdioBed(StdioBed.initialized(script, LINE, written), bounded)) {
+            CompletableFuture<Void> commit = new CompletableFuture<>();
+            bed.listening.commit = commit;
+            bed.opened();
+            int most = BOUND / LINE.length() + 1;
+            Wait.until("the bound is reached", () -> bed.listening.waiting() == most);
+            assertThat(written).doesNotExist();
+
+            bed.listening.commit = CompletableFuture.completedFuture(null);
+            commit.complete(null);
+
+            Wait.until("all has come", () -> bed.listening.waiting() == 500);
+        }
+    }
+
+    @Test
+    void aChildThatIsHeldBackCanBeClosed() {
+        String script = "while echo \"$1\"; do :; done";
+        StdioOptions bounded = StdioBed.HASTY.withUncommittedBytes(BOUND);
+        try (StdioBed bed = new StdioBed(StdioBed.initialized(script, LINE), bounded)) {
+            bed.listening.commit = new CompletableFuture<>();
+            BackendConnection connection = bed.opened();
+            Wait.until("the bound is reached", () -> bed.listening.waiting() > BOUND / LINE.length());
+
+            Wait.until(connection.close());
+
+            assertThat(bed.backend.size()).isZero();
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package dev.holdfast.gateway.stdio;
+
+import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.Wait;
+import dev.holdfast.gateway.process.Processes;
+import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.gateway.process.StdioOptions;
+import dev.holdfast.spi.Backend.OpenRequest;
+import dev.holdfast.spi.Backend.Opened;
+import dev.holdfast.spi.Backend.Outcome;
+import dev.holdfast.spi.Backend.Refused;
+import dev.holdfast.spi.Backend.Unreachable;
+import dev.holdfast.spi.BackendConnection;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+
+/** A stdio backend with one session, whose streams remember. Closing it ends every process that it started. */
+public final class StdioBed implements AutoCloseable {
+    static final StdioOptions HASTY = StdioOptions.DEFAULT.withGraces(Duration.ofMillis(300), Duration.ofMillis(300));
+
+    /** A script that reads to the end of its input, and keeps its output open. */
+    static final String READS = "while read line; do :; done";
+
+    final RecordedListening listening = new RecordedListening();
+    final StdioBackend backend;
+    private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
+    private int life;
+
+    StdioBed(ServerCommand command, StdioOptions options) {
+        this(command, options, Processes.ofThisMachine());
+    }
+
+    StdioBed(ServerCommand command, StdioOptions options, Processes processes) {
+        this(command, options, processes, 1_000);
+    }
+
+    StdioBed(ServerCommand command, StdioOptions options, int mostChildren) {
+        this(command, options, Processes.ofThisMachine(), mostChildren);
+    }
+
+    private StdioBed(ServerCommand command, StdioOptions options, Processes processes, int mostChildren) {
+        backend = new StdioBackend(command, options, processes, mostChildren, clock);
+    }
+
+    /** Runs a shell script as the server; {@code $1} and so on are the arguments. */
+    public static ServerCommand script(String script, Object... args) {
+        List<String> words = new ArrayList<>(List.of("/bin/sh", "-c", script, "server"));
+        for (Object arg : args) {
+            words.add(arg.toString());
+        }
+        return new ServerCommand(words);
+    }
+
+    /** A script that first answers {@code initialize}. */
+    static ServerCommand initialized(String script, Object... args) {
+        return script("read line; echo '" + Json.INITIALIZED_RESULT + "'; " + script, args);
+    }
+
+    CompletionStage<Outcome> open() {
+        return backend.open(new OpenRequest(Json.inbound(Json.INITIALIZE), "", "s." + ++life), listening);
+    }
+
+    BackendConnection opened() {
+        return opened(open());
+    }
+
+    static BackendConnection opened(CompletionStage<Outcome> opening) {
+        return ((Opened) Wait.until(opening)).connection();
+    }
+
+    /** The text of the refusal. */
+    String refusal() {
+        Outcome outcome = Wait.until(open());
+        return Json.text(outcome instanceof Refused refused ? refused.response() : ((Unreachable) outcome).response());
+    }
+
+    @Override
+    public void close() {
+        backend.close();
+        clock.shutdownNow();
+    }
+}

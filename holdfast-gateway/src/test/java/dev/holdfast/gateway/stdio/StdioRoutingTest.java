@@ -1,0 +1,184 @@
+package dev.holdfast.gateway.stdio;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.gateway.Json;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(60)
+class StdioRoutingTest {
+    private static final String LOG = Json.notification("notifications/message");
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path folder;
+
+    @SuppressWarnings("NullAway.Init")
+    private Puppet child;
+
+    @BeforeEach
+    void start() throws IOException {
+        child = new Puppet(folder);
+    }
+
+    @AfterEach
+    void end() throws IOException {
+        child.close();
+    }
+
+    @Test
+    void aResponseGoesToItsCall() {
+        RecordedCall first = child.call(1, "tools/call");
+        RecordedCall second = child.call(2, "tools/call");
+
+        child.says(Json.result(2));
+        child.says(Json.result(1));
+
+        assertThat(first.next()).isEqualTo(Json.result(1));
+        assertThat(second.next()).isEqualTo(Json.result(2));
+    }
+
+    @Test
+    void aNumberIsNotTheTextOfThatNumber() {
+        RecordedCall number = child.call(1, "tools/call");
+        RecordedCall text = child.call("{'jsonrpc':'2.0','id':'1','method':'tools/call'}");
+
+        child.says("{'jsonrpc':'2.0','id':'1','result':{}}");
+
+        assertThat(text.next()).contains("\"id\":\"1\"");
+        assertThat(number.waiting()).isZero();
+    }
+
+    @Test
+    void progressGoesToTheCallOfItsToken() {
+        RecordedCall first =
+                child.call("{'jsonrpc':'2.0','id':1,'method':'m','params':{'_meta':{'progressToken':'t'}}}");
+        RecordedCall second =
+                child.call("{'jsonrpc':'2.0','id':2,'method':'m','params':{'_meta':{'progressToken':7}}}");
+        child.listening().followed = true;
+
+        child.says("{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':'t','progress':1}}");
+        child.says("{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':7,'progress':2}}");
+
+        assertThat(first.next()).contains("\"progress\":1");
+        assertThat(second.next()).contains("\"progress\":2");
+    }
+
+    @Test
+    void progressOfNoRunningCallGoesWhereAnythingElseGoes() {
+        child.says(
+                "{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':'task','progress':1}}");
+
+        assertThat(child.listening().next()).contains("\"task\"");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated"})
+    void newsOfListsAndResourcesGoToTheListeningStream(String news) {
+        RecordedCall call = child.call(1, "tools/call");
+
+        child.says(Json.notification("notifications/" + news));
+
+        assertThat(child.listening().next()).contains(news);
+        assertThat(call.waiting()).isZero();
+    }
+
+    @Test
+    void theRestGoesToTheOnlyRunningCallEvenIfItsClientListens() {
+        RecordedCall call = child.call(1, "tools/call");
+        child.listening().followed = true;
+
+        child.says(LOG);
+
+        assertThat(call.next()).isEqualTo(LOG);
+    }
+
+    @Test
+    void theRestGoesToTheListeningStreamIfSeveralCallsRunAndItsClientListens() {
+        RecordedCall first = child.call(1, "tools/call");
+        RecordedCall second = child.call(2, "tools/call");
+        child.listening().followed = true;
+
+        child.says(LOG);
+
+        assertThat(child.listening().next()).isEqualTo(LOG);
+        assertThat(first.waiting() + second.waiting()).isZero();
+    }
+
+    @Test
+    void theRestGoesToTheNewestRunningCallIfNobodyListens() {
+        child.call(1, "tools/call");
+        RecordedCall second = child.call(2, "tools/call");
+        RecordedCall third = child.call(3, "tools/call");
+        child.says(Json.result(3));
+        third.next();
+
+        child.says(LOG);
+
+        assertThat(second.next()).isEqualTo(LOG);
+    }
+
+    @Test
+    void theRestGoesToTheListeningLogIfNothingRunsAndNobodyListens() {
+        child.says(LOG);
+
+        assertThat(child.listening().next()).isEqualTo(LOG);
+    }
+
+    @Test
+    void aRequestThatIsJournaledCarriesNothingButItsAnswer() {
+        RecordedCall setting = child.call(1, "logging/setLevel");
+
+        child.says(LOG);
+        child.says(Json.result(1));
+
+        assertThat(child.listening().next()).isEqualTo(LOG);
+        assertThat(setting.next()).isEqualTo(Json.result(1));
+    }
+
+    @Test
+    void whatComesForACancelledCallIsDropped() {
+        RecordedCall call =
+                child.call("{'jsonrpc':'2.0','id':1,'method':'m','params':{'_meta':{'progressToken':'t'}}}");
+        call.cancel(Optional.empty());
+
+        child.says("{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':'t','progress':1}}");
+        child.says(Json.result(1));
+        child.says(LOG);
+
+        assertThat(child.listening().next()).isEqualTo(LOG);
+        assertThat(call.waiting()).isZero();
+    }
+
+    @Test
+    void theMessagesOfABatchGoTheirOwnWays() {
+        RecordedCall call = child.call(1, "tools/call");
+
+        child.says("[" + Json.result(1) + "," + Json.notification("notifications/tools/list_changed") + "]");
+
+        assertThat(call.next()).isEqualTo(Json.result(1));
+        assertThat(child.listening().next()).contains("list_changed");
+    }
+
+    @Test
+    void linesThatAreNoMessagesAreDropped() {
+        child.says("Server running on stdio");
+        child.says("");
+        child.says("{'jsonrpc':'2.0'}");
+        child.says("[[[");
+        child.says(LOG);
+
+        assertThat(child.listening().next()).isEqualTo(LOG);
+        assertThat(child.listening().losses).isEmpty();
+    }
+}

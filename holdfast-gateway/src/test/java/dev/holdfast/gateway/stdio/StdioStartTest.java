@@ -1,0 +1,150 @@
+package dev.holdfast.gateway.stdio;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.Wait;
+import dev.holdfast.gateway.process.ChildName;
+import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.gateway.process.StdioOptions;
+import dev.holdfast.spi.Backend.Opened;
+import dev.holdfast.spi.Backend.Outcome;
+import dev.holdfast.spi.Backend.Unreachable;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class StdioStartTest {
+    private static final StdioOptions IMPATIENT = StdioBed.HASTY.withStartTimeout(Duration.ofSeconds(3));
+
+    @Test
+    void theChildsAnswerAndItsRevisionComeBack() {
+        try (StdioBed bed = new StdioBed(StdioBed.initialized(StdioBed.READS), StdioBed.HASTY)) {
+            Opened opened = (Opened) Wait.until(bed.open());
+
+            assertThat(Json.text(opened.response())).isEqualTo(Json.INITIALIZED_RESULT);
+            assertThat(opened.revision()).isEqualTo("2025-11-25");
+        }
+    }
+
+    @Test
+    void aCommandThatIsNotThereIsNamed() {
+        try (StdioBed bed = new StdioBed(new ServerCommand(List.of("no-such-server", "arg")), StdioBed.HASTY)) {
+            assertThat(bed.refusal())
+                    .isEqualTo("{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"error\":{\"code\":-32000,"
+                            + "\"message\":\"the server's command was not found: no-such-server\"}}");
+        }
+    }
+
+    @Test
+    void aChildThatExitsAtOnceIsReportedWithItsLastErrorLines() {
+        ServerCommand command =
+                StdioBed.script("for i in 1 2 3 4 5 6; do echo \"line $i\" >&2; done; echo 'no token set' >&2; exit 3");
+        try (StdioBed bed = new StdioBed(command, StdioBed.HASTY)) {
+            assertThat(bed.refusal())
+                    .contains("the server process exited with code 3")
+                    .contains("line 3\\nline 4\\nline 5\\nline 6\\nno token set")
+                    .doesNotContain("line 2");
+        }
+    }
+
+    @Test
+    void whatAChildSaysOnItsErrorOutputIsNotToldToClientsWhereOthersCanReachIt() {
+        ServerCommand command = StdioBed.script("echo 'no token set' >&2; exit 3");
+        try (StdioBed bed = new StdioBed(command, StdioBed.HASTY.withoutErrors())) {
+            assertThat(bed.refusal())
+                    .contains("the server process exited with code 3")
+                    .doesNotContain("token");
+        }
+    }
+
+    @Test
+    void theLogNamesAChildWithItsSessionAsSoonAsThatHasAnId() {
+        StringBuilder session = new StringBuilder();
+        ChildName name = new ChildName("child x.1", session::toString);
+        assertThat(name).hasToString("child x.1");
+
+        session.append("0123456789");
+
+        assertThat(name).hasToString("child x.1 (session 01234567)");
+    }
+
+    @Test
+    void aChildThatStaysMuteIsReportedAtTheStartTimeout() {
+        ServerCommand command = StdioBed.script("echo 'waiting for a database' >&2; " + StdioBed.READS);
+        try (StdioBed bed = new StdioBed(command, IMPATIENT)) {
+            assertThat(bed.refusal())
+                    .contains("the server process did not answer initialize within 3s")
+                    .contains("waiting for a database");
+            Wait.until("the child is gone", () -> bed.backend.size() == 0);
+        }
+    }
+
+    @Test
+    void aRefusalOfTheChildIsPassedOn() {
+        String error = Json.of("{'jsonrpc':'2.0','id':'init','error':{'code':-32602,'message':'too old'}}");
+        try (StdioBed bed = new StdioBed(StdioBed.script("echo '" + error + "'; " + StdioBed.READS), StdioBed.HASTY)) {
+            assertThat(bed.refusal()).isEqualTo(error);
+            Wait.until("the child is gone", () -> bed.backend.size() == 0);
+        }
+    }
+
+    @Test
+    void anAnswerWithoutARevisionIsNoAnswer() {
+        String answer = Json.of("{'jsonrpc':'2.0','id':'init','result':{}}");
+        try (StdioBed bed = new StdioBed(StdioBed.script("echo '" + answer + "'; " + StdioBed.READS), StdioBed.HASTY)) {
+            assertThat(bed.refusal()).contains("answered initialize without a protocolVersion");
+        }
+    }
+
+    @Test
+    void whatTheChildSaysBeforeItsAnswerGoesToTheListeningStream() {
+        String log = Json.notification("notifications/message");
+        ServerCommand command = StdioBed.script(
+                "echo hello; echo '" + log + "'; echo '" + Json.INITIALIZED_RESULT + "'; " + StdioBed.READS);
+        try (StdioBed bed = new StdioBed(command, StdioBed.HASTY)) {
+            bed.opened();
+
+            assertThat(bed.listening.next()).isEqualTo(log);
+        }
+    }
+
+    @Test
+    void aChildThatNobodyWaitsForAnyMoreIsEndedBeforeItAnswers() {
+        try (StdioBed bed = new StdioBed(StdioBed.script(StdioBed.READS), StdioBed.HASTY)) {
+            CompletionStage<Outcome> opening = bed.open();
+            Wait.until("the child runs", () -> bed.backend.size() == 1);
+
+            bed.listening.abandon();
+
+            assertThat(Json.text(((Unreachable) Wait.until(opening)).response()))
+                    .contains("the client has left");
+            Wait.until("the child is gone", () -> bed.backend.size() == 0);
+        }
+    }
+
+    @Test
+    void noMoreChildrenRunThanMay() {
+        try (StdioBed bed = new StdioBed(StdioBed.initialized(StdioBed.READS), StdioBed.HASTY, 2)) {
+            Wait.until(bed.open());
+            Wait.until(bed.open());
+            assertThat(bed.refusal()).contains("the server process could not be started");
+            assertThat(bed.backend.size()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void aBackendThatClosesRefusesWhatIsBeingOpened() {
+        StdioBed bed = new StdioBed(StdioBed.script(StdioBed.READS), StdioBed.HASTY);
+        CompletionStage<Outcome> opening = bed.open();
+        Wait.until("the child runs", () -> bed.backend.size() == 1);
+
+        bed.close();
+
+        assertThat(Json.text(((Unreachable) Wait.until(opening)).response())).contains("the gateway is shutting down");
+        assertThat(bed.backend.size()).isZero();
+    }
+}
