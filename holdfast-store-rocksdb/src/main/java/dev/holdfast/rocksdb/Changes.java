@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.WriteBatch;
 
-/** What one step writes, in order, all of it or nothing. Kept outside of RocksDB until it is known who writes it. */
+/** The writes of one step, in order; all of them or none. They stay in memory until a thread writes them. */
 final class Changes {
     private static final int OVERHEAD = 16;
 

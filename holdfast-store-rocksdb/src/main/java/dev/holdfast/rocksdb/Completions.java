@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where stages complete that were not complete at once: whoever waits goes on there, so that the thread that writes goes on
- * writing. Those of one session complete on one thread, in order.
+ * Completes the stages that were not complete at once, on threads of its own, so that the writer goes on writing. The stages
+ * of one session complete on one thread, in order.
  */
 final class Completions implements AutoCloseable {
     private static final Logger logger = LoggerFactory.getLogger(Completions.class);
@@ -31,7 +31,7 @@ final class Completions implements AutoCloseable {
                     TimeUnit.SECONDS,
                     new LinkedBlockingQueue<>(),
                     StoreThreads.named("holdfast-store-done-" + i));
-            // whoever waits for a stage shall not depend on whether there is a thread to be had then
+            // the threads start now: a stage must complete also when the system has no more threads to give
             thread.prestartCoreThread();
             threads.add(thread);
         }

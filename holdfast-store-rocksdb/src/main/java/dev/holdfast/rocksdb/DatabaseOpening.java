@@ -85,7 +85,7 @@ final class DatabaseOpening {
         }
     }
 
-    /** The mark is set back last: who dies before will find the loss again. */
+    /** The mark is set back last, so that a process which dies before finds the loss again. */
     private void compare(Database database, String refused) {
         long found = database.sequence();
         OptionalLong last = folder.watermark().last();

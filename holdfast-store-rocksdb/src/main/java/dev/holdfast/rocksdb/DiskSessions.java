@@ -9,9 +9,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import org.rocksdb.RocksDBException;
@@ -30,7 +27,6 @@ import org.rocksdb.RocksDBException;
  */
 final class DiskSessions {
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
-    private static final long READER_PATIENCE_SECONDS = 3600;
 
     private final Map<SessionKey, SessionIndex> inUse = new ConcurrentHashMap<>();
     private final boolean sync;
@@ -39,7 +35,7 @@ final class DiskSessions {
     private final Writer writer;
     private final DiskReads disk;
     private final Completions completions;
-    private final ScheduledThreadPoolExecutor reader;
+    private final ReaderThread reader;
     private boolean closed;
 
     DiskSessions(StoreFolder folder, RocksDbStoreBuilder builder) {
@@ -49,13 +45,13 @@ final class DiskSessions {
         disk = new DiskReads(database);
         completions = new Completions(Runtime.getRuntime().availableProcessors());
         writer = new Writer(database, this::decided);
-        reader = new ScheduledThreadPoolExecutor(1, StoreThreads.named("holdfast-store-reader"));
+        reader = new ReaderThread(this, completions);
     }
 
     /** Starts the threads; call it once. */
     void start(Sweeper sweeper) {
         writer.start();
-        sweeper.start(reader);
+        sweeper.start(reader.executor());
     }
 
     long millis() {
@@ -134,41 +130,7 @@ final class DiskSessions {
 
     /** Takes a step with a live session on the reader's thread; the stage completes on another thread. */
     <T> CompletionStage<T> onReader(SessionKey key, Step<T> step) {
-        CompletableFuture<T> stage = new CompletableFuture<>();
-        try {
-            reader.execute(() -> read(key, step, stage));
-        } catch (RejectedExecutionException e) {
-            stage.completeExceptionally(database.closed());
-        }
-        return stage;
-    }
-
-    private <T> void read(SessionKey key, Step<T> step, CompletableFuture<T> stage) {
-        Lock lock = database.lockOf(key);
-        lock.lock();
-        try {
-            Optional<SessionIndex> index = find(key);
-            // no later stage of this session completes before this one
-            index.ifPresent(SessionIndex::depart);
-            CompletionStage<T> taken;
-            try {
-                taken = step.apply(index.filter(this::isLive));
-            } catch (RuntimeException e) {
-                taken = CompletableFuture.failedFuture(e);
-            }
-            taken.whenComplete((value, failure) -> completions.run(key, () -> {
-                if (failure == null) {
-                    stage.complete(value);
-                } else {
-                    stage.completeExceptionally(failure);
-                }
-                index.ifPresent(this::arrived);
-            }));
-        } catch (RuntimeException e) {
-            completions.run(key, () -> stage.completeExceptionally(e));
-        } finally {
-            lock.unlock();
-        }
+        return reader.take(key, step);
     }
 
     /** The index that is in memory, also of a session that was deleted or has expired; under the session's lock. */
@@ -246,7 +208,8 @@ final class DiskSessions {
         });
     }
 
-    private void arrived(SessionIndex index) {
+    /** A change or a step of this session has completed. */
+    void arrived(SessionIndex index) {
         Lock lock = database.lockOf(index.key());
         lock.lock();
         try {
@@ -263,7 +226,7 @@ final class DiskSessions {
         }
     }
 
-    /** Waits for what is on its way, then closes the database and its folder. */
+    /** Waits until every change is written, then closes the database and its folder. */
     void close() {
         boolean[] first = new boolean[1];
         database.exclusively(() -> {
@@ -271,8 +234,7 @@ final class DiskSessions {
             closed = true;
         });
         if (first[0]) {
-            reader.shutdown();
-            StoreThreads.ended(reader, READER_PATIENCE_SECONDS, TimeUnit.SECONDS);
+            reader.close();
             writer.close();
             completions.close();
             database.close();

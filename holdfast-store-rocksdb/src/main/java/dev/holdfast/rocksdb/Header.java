@@ -26,7 +26,7 @@ record Header(
         int opening,
         int certainFrom) {
 
-    /** That of a session which is not there any more. */
+    /** The header of a session that was removed. */
     static final Header NONE = new Header(1, "", "", 0, new byte[0], "", List.of(new Epoch(0, 0)), 0, 1);
 
     static Header of(Epoch first, SessionRecord record, LossMark lossMark) {

@@ -2,7 +2,7 @@ package dev.holdfast.rocksdb;
 
 import java.util.Arrays;
 
-/** Which events of a stream are kept: their offsets alone, so that a trim is known to be one without a look at the disk. */
+/** The offsets of the events that the disk keeps of a stream, so that a trim needs no read. */
 final class KeptOffsets {
     private static final int FIRST_ROOM = 2;
 
@@ -40,7 +40,7 @@ final class KeptOffsets {
         return true;
     }
 
-    /** What is on disk says that so much was trimmed. */
+    /** The disk says that everything up to this offset was trimmed. */
     void wasTrimmed(long offset) {
         trimmed = offset;
         last = Math.max(last, offset);

@@ -7,7 +7,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Where things are, in the order of their bytes; all numbers big-endian, none negative.
+ * The keys of the database, in the order of their bytes; numbers are big-endian and not negative.
  *
  * <pre>
  *   1 | expiry (8) | session (32)                       the sessions in the order in which they expire
@@ -118,12 +118,12 @@ final class Keys {
         return session(ByteBuffer.wrap(expiry).position(1 + Long.BYTES));
     }
 
-    /** Whose key it is, or the beginning of one. */
+    /** The session that a key, or the beginning of one, belongs to. */
     static SessionKey owner(byte[] key) {
         return session(ByteBuffer.wrap(key).position(1));
     }
 
-    /** Before all that is kept of sessions, and behind the index. */
+    /** The first place of the sessions, behind the list of expiries. */
     static byte[] sessions() {
         return new byte[] {SESSIONS};
     }

@@ -14,7 +14,7 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * Who keeps his sessions in a folder: a name for people, and a fingerprint of all that makes him who he is.
+ * The owner of the sessions in a folder: a name for people, and a fingerprint of everything that identifies the owner.
  *
  * @param name on one line
  * @param fingerprint may be shown to anybody who reads the folder
@@ -22,7 +22,7 @@ import java.util.List;
 record Owner(String name, String fingerprint) {
     static final String FILE = "OWNER";
 
-    /** Somebody who is told apart by these words, which may hold secrets. */
+    /** An owner that is identified by these words, which may hold secrets. */
     static Owner of(String name, List<String> words) {
         try {
             MessageDigest digest = MessageDigest.getInstance("SHA-256");
@@ -36,7 +36,7 @@ record Owner(String name, String fingerprint) {
         }
     }
 
-    /** Refuses a folder of somebody else, unless this one takes it over; from then on it is this one's. */
+    /** Refuses the folder of another owner, unless it is taken over. The folder belongs to this owner from then on. */
     void enter(Path folder, boolean takesOver) throws IOException {
         Path file = folder.resolve(FILE);
         List<String> lines = read(file);
@@ -58,7 +58,7 @@ record Owner(String name, String fingerprint) {
         Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
     }
 
-    /** None where nobody has said who he is; where the file is damaged, that is somebody else. */
+    /** No lines if the folder has no owner; a damaged file counts as another owner. */
     private static List<String> read(Path file) throws IOException {
         try {
             List<String> lines =

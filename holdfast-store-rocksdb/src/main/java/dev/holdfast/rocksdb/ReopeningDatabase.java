@@ -23,7 +23,7 @@ final class ReopeningDatabase {
     private static final Logger logger = LoggerFactory.getLogger(ReopeningDatabase.class);
     private static final String LOST_BEFORE = "could not write what this follows";
     private static final int STRIPES = 256;
-    /** So long a read that failed is told. */
+    /** How long a failed read is reported. */
     private static final long UNREAD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final StoreFolder folder;
@@ -64,7 +64,7 @@ final class ReopeningDatabase {
         return stripes[(int) key.a() & (STRIPES - 1)];
     }
 
-    /** A lock for who uses the database, but no session. */
+    /** A lock for a use of the database that concerns no single session. */
     ReentrantLock anyLock() {
         return stripes[0];
     }
@@ -105,13 +105,13 @@ final class ReopeningDatabase {
         return failure;
     }
 
-    /** Something that is kept will never be read. */
+    /** A kept value cannot be read, now or later. */
     UnreadableSessionException unreadable(Exception cause) {
         RocksDbStoreException failure = cannotRead(cause);
         return new UnreadableSessionException(String.valueOf(failure.getMessage()), failure);
     }
 
-    /** What all need cannot be read, so that the database must be made anew. */
+    /** The list of expiries cannot be read, so the database must be copied into a new one. */
     void damaged(UnreadableSessionException failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             if (cause instanceof RocksDBException) {
@@ -171,7 +171,7 @@ final class ReopeningDatabase {
         }
     }
 
-    /** While nobody uses the database but the caller, who holds no lock. */
+    /** Runs while no other thread uses the database; the caller holds no lock. */
     void exclusively(Runnable action) {
         for (ReentrantLock stripe : stripes) {
             stripe.lock();

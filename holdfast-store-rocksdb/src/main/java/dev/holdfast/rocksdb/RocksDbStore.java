@@ -142,7 +142,7 @@ public final class RocksDbStore implements SessionStore {
                 Optional.of(folder.lossMark().damage()).filter(damage -> !damage.isEmpty()));
     }
 
-    /** Waits for what is on its way, then gives the folder back. Not to be called where one of its stages completes. */
+    /** Waits until every change is written, then gives the folder back. Not to be called where one of its stages completes. */
     @Override
     public void close() {
         sessions.close();

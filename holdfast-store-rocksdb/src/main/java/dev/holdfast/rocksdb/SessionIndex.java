@@ -76,7 +76,7 @@ final class SessionIndex {
         return broken || predecessor.map(SessionIndex::broken).orElse(false);
     }
 
-    /** A change did not reach the disk, or nobody knows. */
+    /** A change did not reach the disk, or may not have reached it. */
     void breakUp() {
         broken = true;
     }

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  *   FORMAT     the number of the format
  *   OPENINGS   how often it was opened, how it ended, and what was damaged
  *   WATERMARK  how far its log was acknowledged
- *   OWNER      whose sessions it keeps, if he has said so
+ *   OWNER      the owner of its sessions, if one was given
  *   LOCK       locked while somebody writes
  *   db/        RocksDB's
  *   db.new/    what takes its place, where it is damaged; db.old/ for a moment then, too
@@ -57,7 +57,7 @@ final class StoreFolder implements AutoCloseable {
      *
      * @param sync whether what is acknowledged survives the machine's end
      * @param machine names the present life of the machine
-     * @param entry whether whoever opens it may
+     * @param entry refuses the folder if this store may not open it
      */
     static StoreFolder open(Path path, boolean sync, String machine, Entry entry) {
         try {
@@ -77,7 +77,7 @@ final class StoreFolder implements AutoCloseable {
         }
     }
 
-    /** What is asked before anything is changed in a folder. */
+    /** Asked before anything in a folder is changed. */
     interface Entry {
         void ask(Path folder) throws IOException;
     }

@@ -26,7 +26,7 @@ final class Writer implements Runnable {
     private static final int MOST_BYTES = 4 << 20;
     private static final long LOOK_MILLIS = 500;
 
-    /** Something to write. */
+    /** The changes of one step on their way to the disk. */
     static final class Item {
         final SessionIndex index;
         final Changes changes;
@@ -44,7 +44,7 @@ final class Writer implements Runnable {
     private final ReopeningDatabase database;
     private final Consumer<Item> decided;
     private final Thread thread;
-    /** Held by who writes; only this class's own thread waits for it. */
+    /** Held while a batch is written; only this class's own thread waits for it. */
     private final ReentrantLock turn = new ReentrantLock();
 
     private final AtomicInteger undecided = new AtomicInteger();

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -74,9 +75,20 @@ class DamagedTableTest {
         }
         try (RocksDbStore store = open()) {
             for (SessionKey key : keys) {
-                assertThat(isLost(store, key)).isFalse();
+                assertThat(isFound(store, key)).isTrue();
             }
         }
+    }
+
+    /** If a compaction meets the damaged block, the store refuses writes until it has copied what can be read. */
+    private static boolean isFound(RocksDbStore store, SessionKey key) throws Exception {
+        long start = System.nanoTime();
+        boolean lost = isLost(store, key);
+        while (lost && System.nanoTime() - start < TimeUnit.SECONDS.toNanos(30)) {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+            lost = isLost(store, key);
+        }
+        return !lost;
     }
 
     private List<SessionKey> filled() throws Exception {
