@@ -1,6 +1,6 @@
 package dev.holdfast.gateway.http;
 
-import dev.holdfast.SessionEngine;
+import dev.holdfast.engine.SessionEngine;
 import jakarta.servlet.http.HttpServlet;
 
 /**
