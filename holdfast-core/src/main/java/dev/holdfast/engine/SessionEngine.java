@@ -17,6 +17,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.List;
@@ -71,7 +72,7 @@ public final class SessionEngine implements AutoCloseable {
                 new NodeMemory(live, builder.nodeLimits),
                 drain,
                 new Admission(capacity, drain, counts, live));
-        this.host = new EngineHost(builder, scheduler, clock, telemetry, node, this::terminate);
+        this.host = new EngineHost(builder, scheduler, clock, telemetry, node, this::terminateAny);
         this.finder = new SessionFinder(
                 host, node, new Restore(host, node, new ExpiryClock(builder.wallClock, builder.clock)));
         this.opener = new Opener(host, node);
@@ -137,7 +138,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return whether there was one, when the store does not have it any more; fails if the store could not say so yet
      */
     public CompletionStage<Boolean> terminate(String id, String principal) {
-        return finder.terminate(id, principal);
+        return finder.terminate(id, principal, kind -> !kind.equals(SessionRecord.LISTENING_SESSION));
     }
 
     /**
@@ -237,6 +238,10 @@ public final class SessionEngine implements AutoCloseable {
     /** Where timed work runs. */
     public ScheduledExecutorService scheduler() {
         return scheduler;
+    }
+
+    private CompletionStage<Boolean> terminateAny(String id, String principal) {
+        return finder.terminate(id, principal, kind -> true);
     }
 
     /** Those in memory. */

@@ -12,12 +12,14 @@ import dev.holdfast.session.SessionHost;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.UnreadableException;
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
 
 /**
  * Finds the sessions that this engine answers for: those in memory, those it has parked, and those that are on their way between
@@ -133,37 +135,38 @@ final class SessionFinder {
     }
 
     /**
-     * Ends a session for good, wherever it is; one that is only in the store needs no backend and no place for that. One that only
-     * listens ends with its connection, and is not found here.
+     * Ends a session for good, wherever it is; one that is only in the store needs no backend and no place for that.
      *
+     * @param kinds which kinds of sessions end; others are not found
      * @return whether there was one, when the store has let it go
      */
-    CompletionStage<Boolean> terminate(String id, String principal) {
+    CompletionStage<Boolean> terminate(String id, String principal, Predicate<String> kinds) {
         SessionKey key = SessionKey.of(id, principal);
         Optional<LiveSession> session = live.get(key);
         if (session.isEmpty()) {
-            return host.durable() ? terminateStored(key, id, principal) : NOTHING;
+            return host.durable() ? terminateStored(key, id, principal, kinds) : NOTHING;
         }
-        if (session.get().listensOnly()) {
+        if (!kinds.test(session.get().listensOnly() ? SessionRecord.LISTENING_SESSION : SessionRecord.SESSION)) {
             return NOTHING;
         }
         if (session.get().touch()) {
             return session.get().terminate().thenApply(done -> true);
         }
         return session.get().end().leavesToStore()
-                ? session.get().end().gone().thenCompose(gone -> terminate(id, principal))
+                ? session.get().end().gone().thenCompose(gone -> terminate(id, principal, kinds))
                 : NOTHING;
     }
 
-    private CompletionStage<Boolean> terminateStored(SessionKey key, String id, String principal) {
-        StoredEnd.Termination termination = storedEnd.termination(key, id);
+    private CompletionStage<Boolean> terminateStored(
+            SessionKey key, String id, String principal, Predicate<String> kinds) {
+        StoredEnd.Termination termination = storedEnd.termination(key, id, kinds);
         return moves.alone(key, () -> live.has(key) ? SessionMoves.AGAIN : termination.run())
                 .thenCompose(finding -> {
                     boolean gone = finding.filter(Missing.class::isInstance).isPresent();
                     return gone
                             ? CompletableFuture.completedFuture(termination.found())
                             // somebody else has moved it meanwhile
-                            : terminate(id, principal);
+                            : terminate(id, principal, kinds);
                 });
     }
 }

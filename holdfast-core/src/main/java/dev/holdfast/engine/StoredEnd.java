@@ -8,11 +8,10 @@ import dev.holdfast.session.SessionHost;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.UnreadableException;
 import dev.holdfast.spi.SessionKey;
-import dev.holdfast.spi.SessionRecord;
-import dev.holdfast.spi.SessionStore;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Predicate;
 
 /** How a session ends that is in nobody's memory. */
 final class StoredEnd {
@@ -33,19 +32,26 @@ final class StoredEnd {
         });
     }
 
-    Termination termination(SessionKey key, String id) {
-        return new Termination(key, id);
+    /**
+     * The end of a session that its client wants no more.
+     *
+     * @param kinds which kinds of sessions end
+     */
+    Termination termination(SessionKey key, String id, Predicate<String> kinds) {
+        return new Termination(key, id, kinds);
     }
 
     /** Ends a session that its client wants no more. */
     final class Termination {
         private final SessionKey key;
         private final String id;
+        private final Predicate<String> kinds;
         private volatile boolean found;
 
-        private Termination(SessionKey key, String id) {
+        private Termination(SessionKey key, String id, Predicate<String> kinds) {
             this.key = key;
             this.id = id;
+            this.kinds = kinds;
         }
 
         CompletionStage<Optional<Finding>> run() {
@@ -62,10 +68,6 @@ final class StoredEnd {
             return found;
         }
 
-        private static boolean hasStreams(SessionStore.Claim claim) {
-            return !claim.record().kind().equals(SessionRecord.LISTENING_SESSION);
-        }
-
         private CompletionStage<Boolean> isKept() {
             return StoreQuestion.ask(() -> host.store().claim(key, host.random().nextInt()))
                     .handle((claim, failure) -> {
@@ -73,7 +75,8 @@ final class StoredEnd {
                             throw new CompletionException(causeOf(failure));
                         }
                         return failure != null
-                                || claim.filter(Termination::hasStreams).isPresent();
+                                || claim.filter(kept -> kinds.test(kept.record().kind()))
+                                        .isPresent();
                     });
         }
     }

@@ -151,9 +151,14 @@ public final class Outbox {
         return onItsWay.isEmpty() ? null : onItsWay.get(onItsWay.size() - 1);
     }
 
-    /** The next batch for the store, if it may go. */
+    /** Whether a batch waits that may go to the store. */
+    boolean due() {
+        return due && state == State.RESTING;
+    }
+
+    /** The next batch for the store, if one may go. */
     @Nullable Batch next() {
-        if (state != State.RESTING || !due) {
+        if (!due()) {
             return null;
         }
         state = State.APPENDING;

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The door of a session, and its way into the store. All that changes a session happens inside a {@link #step}: the lock is taken,
- * a decision made, the lock released, and then what the decision causes is done: its effects, in order, and the append of what it
- * has put into the outbox. Nothing else takes the lock, and nothing that blocks, waits or calls somebody else happens inside.
+ * a decision made, the lock released, and then what the decision causes is done: its effects, in order, then the append of what
+ * stands in the outbox. Nothing else takes the lock, and nothing that blocks, waits or calls somebody else happens inside.
  */
 public final class SessionLog {
     /** The stage of everything that is committed already. */
@@ -53,31 +53,25 @@ public final class SessionLog {
     /** Makes a decision, then does what it causes. */
     public <T> T step(Function<Effects, T> decision) {
         Effects effects = new Effects();
-        Outbox.Batch batch;
+        boolean due;
         T result;
         lock.lock();
         try {
             result = decision.apply(effects);
-            batch = outbox.next();
+            due = outbox.due();
         } finally {
             lock.unlock();
         }
-        perform(effects, batch);
+        perform(effects, due);
         return result;
     }
 
     /** The same for a decision that nobody has to hear of. */
     public void run(Consumer<Effects> decision) {
-        Effects effects = new Effects();
-        Outbox.Batch batch;
-        lock.lock();
-        try {
+        step(effects -> {
             decision.accept(effects);
-            batch = outbox.next();
-        } finally {
-            lock.unlock();
-        }
-        perform(effects, batch);
+            return DONE;
+        });
     }
 
     /** Looks at something that steps change; nothing is changed, and nothing caused. */
@@ -90,19 +84,20 @@ public final class SessionLog {
         }
     }
 
-    /** Does what a step causes, and what follows from that, on this thread as long as the store answers at once. */
-    private void perform(Effects effects, Outbox.@Nullable Batch batch) {
+    /**
+     * Does what a step causes, and what follows from that, on this thread as long as the store answers at once. What waits in the
+     * outbox is taken after the effects: a producer that is told there, and sends more and waits for it, appends it itself.
+     */
+    private void perform(Effects effects, boolean due) {
         Effects present = effects;
-        Outbox.Batch next = batch;
+        boolean more = due;
         while (true) {
             CompletableFuture<Void> stage = null;
             try {
                 present.perform();
                 present.end().ifPresent(end);
             } finally {
-                if (next != null) {
-                    stage = append(next);
-                }
+                stage = more ? appendNext() : null;
             }
             if (stage == null) {
                 return;
@@ -112,7 +107,7 @@ public final class SessionLog {
                 return;
             }
             present = new Effects();
-            next = decide(failureOf(stage), present);
+            more = decide(failureOf(stage), present);
         }
     }
 
@@ -121,14 +116,21 @@ public final class SessionLog {
         perform(effects, decide(failure, effects));
     }
 
-    private Outbox.@Nullable Batch decide(@Nullable Throwable failure, Effects effects) {
+    /** Decides what was appended; returns whether more is to be. */
+    private boolean decide(@Nullable Throwable failure, Effects effects) {
         lock.lock();
         try {
             outbox.decided(causeOf(failure), effects);
-            return outbox.next();
+            return outbox.due();
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Appends what waits in the outbox, unless somebody else does. */
+    private @Nullable CompletableFuture<Void> appendNext() {
+        Outbox.Batch batch = look(outbox::next);
+        return batch == null ? null : append(batch);
     }
 
     private CompletableFuture<Void> append(Outbox.Batch batch) {

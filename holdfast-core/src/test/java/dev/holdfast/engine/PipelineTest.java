@@ -13,6 +13,7 @@ import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -34,6 +35,24 @@ class PipelineTest {
 
     private CompletableFuture<Void> send(OutboundMessage message) {
         return bed.backend.life().sink.send(message).toCompletableFuture();
+    }
+
+    @Test
+    void whoIsToldOfACommitMaySendAndWaitThoughOthersStandInTheOutbox() {
+        Session session = bed.open();
+        bed.store.hold();
+        CompletionStage<Void> first = bed.backend.life().sink.send(Wire.notice("first"));
+        bed.backend.life().sink.send(Wire.notice("second"));
+        List<Boolean> committed = new ArrayList<>();
+        first.thenRun(() -> committed.add(bed.backend
+                .life()
+                .sink
+                .send(Wire.notice("third"))
+                .toCompletableFuture()
+                .isDone()));
+        bed.store.release();
+        assertThat(committed).containsExactly(true);
+        assertThat(TestBed.listen(session).read()).containsExactly("first", "second", "third");
     }
 
     @Test
