@@ -1,6 +1,6 @@
 /**
- * The engine: sessions, streams, cursors and their lifecycle. Every outbound message is appended to a log before it is written
- * to a socket, and every connection is only a cursor over a log. Start at {@link dev.holdfast.SessionEngine}.
+ * What the edge says to the engine and hears from it: sessions, calls, readers, their outcomes and their limits. Every outbound
+ * message is appended to a log before it is written to a socket, and every connection is only a cursor over a log.
  */
 @NullMarked
 package dev.holdfast;

@@ -16,6 +16,9 @@ class RoomsTest {
 
     private static final String SPI = "dev.holdfast.spi";
     private static final String CORE = "dev.holdfast";
+    private static final String LOG = "dev.holdfast.log";
+    private static final String SESSION = "dev.holdfast.session";
+    private static final String ENGINE = "dev.holdfast.engine";
     private static final String JSON = "dev.holdfast.json";
     private static final String SERVLET = "dev.holdfast.servlet";
     private static final String EDGE_ROOMS = "dev.holdfast.servlet..";
@@ -32,7 +35,10 @@ class RoomsTest {
 
     @ArchTest
     static final ArchRule everyClassIsInARoom =
-            classes().should().resideInAnyPackage(SPI, CORE, JSON, SERVLET, EDGE_ROOMS, MCP, GATEWAY, TCK, ROCKSDB);
+            classes()
+                    .should()
+                    .resideInAnyPackage(
+                            SPI, CORE, LOG, SESSION, ENGINE, JSON, SERVLET, EDGE_ROOMS, MCP, GATEWAY, TCK, ROCKSDB);
 
     @ArchTest
     static final ArchRule spiNeedsTheJdkOnly = classes()
@@ -45,10 +51,33 @@ class RoomsTest {
     @ArchTest
     static final ArchRule coreNeedsTheJdkAndSlf4jOnly = classes()
             .that()
-            .resideInAPackage(CORE)
+            .resideInAnyPackage(CORE, LOG, SESSION, ENGINE)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(CORE, SPI, JDK, JSPECIFY, SLF4J);
+            .resideInAnyPackage(CORE, LOG, SESSION, ENGINE, SPI, JDK, JSPECIFY, SLF4J);
+
+    /** The public API is in {@code dev.holdfast}, the engine's front door in {@code dev.holdfast.engine}. */
+    @ArchTest
+    static final ArchRule roomsOfTheCoreStandOnThoseBelow = layeredArchitecture()
+            .consideringOnlyDependenciesInLayers()
+            .layer("engine")
+            .definedBy(ENGINE)
+            .layer("session")
+            .definedBy(SESSION)
+            .layer("log")
+            .definedBy(LOG)
+            .layer("api")
+            .definedBy(CORE)
+            .layer("users")
+            .definedBy(SERVLET, EDGE_ROOMS, MCP, GATEWAY)
+            .whereLayer("engine")
+            .mayOnlyBeAccessedByLayers("users")
+            .whereLayer("session")
+            .mayOnlyBeAccessedByLayers("engine")
+            .whereLayer("log")
+            .mayOnlyBeAccessedByLayers("engine", "session")
+            .whereLayer("api")
+            .mayOnlyBeAccessedByLayers("users", "engine", "session", "log");
 
     @ArchTest
     static final ArchRule messagesStandOnTheSpiAndJacksonStreaming = classes()
@@ -64,7 +93,7 @@ class RoomsTest {
             .resideInAPackage(EDGE_ROOMS)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(EDGE_ROOMS, JSON, CORE, SPI, JDK, JSPECIFY, SLF4J, SERVLET_API);
+            .resideInAnyPackage(EDGE_ROOMS, JSON, ENGINE, CORE, SPI, JDK, JSPECIFY, SLF4J, SERVLET_API);
 
     /** The faces and the public API are in {@code dev.holdfast.servlet}; users of the edge depend on that package only. */
     @ArchTest
@@ -107,6 +136,7 @@ class RoomsTest {
                     MCP,
                     JSON,
                     SERVLET,
+                    ENGINE,
                     CORE,
                     SPI,
                     JDK,
