@@ -69,9 +69,11 @@ class DamagedTableTest {
                     lost.add(key);
                 }
             }
-            assertThat(lost).hasSize(1);
-            Sample.await(store.delete(lost.get(0)));
-            assertThat(Sample.await(store.claim(lost.get(0), 7))).isEmpty();
+            assertThat(lost).as("the block may end one session and begin the next").hasSizeBetween(1, 2);
+            for (SessionKey key : lost) {
+                Sample.await(store.delete(key));
+                assertThat(Sample.await(store.claim(key, 7))).isEmpty();
+            }
         }
         try (RocksDbStore store = open()) {
             for (SessionKey key : keys) {
