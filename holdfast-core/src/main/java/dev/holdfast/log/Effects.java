@@ -3,15 +3,19 @@ package dev.holdfast.log;
 import dev.holdfast.EndReason;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What a step causes once the lock is released, in order: readers to wake, stages to complete, others to tell, and last the end
  * of the session, where the step asks for it. Most steps cause one thing or none.
  */
 public final class Effects {
+    private static final Logger logger = LoggerFactory.getLogger(Effects.class);
+
     private @Nullable Runnable first;
     private @Nullable List<Runnable> more;
     private @Nullable EndReason end;
@@ -31,7 +35,7 @@ public final class Effects {
         then(() -> stage.completeExceptionally(failure));
     }
 
-    /** Does something else; it is responsible for its own failures. */
+    /** Does something else. */
     public void then(Runnable effect) {
         if (first == null) {
             first = effect;
@@ -50,17 +54,29 @@ public final class Effects {
         }
     }
 
-    /** Does them all but the end. */
-    void perform() {
+    /**
+     * Does them all, whatever one of them throws: the others, and the append behind them, have to go on.
+     *
+     * @param ends ends the session
+     */
+    void perform(Consumer<EndReason> ends) {
         if (first != null) {
-            first.run();
+            guarded(first);
         }
         if (more != null) {
-            more.forEach(Runnable::run);
+            more.forEach(Effects::guarded);
+        }
+        EndReason reason = end;
+        if (reason != null) {
+            guarded(() -> ends.accept(reason));
         }
     }
 
-    Optional<EndReason> end() {
-        return Optional.ofNullable(end);
+    private static void guarded(Runnable effect) {
+        try {
+            effect.run();
+        } catch (Throwable e) {
+            logger.error("what a step has caused failed", e);
+        }
     }
 }

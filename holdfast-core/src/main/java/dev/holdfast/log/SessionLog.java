@@ -92,13 +92,8 @@ public final class SessionLog {
         Effects present = effects;
         boolean more = due;
         while (true) {
-            CompletableFuture<Void> stage = null;
-            try {
-                present.perform();
-                present.end().ifPresent(end);
-            } finally {
-                stage = more ? appendNext() : null;
-            }
+            present.perform(end);
+            CompletableFuture<Void> stage = more ? appendNext() : null;
             if (stage == null) {
                 return;
             }
