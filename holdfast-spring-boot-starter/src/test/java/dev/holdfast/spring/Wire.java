@@ -76,6 +76,8 @@ final class Wire {
 
     private HttpRequest.Builder request() {
         HttpRequest.Builder request = HttpRequest.newBuilder(endpoint)
+                // under the JDK's own name it would get streams without a retry line
+                .header("User-Agent", "test")
                 .timeout(Duration.ofSeconds(30))
                 .header("Content-Type", "application/json")
                 .header("Accept", "application/json, text/event-stream");

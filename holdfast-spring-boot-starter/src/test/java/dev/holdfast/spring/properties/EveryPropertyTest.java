@@ -174,7 +174,7 @@ class EveryPropertyTest {
     void theDefaultsAreThoseOfTheTransport() {
         TransportSettings settings = settings(Map.of());
 
-        assertThat(settings.edge()).isEqualTo(EdgeOptions.DEFAULT);
+        assertThat(settings.edge()).usingRecursiveComparison().isEqualTo(EdgeOptions.DEFAULT);
         assertThat(settings.limits()).isEqualTo(SessionLimits.DEFAULT);
         assertThat(settings.nodeLimits()).isEqualTo(NodeLimits.DEFAULT);
         assertThat(settings.mcpEndpoint()).isEqualTo("/mcp");
