@@ -8,7 +8,7 @@ package dev.holdfast;
  * the one that is detached for longest, else the one that is idle for longest. Where there is none, or none whose messages the store
  * has taken, the new one is refused.
  *
- * <p>DropOrder is all that sessions keep: messages for their clients, their journals, and messages that wait for a backend.
+ * <p>History is all that sessions keep: messages for their clients, their journals, and messages that wait for a backend.
  * When that of all sessions exceeds its bytes or its messages, the largest histories are shortened first, by the same
  * order in which a session drops its own; so noisy sessions shorten their own histories only. No session is shortened below its
  * fair share, the limit divided by the number of sessions that keep something: if others keep more and must not drop it, the

@@ -24,8 +24,8 @@ public enum Refusal {
     UNAUTHENTICATED(3101, "the caller is not known"),
     /** The {@code Host} header names no host of this server. */
     HOST(3102, "the Host header names no host of this server"),
-    /** The {@code SessionSeed} header names an origin that is not allowed. */
-    ORIGIN(3103, "the SessionSeed header names an origin that is not allowed"),
+    /** The {@code Origin} header names an origin that is not allowed. */
+    ORIGIN(3103, "the Origin header names an origin that is not allowed"),
     /** A method, media type or revision that is not served. */
     NOT_SERVED(3104, "the request asks for what is not served"),
     /** The headers or the message are not what the specification asks for. */

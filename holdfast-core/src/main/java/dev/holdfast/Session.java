@@ -1,6 +1,5 @@
 package dev.holdfast;
 
-import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.List;
@@ -8,7 +7,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
- * One client's conversation with one backend, as the edge uses it. Get one from {@link SessionEngine#find} for each request
+ * One client's conversation with one backend, as the edge uses it. Get one from {@code SessionEngine.find} for each request
  * and do not keep it. Safe for use by any thread; nothing here blocks.
  */
 public interface Session {

@@ -1,11 +1,9 @@
 package dev.holdfast.log;
 
-import dev.holdfast.EndReason;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionStore;
-import dev.holdfast.spi.StaleEpochException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -18,8 +16,7 @@ import org.jspecify.annotations.Nullable;
  * has acknowledged is committed in order.
  *
  * <p>A failed append leaves the log's end unknown. From then on everything is refused until a new epoch is claimed: the claim
- * tells whether the doubtful batch is in the log, and fences it if it is still on its way. An append that is refused for its epoch
- * says that somebody else has claimed the session: then it ends here.
+ * tells whether the doubtful batch is in the log, and fences it if it is still on its way.
  *
  * <pre>
  *   UNNAMED -> RESTING                       the session's key is known, its record created
@@ -46,6 +43,9 @@ public final class Outbox {
 
         /** The log cannot go on before a {@link SessionLog#claim}. */
         void doubtful(Throwable failure, Effects effects);
+
+        /** A step is about to end: what else it has caused is added to its effects. */
+        void concluding(Effects effects);
 
         /** The log goes on. */
         void recovered();
@@ -125,8 +125,13 @@ public final class Outbox {
 
     /** Lets the store forget now what waits for the next append. */
     public void flush() {
-        if (!trims.isEmpty() && waiting.isEmpty() && open()) {
+        if (trims.isEmpty() || !open()) {
+            return;
+        }
+        if (waiting.isEmpty()) {
             add(new Pending(null, List.of()));
+        } else {
+            hurry();
         }
     }
 
@@ -149,6 +154,11 @@ public final class Outbox {
         }
         List<Pending> onItsWay = waiting.isEmpty() ? current : waiting;
         return onItsWay.isEmpty() ? null : onItsWay.get(onItsWay.size() - 1);
+    }
+
+    /** A step is about to end. */
+    void conclude(Effects effects) {
+        owner.concluding(effects);
     }
 
     /** Whether a batch waits that may go to the store. */
@@ -190,11 +200,7 @@ public final class Outbox {
         waiting = new ArrayList<>(1);
         due = false;
         refuse(behind, effects);
-        if (failure instanceof StaleEpochException) {
-            effects.end(EndReason.TAKEN_OVER);
-        } else {
-            owner.doubtful(failure, effects);
-        }
+        owner.doubtful(failure, effects);
     }
 
     /** Readers are woken before producers, who may do much on this thread. */

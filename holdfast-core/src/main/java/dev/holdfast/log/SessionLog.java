@@ -58,6 +58,7 @@ public final class SessionLog {
         lock.lock();
         try {
             result = decision.apply(effects);
+            outbox.conclude(effects);
             due = outbox.due();
         } finally {
             lock.unlock();
@@ -116,6 +117,7 @@ public final class SessionLog {
         lock.lock();
         try {
             outbox.decided(causeOf(failure), effects);
+            outbox.conclude(effects);
             return outbox.due();
         } finally {
             lock.unlock();
@@ -183,7 +185,8 @@ public final class SessionLog {
 
     /** Completes when what is on its way is decided. */
     public CompletionStage<Void> settled() {
-        return look(() -> {
+        return step(effects -> {
+            outbox.hurry();
             Pending last = outbox.last();
             return last == null ? DONE : stage(last);
         });

@@ -34,13 +34,10 @@ final class CallDispatch implements BackendUser {
 
     @Override
     public void use(BackendConnection connection) {
-        boolean first = true;
         for (LiveCall.Handed each : handed) {
-            // the first of them was open a moment ago, when it was handed over
-            if (first || core.look(each.sink()::open)) {
+            if (core.look(each.sink()::open)) {
                 start(connection, each);
             }
-            first = false;
         }
     }
 

@@ -14,6 +14,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StaleEpochException;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -105,7 +106,6 @@ final class Outbound implements Outbox.Owner {
             Pending pending = sink != null && answers
                     ? calls.answer(sink, message)
                     : add(stream, message, Optional.ofNullable(sink).map(LiveCall.Sink::call), incarnation);
-            tellAskers(effects);
             return () -> core.log().stageOf(pending);
         });
         return stage.get();
@@ -145,7 +145,11 @@ final class Outbound implements Outbox.Owner {
     }
 
     /** Tells those who asked what nobody will answer. */
-    private void tellAskers(Effects effects) {
+    @Override
+    public void concluding(Effects effects) {
+        if (core.givenUp().isEmpty()) {
+            return;
+        }
         for (OpenRequests.Question question : core.givenUp().takeAll()) {
             RequestId id = Objects.requireNonNull(question.node().event.id());
             byte[] error = host.messages().error(id, INTERNAL_ERROR, GIVEN_UP).bytes();
@@ -187,7 +191,6 @@ final class Outbound implements Outbox.Owner {
         if (!streams.commit(event)) {
             effects.end(EndReason.OVERFLOW);
         }
-        tellAskers(effects);
         pending.committed(effects);
         if (host.full()) {
             effects.then(host::makeRoom);
@@ -213,7 +216,14 @@ final class Outbound implements Outbox.Owner {
 
     @Override
     public void doubtful(Throwable failure, Effects effects) {
-        effects.then(() -> recovery.begin(failure));
+        if (failure instanceof StaleEpochException && host.shared()) {
+            core.takenOver();
+            outbox.dismissWaiting(effects);
+            effects.end(EndReason.TAKEN_OVER);
+        } else {
+            // in a store that nobody shares, it is a claim of this engine's own that has happened late
+            effects.then(() -> recovery.begin(failure));
+        }
     }
 
     @Override

@@ -77,6 +77,10 @@ public final class Parking {
         long bytes = core.weight();
         end.leave();
         part(waits).whenComplete((done, failure) -> {
+            if (core.isTakenOver()) {
+                end.giveUp();
+                return;
+            }
             end.release(EndReason.PARKED);
             host.parked(core.key(), core.id(), core.principal(), bytes, since, patience);
             host.telemetry().parked(core.id());

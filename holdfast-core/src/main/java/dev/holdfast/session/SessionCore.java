@@ -43,6 +43,7 @@ public final class SessionCore implements Outbox.Owner {
     /** Questions that no client will answer any more, and whose askers do not know it yet. */
     private final LazyQueue<OpenRequests.Question> givenUp = new LazyQueue<>();
 
+    private boolean takenOver;
     private Outbox.@Nullable Owner owner;
     private @Nullable Ends ends;
     private volatile @Nullable SessionKey key;
@@ -174,6 +175,16 @@ public final class SessionCore implements Outbox.Owner {
         streams.retention().hold(moreBytes);
     }
 
+    /** Somebody else has claimed it; inside a step. */
+    void takenOver() {
+        takenOver = true;
+    }
+
+    /** Whether somebody else has claimed it. */
+    boolean isTakenOver() {
+        return look(() -> takenOver);
+    }
+
     /** How much it keeps. */
     long weight() {
         return look(streams.retention()::weight);
@@ -222,5 +233,10 @@ public final class SessionCore implements Outbox.Owner {
     @Override
     public void recovered() {
         owner().recovered();
+    }
+
+    @Override
+    public void concluding(Effects effects) {
+        owner().concluding(effects);
     }
 }

@@ -89,15 +89,21 @@ public final class SessionEnd implements SessionCore.Ends {
         EndReason why = core.ended();
         leave();
         calls.failRunning("the session has ended: " + why.text()).whenComplete((done, failure) -> {
-            release(why);
             host.telemetry().closed(core.id(), why, move.before().used());
-            if (why == EndReason.TAKEN_OVER) {
-                host.forget(core.key());
-                left();
+            if (core.isTakenOver() && why != EndReason.TERMINATED) {
+                giveUp();
             } else {
+                release(why);
                 deleteRecord(FIRST_DELAY_MILLIS);
             }
         });
+    }
+
+    /** Lets go of a session that somebody else has claimed: what the store has of it is theirs. */
+    void giveUp() {
+        release(EndReason.TAKEN_OVER);
+        host.forget(core.key());
+        left();
     }
 
     /** It takes no room any more. */
@@ -124,8 +130,8 @@ public final class SessionEnd implements SessionCore.Ends {
     /** Ends a session that nobody ever learnt of. */
     public void abandon() {
         core.lifecycle().close(EndReason.DRAINED);
-        outbound.leave();
         release(EndReason.DRAINED);
+        outbound.leave();
         host.abandoned(core.principal());
     }
 

@@ -139,7 +139,7 @@ class NewsLogTest {
         assertThat(lines("refused: "))
                 .containsExactly(
                         "refused: a foreign name (3102)",
-                        "refused: the SessionSeed header names an origin that is not allowed (3103)");
+                        "refused: the Origin header names an origin that is not allowed (3103)");
         bed.pass(Duration.ofSeconds(10));
         bed.engine.refused(Refusal.HOST, "another name");
         assertThat(lines("another name"))

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.EndReason;
 import dev.holdfast.Finding.Found;
 import dev.holdfast.Session;
+import dev.holdfast.SessionState;
 import java.time.Duration;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
@@ -12,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 /** Two engines over one store: whoever claims a session has it, and the other one gives it up at once. */
 class TakenOverTest {
-    private final TestBed bed = TestBed.durable();
+    private final TestBed bed = TestBed.shared();
     private final TestBackend elsewhere = new TestBackend();
     private final SessionEngine other = SessionEngine.builder(elsewhere, Wire.MESSAGES)
             .store(bed.store)
@@ -84,5 +85,26 @@ class TakenOverTest {
         assertThat(TestBed.resume(back, before).read()).containsExactly("back");
         bed.news.heard.removeIf(line -> line.startsWith("gap"));
         assertThat(other.size()).as("the other one does not know yet").isOne();
+    }
+
+    @Test
+    void aSessionThatWasTakenOverWhileItWasParkedIsLeftToTheOther() {
+        Session session = bed.open();
+        Connection listening = TestBed.listen(session);
+        bed.backend.life().sink.send(Wire.notice("kept"));
+        listening.read();
+        bed.pass(Duration.ofSeconds(1));
+        listening.broken();
+        Session there = ((Found) TestBed.now(other.find(session.id(), ""))).session();
+        bed.store.hold();
+        bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
+        bed.store.release();
+        assertThat(bed.engine.size()).isZero();
+        assertThat(bed.engine.stats().parked()).isZero();
+        assertThat(TestBed.now(bed.engine.drain(Duration.ZERO))).isNull();
+        assertThat(TestBed.listen(there).read())
+                .as("it is whole where it is now")
+                .containsExactly("kept");
+        assertThat(there.state()).isNotEqualTo(SessionState.CLOSED);
     }
 }

@@ -50,14 +50,20 @@ final class TestBed implements AutoCloseable {
     }
 
     TestBed(SessionLimits limits, NodeLimits nodeLimits) {
-        this(limits, nodeLimits, SessionStore.Durability.NOTHING);
+        this(limits, nodeLimits, SessionStore.Durability.NOTHING, false);
     }
 
-    private TestBed(SessionLimits limits, NodeLimits nodeLimits, SessionStore.Durability durability) {
+    private TestBed(SessionLimits limits, NodeLimits nodeLimits, SessionStore.Durability durability, boolean shared) {
         this.limits = limits;
         this.nodeLimits = nodeLimits;
         store.durability = durability;
+        store.shared = shared;
         engine = start();
+    }
+
+    /** One whose store outlives its engine, and is used by other engines too. */
+    static TestBed shared() {
+        return new TestBed(SessionLimits.DEFAULT, NodeLimits.DEFAULT, SessionStore.Durability.PROCESS_DEATH, true);
     }
 
     /** One whose store outlives its engine. */
@@ -66,11 +72,11 @@ final class TestBed implements AutoCloseable {
     }
 
     static TestBed durable(NodeLimits nodeLimits) {
-        return new TestBed(SessionLimits.DEFAULT, nodeLimits, SessionStore.Durability.PROCESS_DEATH);
+        return new TestBed(SessionLimits.DEFAULT, nodeLimits, SessionStore.Durability.PROCESS_DEATH, false);
     }
 
     static TestBed durable(SessionLimits limits) {
-        return new TestBed(limits, NodeLimits.DEFAULT, SessionStore.Durability.PROCESS_DEATH);
+        return new TestBed(limits, NodeLimits.DEFAULT, SessionStore.Durability.PROCESS_DEATH, false);
     }
 
     /** The process dies, without a word to anybody, and another one takes its place. */

@@ -82,6 +82,7 @@ final class TestStore implements SessionStore {
     String damaged = "";
 
     Durability durability = Durability.NOTHING;
+    boolean shared;
     /** The epoch since which nothing was lost, as claims tell from now on. */
     int certainFrom = 1;
     /** How many claims have come. */
@@ -156,7 +157,7 @@ final class TestStore implements SessionStore {
 
     @Override
     public Promise promise() {
-        return new Promise(durability, false);
+        return new Promise(durability, shared);
     }
 
     @Override
