@@ -34,11 +34,9 @@ class RoomsTest {
     private static final String JACKSON_STREAMING = "tools.jackson.core..";
 
     @ArchTest
-    static final ArchRule everyClassIsInARoom =
-            classes()
-                    .should()
-                    .resideInAnyPackage(
-                            SPI, CORE, LOG, SESSION, ENGINE, JSON, SERVLET, EDGE_ROOMS, MCP, GATEWAY, TCK, ROCKSDB);
+    static final ArchRule everyClassIsInARoom = classes()
+            .should()
+            .resideInAnyPackage(SPI, CORE, LOG, SESSION, ENGINE, JSON, SERVLET, EDGE_ROOMS, MCP, GATEWAY, TCK, ROCKSDB);
 
     @ArchTest
     static final ArchRule spiNeedsTheJdkOnly = classes()
