@@ -14,11 +14,15 @@ import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** The tools to try a connection with: {@code echo}, {@code slow}, {@code elicit} and {@code notify}. */
+/** The tools to try a connection with: {@code echo}, {@code slow}, {@code slow_read}, {@code elicit} and {@code notify}. */
 final class DemoTools {
     private static final Logger log = LoggerFactory.getLogger(DemoTools.class);
     private static final int MAX_TEXT = 16 << 20;
     private static final int MAX_TAG = 200;
+
+    private static final List<DemoParameter> STEPS = List.of(
+            new DemoParameter.Whole("ms", "How long it takes, in milliseconds", 0, 600_000),
+            new DemoParameter.Whole("steps", "In how many equal steps", 1, 1_000));
 
     private final McpStreamableServerTransportProvider provider;
     private final AtomicLong runs = new AtomicLong();
@@ -28,7 +32,7 @@ final class DemoTools {
     }
 
     List<DemoTool> all() {
-        return List.of(echo(), slow(), elicit(), notifyListener());
+        return List.of(echo(), slow(), slowRead(), elicit(), notifyListener());
     }
 
     private static DemoTool echo() {
@@ -46,10 +50,18 @@ final class DemoTools {
                 "Takes its time in equal steps and reports each when a progress token was given. Answers with run=<n>,"
                         + " the count of executions since the server started.",
                 DemoTool.ACTS,
-                List.of(
-                        new DemoParameter.Whole("ms", "How long it takes, in milliseconds", 0, 600_000),
-                        new DemoParameter.Whole("steps", "In how many equal steps", 1, 1_000)),
+                STEPS,
                 this::slow);
+    }
+
+    private static DemoTool slowRead() {
+        return new DemoTool(
+                "slow_read",
+                "The same as slow, but it says of itself that it only reads: after the death of the server it is run"
+                        + " again.",
+                DemoTool.READS,
+                STEPS,
+                call -> inSteps(call).thenReturn(DemoAnswer.text("read in " + call.number("steps") + " steps")));
     }
 
     private static DemoTool elicit() {
@@ -78,11 +90,16 @@ final class DemoTools {
         int ms = call.number("ms");
         int steps = call.number("steps");
         log.debug("slow: {} ms in {} steps, run={}", ms, steps, run);
-        Duration step = Duration.ofMillis(ms).dividedBy(steps);
+        return inSteps(call).thenReturn(DemoAnswer.text("run=" + run + ": " + ms + " ms in " + steps + " steps"));
+    }
+
+    /** Completes after {@code ms}, and reports each of {@code steps}. */
+    private static Mono<Void> inSteps(DemoCall call) {
+        int steps = call.number("steps");
+        Duration step = Duration.ofMillis(call.number("ms")).dividedBy(steps);
         return Flux.range(1, steps)
                 .concatMap(done -> Mono.delay(step).then(call.progress(done, steps)))
-                .then(Mono.fromSupplier(
-                        () -> DemoAnswer.text("run=" + run + ": " + ms + " ms in " + steps + " steps")));
+                .then();
     }
 
     private static CallToolResult answerOf(ElicitResult result) {

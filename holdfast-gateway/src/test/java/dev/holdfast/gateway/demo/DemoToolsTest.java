@@ -39,6 +39,17 @@ class DemoToolsTest {
     }
 
     @Test
+    void slowReadReportsTheSameStepsAndCountsNoRun() {
+        List<Map<String, Object>> stream =
+                transport.connect().stream("slow_read", Map.of("ms", 5, "steps", 2), Map.of("progressToken", "t"));
+
+        assertThat(stream).hasSize(3);
+        assertThat(DemoTestAnswer.of(stream).text()).isEqualTo("read in 2 steps");
+        assertThat(transport.connect().call("slow", Map.of("ms", 0, "steps", 1)).text())
+                .contains("run=1");
+    }
+
+    @Test
     void slowReportsNothingWithoutAProgressToken() {
         assertThat(transport.connect().stream("slow", Map.of("ms", 0, "steps", 3), Map.of()))
                 .hasSize(1);
