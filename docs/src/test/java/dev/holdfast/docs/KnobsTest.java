@@ -1,0 +1,117 @@
+package dev.holdfast.docs;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.gateway.Main;
+import dev.holdfast.mcp.HoldfastTransportProvider;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintStream;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.net.URL;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.ObjectMapper;
+
+/** Every knob stands in the list of knobs, and no page names one that does not exist. */
+class KnobsTest {
+    private static final Pattern FLAG = Pattern.compile("(?<![\\w-])--[a-z][a-z-]+");
+    private static final Pattern PROPERTY = Pattern.compile("(?<![\\w.])holdfast(\\.[a-z-]+)+(?==|`)");
+    /** Options of other programs that the pages name. */
+    private static final Set<String> FOREIGN =
+            Set.of("--stdio", "--transport", "--server-url", "--stateful", "--cors", "--help", "--version");
+
+    private static final String KNOBS = Page.at("docs/knobs.md").text();
+
+    @Test
+    void everyMethodOfTheBuilderIsListed() {
+        List<String> methods = Arrays.stream(HoldfastTransportProvider.Builder.class.getDeclaredMethods())
+                .filter(method -> Modifier.isPublic(method.getModifiers()))
+                .map(Method::getName)
+                .filter(name -> !name.equals("build"))
+                .toList();
+
+        assertThat(methods).isNotEmpty().allSatisfy(name -> assertThat(KNOBS).contains("`" + name + "`"));
+    }
+
+    @Test
+    void everyOptionOfTheGatewayIsListed() {
+        assertThat(options()).isNotEmpty().allSatisfy(flag -> assertThat(KNOBS).contains("`" + flag));
+    }
+
+    @Test
+    void noPageNamesAnOptionThatIsNotThere() {
+        Set<String> known = options();
+        for (Page page : Page.all()) {
+            String text = page.text().replaceAll("(?m)^\\| .*supergateway.*\\n(\\|.*\\n)*", "");
+            assertThat(FLAG.matcher(text).results().map(MatchResult::group).filter(flag -> !FOREIGN.contains(flag)))
+                    .as(page.toString())
+                    .allSatisfy(flag -> assertThat(known).contains(flag));
+        }
+    }
+
+    private static Set<String> options() {
+        PrintStream out = System.out;
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(printed, true, UTF_8));
+        try {
+            Main.main(new String[] {"serve", "--help"});
+        } finally {
+            System.setOut(out);
+        }
+        return FLAG.matcher(printed.toString(UTF_8))
+                .results()
+                .map(MatchResult::group)
+                .filter(flag -> !FOREIGN.contains(flag))
+                .collect(Collectors.toSet());
+    }
+
+    @Test
+    void everyPropertyIsListedWithItsDefault() throws IOException {
+        for (JsonNode property : properties()) {
+            JsonNode preset = property.path("defaultValue");
+            String shown = preset.isValueNode() ? "`" + preset.asString() + "`" : "";
+            assertThat(KNOBS)
+                    .contains("| `" + property.path("name").asString() + "` | " + shown + " | "
+                            + property.path("description").asString() + " |");
+        }
+    }
+
+    @Test
+    void noPageNamesAPropertyThatIsNotThere() throws IOException {
+        Set<String> known = properties()
+                .valueStream()
+                .map(property -> property.path("name").asString())
+                .collect(Collectors.toSet());
+        for (Page page : Page.all()) {
+            assertThat(PROPERTY.matcher(page.text()).results().map(MatchResult::group))
+                    .as(page.toString())
+                    .allSatisfy(name -> assertThat(known).contains(name));
+        }
+    }
+
+    /** Spring's own modules have such a file too: that of the starter is the one whose first property is ours. */
+    private static JsonNode properties() throws IOException {
+        ObjectMapper mapper = new ObjectMapper();
+        for (URL file : Collections.list(
+                KnobsTest.class.getClassLoader().getResources("META-INF/spring-configuration-metadata.json"))) {
+            try (InputStream metadata = file.openStream()) {
+                JsonNode properties = mapper.readTree(metadata).path("properties");
+                if (properties.path(0).path("name").asString("").startsWith("holdfast.")) {
+                    return properties;
+                }
+            }
+        }
+        throw new IOException("the starter's metadata are not on the class path");
+    }
+}
