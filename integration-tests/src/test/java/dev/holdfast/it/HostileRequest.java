@@ -81,7 +81,7 @@ final class HostileRequest {
     }
 
     /**
-     * Whether nothing can follow it on its connection before its answer, for all the client knows. Tomcat (11.0.25) loses its
+     * Whether nothing can follow it on its connection before its answer, for all the client knows. Tomcat (11.0.27) loses its
      * place when a chunked body is read asynchronously, by whatever servlet, and another request stands behind it already.
      */
     boolean last() {
