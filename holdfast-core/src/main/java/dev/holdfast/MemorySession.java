@@ -57,9 +57,20 @@ final class MemorySession {
         if (epochs.size() > SessionStore.EPOCHS_KEPT) {
             epochs.remove(0);
         }
-        Map<StreamId, SessionStore.Extent> extents = new HashMap<>();
-        streams.forEach((id, stream) -> extents.put(id, new SessionStore.Extent(stream.last, stream.trimmed)));
-        SessionRecord record = new SessionRecord(
+        return new SessionStore.Claim(epoch(), before, record(), extents(), 1);
+    }
+
+    /** Whether this is the present epoch. */
+    synchronized boolean ownedUnder(Epoch epoch) {
+        return epoch().equals(epoch);
+    }
+
+    synchronized SessionStore.Look look() {
+        return new SessionStore.Look(epoch(), record(), extents());
+    }
+
+    private SessionRecord record() {
+        return new SessionRecord(
                 first.version(),
                 first.kind(),
                 first.principal(),
@@ -68,7 +79,12 @@ final class MemorySession {
                 revision,
                 new LinkedHashMap<>(journal),
                 Map.copyOf(running));
-        return new SessionStore.Claim(epoch(), before, record, extents, 1);
+    }
+
+    private Map<StreamId, SessionStore.Extent> extents() {
+        Map<StreamId, SessionStore.Extent> extents = new HashMap<>();
+        streams.forEach((id, stream) -> extents.put(id, new SessionStore.Extent(stream.last, stream.trimmed)));
+        return extents;
     }
 
     /** Appends under the present epoch only; returns which that is. */

@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** Keeps sessions in this JVM's heap; they are lost with the process. Every stage is complete when it is returned. */
 public final class MemoryStore implements SessionStore {
@@ -54,8 +55,18 @@ public final class MemoryStore implements SessionStore {
 
     @Override
     public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
-        Optional<MemorySession> kept = find(key);
-        return CompletableFuture.completedFuture(kept.map(session -> session.claim(nonce)));
+        AtomicReference<Optional<Claim>> claimed = new AtomicReference<>(Optional.empty());
+        // inside the map, so that no deletion comes between
+        sessions.computeIfPresent(key, (name, session) -> {
+            claimed.setPlain(expired(session) ? Optional.empty() : Optional.of(session.claim(nonce)));
+            return session;
+        });
+        return CompletableFuture.completedFuture(claimed.getPlain());
+    }
+
+    @Override
+    public CompletionStage<Optional<Look>> look(SessionKey key) {
+        return CompletableFuture.completedFuture(find(key).map(MemorySession::look));
     }
 
     @Override
@@ -79,6 +90,13 @@ public final class MemoryStore implements SessionStore {
     public CompletionStage<Void> delete(SessionKey key) {
         sessions.remove(key);
         return DONE;
+    }
+
+    @Override
+    public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
+        MemorySession stays = sessions.computeIfPresent(
+                key, (name, session) -> expired(session) || session.ownedUnder(epoch) ? null : session);
+        return CompletableFuture.completedFuture(stays == null);
     }
 
     @Override

@@ -6,8 +6,10 @@ import dev.holdfast.engine.ParkedSessions.Parked;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.StreamSetting;
 import dev.holdfast.session.SessionHost;
+import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.Telemetry;
 import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
@@ -195,9 +197,17 @@ final class EngineHost implements SessionHost {
     }
 
     @Override
-    public void parked(SessionKey key, String id, String principal, long bytes, long since, long patience) {
-        node.parked().add(key, new Parked(id, principal, bytes, since, patience));
+    public void parked(
+            SessionKey key, String id, String principal, Epoch epoch, long bytes, long since, long patience) {
+        node.parked().add(key, new Parked(id, principal, epoch, bytes, since, patience));
         node.live().remove(key);
+    }
+
+    @Override
+    public CompletionStage<Boolean> remove(SessionKey key, Epoch last) {
+        // what nobody shares is ours in any epoch: the answer to a claim may have been lost
+        return StoreQuestion.ask(() ->
+                promise.shared() ? store.delete(key, last) : store.delete(key).thenApply(done -> true));
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.holdfast.engine;
 
 import dev.holdfast.NodeLimits;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
 import java.util.Map;
 import java.util.Optional;
@@ -19,11 +20,17 @@ final class ParkedSessions {
     /**
      * A session that waits in the store.
      *
+     * @param epoch the last epoch that it had here
      * @param bytes how much the store keeps of it
      * @param since when it left memory, in nanoseconds of the engine's clock
      * @param nanos how long it waits for its client from then on
      */
-    record Parked(String id, String principal, long bytes, long since, long nanos) {}
+    record Parked(String id, String principal, Epoch epoch, long bytes, long since, long nanos) {
+        /** It was claimed, and waits on. */
+        Parked claimed(Epoch next) {
+            return new Parked(id, principal, next, bytes, since, nanos);
+        }
+    }
 
     private final NodeLimits limits;
     private final Map<SessionKey, Parked> all = new ConcurrentHashMap<>();

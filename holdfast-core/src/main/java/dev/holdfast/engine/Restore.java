@@ -10,6 +10,7 @@ import dev.holdfast.session.SessionHost;
 import dev.holdfast.session.SessionSeed;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.UnreadableException;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.ExpiryClock;
 import dev.holdfast.spi.SessionKey;
@@ -23,7 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 
 /** The way of a session from the store back into memory. */
 final class Restore {
@@ -47,23 +48,28 @@ final class Restore {
     /**
      * Claims a session and reads what is kept of it; missing where the store does not have it.
      *
-     * @param turnedAway gets how long the session still has, if it finds no place
+     * @param turnedAway gets the session's epoch and how long it still has, if it finds no place
      */
-    CompletionStage<Finding> claim(SessionKey key, String id, String principal, Consumer<Duration> turnedAway) {
+    CompletionStage<Finding> claim(
+            SessionKey key, String id, String principal, BiConsumer<Epoch, Duration> turnedAway) {
         return StoreQuestion.ask(() -> host.store().claim(key, host.random().nextInt()))
                 .thenCompose(claim -> claim.isEmpty() ? MISSING : bring(key, id, principal, claim.get(), turnedAway));
     }
 
     private CompletionStage<Finding> bring(
-            SessionKey key, String id, String principal, SessionStore.Claim claim, Consumer<Duration> turnedAway) {
+            SessionKey key,
+            String id,
+            String principal,
+            SessionStore.Claim claim,
+            BiConsumer<Epoch, Duration> turnedAway) {
         SessionSeed origin = UnreadableException.read(() -> SessionSeed.kept(claim));
         if (origin.lifetime().grace().isZero()) {
             // its connection broke when its process ended
-            return StoreQuestion.ask(() -> host.store().delete(key)).thenCompose(done -> MISSING);
+            return host.remove(key, claim.epoch()).thenCompose(done -> MISSING);
         }
         Optional<Refusal> refusal = admission.enter(principal);
         if (refusal.isPresent()) {
-            turnedAway.accept(Duration.ofMillis(claim.record().expiresAt() - expiryClock.millis()));
+            turnedAway.accept(claim.epoch(), Duration.ofMillis(claim.record().expiresAt() - expiryClock.millis()));
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
         LiveSession session = new LiveSession(host, principal, origin);

@@ -9,15 +9,15 @@ import dev.holdfast.Unavailable;
 import dev.holdfast.engine.ParkedSessions.Parked;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SessionHost;
-import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.UnreadableException;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
@@ -91,11 +91,11 @@ final class SessionFinder {
             was.ifPresent(known -> parked.giveBack(key, known));
             return CompletableFuture.completedFuture(Optional.of(new Unavailable(refusal.get())));
         }
-        Consumer<Duration> turnedAway = left -> {
-            if (was.isEmpty()) {
-                parked.add(key, new Parked(id, principal, 0, host.clock().now(), left.toNanos()));
-            }
-        };
+        BiConsumer<Epoch, Duration> turnedAway = (epoch, left) -> parked.add(
+                key,
+                was.map(known -> known.claimed(epoch))
+                        .orElseGet(() ->
+                                new Parked(id, principal, epoch, 0, host.clock().now(), left.toNanos())));
         return restore.claim(key, id, principal, turnedAway)
                 .handle((finding, failure) -> {
                     if (failure != null && StoredEnd.causeOf(failure) instanceof UnreadableException unreadable) {
@@ -127,9 +127,11 @@ final class SessionFinder {
         if (!parked.remove(key, session)) {
             return SessionMoves.AGAIN;
         }
-        return StoreQuestion.ask(() -> host.store().delete(key)).handle((done, failure) -> {
+        return host.remove(key, session.epoch()).handle((ours, failure) -> {
             Optional.ofNullable(failure).ifPresent(f -> host.telemetry().notDeleted(session.id(), f));
-            host.telemetry().closedInStore(session.id(), EndReason.EXPIRED);
+            if (failure != null || ours) {
+                host.telemetry().closedInStore(session.id(), EndReason.EXPIRED);
+            }
             return Optional.of(new Missing());
         });
     }

@@ -69,15 +69,13 @@ final class StoredEnd {
         }
 
         private CompletionStage<Boolean> isKept() {
-            return StoreQuestion.ask(() -> host.store().claim(key, host.random().nextInt()))
-                    .handle((claim, failure) -> {
-                        if (failure != null && !(causeOf(failure) instanceof UnreadableException)) {
-                            throw new CompletionException(causeOf(failure));
-                        }
-                        return failure != null
-                                || claim.filter(kept -> kinds.test(kept.record().kind()))
-                                        .isPresent();
-                    });
+            return StoreQuestion.ask(() -> host.store().look(key)).handle((look, failure) -> {
+                if (failure != null && !(causeOf(failure) instanceof UnreadableException)) {
+                    throw new CompletionException(causeOf(failure));
+                }
+                return failure != null
+                        || look.filter(kept -> kinds.test(kept.record().kind())).isPresent();
+            });
         }
     }
 

@@ -5,6 +5,7 @@ import dev.holdfast.SessionState;
 import dev.holdfast.log.Outbox;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.session.Lifecycle.State;
+import dev.holdfast.spi.Epoch;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
@@ -82,7 +83,8 @@ public final class Parking {
                 return;
             }
             end.release(EndReason.PARKED);
-            host.parked(core.key(), core.id(), core.principal(), bytes, since, patience);
+            Epoch epoch = core.look(core.log().epochs()::present);
+            host.parked(core.key(), core.id(), core.principal(), epoch, bytes, since, patience);
             host.telemetry().parked(core.id());
             end.left();
         });

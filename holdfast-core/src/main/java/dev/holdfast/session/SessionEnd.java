@@ -144,9 +144,9 @@ public final class SessionEnd implements SessionCore.Ends {
         });
     }
 
-    /** Lets the store forget the session: until it has, nobody may bring it back. */
+    /** Lets the store forget the session: until it has, nobody may bring it back, unless another node has it since. */
     private void deleteRecord(long delay) {
-        StoreQuestion.ask(() -> host.store().delete(core.key())).whenComplete((done, failure) -> {
+        removal().whenComplete((done, failure) -> {
             if (failure == null) {
                 host.forget(core.key());
                 left();
@@ -160,6 +160,15 @@ public final class SessionEnd implements SessionCore.Ends {
                 host.later(() -> deleteRecord(Math.min(2 * delay, LONGEST_DELAY_MILLIS)), delay);
             }
         });
+    }
+
+    /** What its client wants no more, or nobody can bring back, ends for every node. */
+    private CompletionStage<?> removal() {
+        return switch (core.ended()) {
+            case TERMINATED, RESTORE_FAILED ->
+                StoreQuestion.ask(() -> host.store().delete(core.key()));
+            default -> host.remove(core.key(), core.look(core.log().epochs()::present));
+        };
     }
 
     /** Nothing is left of it here. */

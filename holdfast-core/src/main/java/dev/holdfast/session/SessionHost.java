@@ -4,6 +4,7 @@ import dev.holdfast.SessionLimits;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.StreamSetting;
 import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
@@ -80,10 +81,18 @@ public interface SessionHost {
     /**
      * A session has left memory and waits in the store.
      *
+     * @param epoch the last epoch that it had here
      * @param since when it began to wait for its client, by the clock
      * @param patience how long it waits, in nanoseconds
      */
-    void parked(SessionKey key, String id, String principal, long bytes, long since, long patience);
+    void parked(SessionKey key, String id, String principal, Epoch epoch, long bytes, long since, long patience);
+
+    /**
+     * Lets the store forget a session that has ended here; false where another node has claimed it since, and keeps it.
+     *
+     * @param last the last epoch that it had here
+     */
+    CompletionStage<Boolean> remove(SessionKey key, Epoch last);
 
     /** A session that is closed is not in memory any more, and who asks for it asks the store. */
     void forget(SessionKey key);

@@ -41,6 +41,12 @@ public interface SessionStore extends AutoCloseable {
     CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce);
 
     /**
+     * Looks at a session and changes nothing: its epoch stays the present one, and whoever has it goes on; empty where no such
+     * session exists.
+     */
+    CompletionStage<Optional<Look>> look(SessionKey key);
+
+    /**
      * Appends all of it or nothing, in the order of the calls. Fails with a {@link StaleEpochException} under any epoch but the
      * present one, and with an {@link IllegalStateException} for a session that is not there.
      */
@@ -54,6 +60,13 @@ public interface SessionStore extends AutoCloseable {
 
     /** Removes a session and all its events, those that cannot be read too; no error where there is none. */
     CompletionStage<Void> delete(SessionKey key);
+
+    /**
+     * Removes a session, as the other does, unless another epoch than this one is its present one; then it stays as it is.
+     *
+     * @return whether it is not there now; false where it stays
+     */
+    CompletionStage<Boolean> delete(SessionKey key, Epoch epoch);
 
     /** Releases what the store holds; completed appends keep their promise. Called by whoever made the store. */
     @Override
@@ -93,6 +106,15 @@ public interface SessionStore extends AutoCloseable {
             return extent == null ? 0 : extent.last();
         }
     }
+
+    /**
+     * A session as it is.
+     *
+     * @param epoch its present epoch
+     * @param record its record
+     * @param streams every stream that is known
+     */
+    record Look(Epoch epoch, SessionRecord record, Map<StreamId, Extent> streams) {}
 
     /**
      * How far a stream goes.

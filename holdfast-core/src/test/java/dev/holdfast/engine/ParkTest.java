@@ -12,6 +12,7 @@ import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionState;
 import dev.holdfast.Unavailable;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -83,13 +84,13 @@ class ParkTest {
     void allTogetherTakeTenTimesWhatTheyMayTakeInMemory() {
         SessionKey one = SessionKey.of("one", "");
         ParkedSessions parked = new ParkedSessions(new NodeLimits(10, 10, 10, 1_024, 16));
-        parked.add(one, new ParkedSessions.Parked("one", "", 6_000, 0, 0));
-        parked.add(SessionKey.of("two", ""), new ParkedSessions.Parked("two", "", 4_000, 0, 0));
+        parked.add(one, new ParkedSessions.Parked("one", "", new Epoch(1, 1), 6_000, 0, 0));
+        parked.add(SessionKey.of("two", ""), new ParkedSessions.Parked("two", "", new Epoch(1, 1), 4_000, 0, 0));
         assertThat(parked.hasRoom("", 239)).isTrue();
         assertThat(parked.hasRoom("", 240)).isFalse();
         ParkedSessions.Parked was = parked.remove(one).orElseThrow();
         assertThat(parked.hasRoom("", 6_239)).isTrue();
-        parked.add(one, new ParkedSessions.Parked("one", "", 5_000, 0, 0));
+        parked.add(one, new ParkedSessions.Parked("one", "", new Epoch(1, 1), 5_000, 0, 0));
         parked.giveBack(one, was);
         assertThat(parked.hasRoom("", 1_239)).isTrue();
         assertThat(parked.hasRoom("", 1_240)).isFalse();

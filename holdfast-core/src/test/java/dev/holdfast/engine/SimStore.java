@@ -206,6 +206,11 @@ final class SimStore implements SessionStore {
     }
 
     @Override
+    public CompletionStage<Optional<Look>> look(SessionKey key) {
+        return submit(true, () -> kept.look(key), () -> {});
+    }
+
+    @Override
     public CompletionStage<Void> append(SessionKey key, Epoch epoch, Append append) {
         SimSession owner = owner(key);
         Supplier<CompletionStage<Void>> effect = () -> {
@@ -244,6 +249,11 @@ final class SimStore implements SessionStore {
                     return kept.delete(key);
                 },
                 () -> {});
+    }
+
+    @Override
+    public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
+        throw new AssertionError("nobody shares this store");
     }
 
     @Override

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.Finding.Found;
+import dev.holdfast.Opening;
 import dev.holdfast.Session;
 import dev.holdfast.SessionState;
 import java.time.Duration;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -85,6 +87,37 @@ class TakenOverTest {
         assertThat(TestBed.resume(back, before).read()).containsExactly("back");
         bed.news.heard.removeIf(line -> line.startsWith("gap"));
         assertThat(other.size()).as("the other one does not know yet").isOne();
+    }
+
+    @Test
+    void whatExpiresHereStaysWhereAnotherHasClaimedIt() {
+        Session parked = bed.open();
+        TestBed.listen(parked).broken();
+        Session idle = bed.open();
+        bed.find(idle.id(), "");
+        bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
+        assertThat(bed.engine.stats().parked()).isOne();
+        Session first = ((Found) TestBed.now(other.find(parked.id(), ""))).session();
+        Session second = ((Found) TestBed.now(other.find(idle.id(), ""))).session();
+        Connection one = TestBed.listen(first);
+        Connection two = TestBed.listen(second);
+
+        bed.pass(TestBed.IDLE.plusSeconds(1));
+        assertThat(bed.engine.size()).isZero();
+        assertThat(bed.engine.stats().parked()).isZero();
+        elsewhere.lives.forEach(life -> life.sink.send(Wire.notice("served")));
+        assertThat(one.read()).containsExactly("served");
+        assertThat(two.read()).containsExactly("served");
+    }
+
+    @Test
+    void whoAsksForTheEndOfAnotherKindOfSessionTakesNothingOver() {
+        Session session = ((Opening.Awaiting) TestBed.now(bed.engine.open("", TestBed.LIFETIME))).session();
+        Connection listening = TestBed.listen(session);
+        assertThat(TestBed.now(other.terminate(session.id(), ""))).isFalse();
+        TestBed.accepted(session.call(List.of(Wire.initialize()))).dispatch();
+        assertThat(listening.read()).hasSize(1);
+        assertThat(bed.store.claims).isZero();
     }
 
     @Test

@@ -176,6 +176,11 @@ final class TestStore implements SessionStore {
     }
 
     @Override
+    public CompletionStage<Optional<Look>> look(SessionKey key) {
+        return unless("look", () -> kept.look(key));
+    }
+
+    @Override
     public CompletionStage<Void> append(SessionKey key, Epoch epoch, Append append) {
         return later("append", () -> {
             if (refuseAppends) {
@@ -199,6 +204,12 @@ final class TestStore implements SessionStore {
         damaged = "";
         return deleting.<CompletionStage<Void>>map(wait -> wait.thenCompose(go -> kept.delete(key)))
                 .orElseGet(() -> kept.delete(key));
+    }
+
+    @Override
+    public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
+        return deleting.<CompletionStage<Boolean>>map(wait -> wait.thenCompose(go -> kept.delete(key, epoch)))
+                .orElseGet(() -> kept.delete(key, epoch));
     }
 
     @Override

@@ -103,6 +103,16 @@ public final class RocksDbStore implements SessionStore {
     }
 
     @Override
+    public CompletionStage<Optional<Look>> look(SessionKey key) {
+        return sessions.onReader(key, found -> CompletableFuture.completedFuture(found.map(this::look)));
+    }
+
+    private Look look(SessionIndex index) {
+        Header header = index.header();
+        return new Look(header.epoch(), sessions.disk().record(index.key(), header), index.extents());
+    }
+
+    @Override
     public CompletionStage<Void> append(SessionKey key, Epoch epoch, Append append) {
         return sessions.with(key, found -> {
             if (found.isEmpty()) {
@@ -130,6 +140,11 @@ public final class RocksDbStore implements SessionStore {
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
         return removal.remove(key);
+    }
+
+    @Override
+    public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
+        return removal.remove(key, epoch);
     }
 
     /** How the store is now. May look at the disk: not for every request. */

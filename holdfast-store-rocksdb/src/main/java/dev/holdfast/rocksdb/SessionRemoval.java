@@ -1,5 +1,6 @@
 package dev.holdfast.rocksdb;
 
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.util.List;
@@ -13,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 /** Removes sessions and their entries in the list of expiries: key by key, or as a range if a session cannot be read. */
 final class SessionRemoval {
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
+    private static final CompletionStage<Boolean> GONE = CompletableFuture.completedFuture(true);
+    private static final CompletionStage<Boolean> STAYS = CompletableFuture.completedFuture(false);
 
     private final DiskSessions sessions;
 
@@ -26,6 +29,17 @@ final class SessionRemoval {
                 sessions.with(key, found -> found.map(this::remove).orElse(DONE));
         return removed.handle((done, failure) -> isUnreadable(failure) ? removeUnread(key, List.of()) : removed)
                 .thenCompose(Function.identity());
+    }
+
+    /** Removes a session if it is still owned under this epoch; false if it is not. */
+    CompletionStage<Boolean> remove(SessionKey key, Epoch epoch) {
+        return sessions.with(key, found -> {
+            if (found.isEmpty()) {
+                return GONE;
+            }
+            boolean owned = found.get().header().epoch().equals(epoch);
+            return owned ? remove(found.get()).thenApply(done -> true) : STAYS;
+        });
     }
 
     /** Removes a session of which every key is known; under its lock. */

@@ -82,6 +82,63 @@ public abstract class EpochsContract extends StoreContract {
     }
 
     @Test
+    @DisplayName("Looks at a session and changes nothing: its epoch stays the present one, and whoever has it goes on")
+    void aLookChangesNothing() {
+        create();
+        append(event(LISTENING, 1), event(CALL, 1));
+        trim(LISTENING, 1);
+        SessionStore.Look look = look();
+        assertThat(look.epoch()).isEqualTo(FIRST);
+        append(event(LISTENING, 2));
+        assertThat(look().epoch()).isEqualTo(FIRST);
+        SessionStore.Claim claim = claim(2);
+        SessionStore.Look after = look();
+        assertThat(after.epoch()).isEqualTo(claim.epoch());
+        assertThat(after.record()).usingRecursiveComparison().isEqualTo(claim.record());
+        assertThat(after.streams()).isEqualTo(claim.streams());
+        assertThat(claim.streams()).containsKeys(LISTENING, CALL);
+    }
+
+    private SessionStore.Look look() {
+        return await(store().look(KEY)).orElseThrow(() -> new AssertionError("not there"));
+    }
+
+    @Test
+    @DisplayName("Looks at a session; empty where no such session exists")
+    void aLookAtASessionThatIsNotThereIsEmpty() {
+        assertThat(await(store().look(KEY))).isEmpty();
+        create();
+        assertThat(await(store().look(OTHER))).isEmpty();
+        await(store().delete(KEY));
+        assertThat(await(store().look(KEY))).isEmpty();
+    }
+
+    @Test
+    @DisplayName("Removes a session, unless another epoch than this one is its present one; then it stays as it is")
+    void aSessionThatWasClaimedSinceIsNotRemoved() {
+        create();
+        append(event(LISTENING, 1));
+        Epoch second = claim(2).epoch();
+        for (Epoch wrong : List.of(FIRST, new Epoch(2, 3), new Epoch(3, 2))) {
+            assertThat(await(store().delete(KEY, wrong))).isFalse();
+        }
+        await(store().append(KEY, second, only(event(LISTENING, second, 2))));
+        assertThat(read(LISTENING)).hasSize(2);
+        assertThat(await(store().delete(KEY, second))).isTrue();
+        assertThat(lookFor(KEY)).isEmpty();
+        assertThat(read(LISTENING)).isEmpty();
+    }
+
+    @Test
+    @DisplayName("Removes a session, and returns whether it is not there now")
+    void aSessionThatIsNotThereNeedsNoRemoval() {
+        assertThat(await(store().delete(KEY, FIRST))).isTrue();
+        create();
+        assertThat(await(store().delete(KEY, FIRST))).isTrue();
+        assertThat(await(store().delete(KEY, FIRST))).isTrue();
+    }
+
+    @Test
     void anEventKeepsTheEpochThatAppendedIt() {
         create();
         append(event(LISTENING, 1));

@@ -34,6 +34,8 @@ public abstract class ExpiryContract extends StoreContract {
                 .isInstanceOf(IllegalStateException.class);
         assertThat(read(LISTENING)).isEmpty();
         assertThat(lookFor(KEY)).isEmpty();
+        assertThat(await(store().look(KEY))).isEmpty();
+        assertThat(await(store().delete(KEY, new Epoch(7, 7)))).isTrue();
         await(store().delete(KEY));
     }
 

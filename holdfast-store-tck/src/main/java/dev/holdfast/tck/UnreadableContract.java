@@ -29,11 +29,13 @@ public abstract class UnreadableContract extends StoreContract {
     }
 
     @Test
-    @DisplayName("What meets something of its session that can never be read again fails so: a claim and an append")
+    @DisplayName(
+            "What meets something of its session that can never be read again fails so: a claim, a look and an append")
     void aRecordThatCannotBeReadFailsAClaimAndAnAppend() {
         bed.spoilRecord(KEY);
         for (int again = 0; again < 2; again++) {
             assertThat(failureOf(store().claim(KEY, 5))).isInstanceOf(UnreadableSessionException.class);
+            assertThat(failureOf(store().look(KEY))).isInstanceOf(UnreadableSessionException.class);
             assertThat(failureOf(store().append(KEY, FIRST, only(event(LISTENING, 3)))))
                     .isInstanceOf(UnreadableSessionException.class);
         }
