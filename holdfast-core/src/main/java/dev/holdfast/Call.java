@@ -2,6 +2,7 @@ package dev.holdfast;
 
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
+import java.util.concurrent.Executor;
 
 /** One POSTed request, or batch of them, on its way through the backend. It outlives connections. */
 public interface Call {
@@ -12,10 +13,20 @@ public interface Call {
     Optional<StreamReader> reader();
 
     /**
-     * Hands the requests to the backend, on this thread if the backend is there, else as soon as it is. Call it once, when
-     * the reader's connection is ready, if there is one.
+     * Hands the requests to the backend, on this thread if the backend is there, else on the one that has brought it. Call it once,
+     * when the reader's connection is ready, if there is one.
      */
-    void dispatch();
+    default void dispatch() {
+        dispatch(Runnable::run);
+    }
+
+    /**
+     * Hands the requests to the backend as soon as it is there. Called once in the place of {@link #dispatch()}.
+     *
+     * @param caller gets exactly one task: it calls the backend, and may run handlers to their end. Where the backend does not come,
+     *     the task does nothing
+     */
+    void dispatch(Executor caller);
 
     /** How opening a call ended. */
     sealed interface Outcome {}

@@ -230,6 +230,11 @@ public final class SessionEngine implements AutoCloseable {
         releaseOwned.run();
     }
 
+    /** Whether calls have to be made on the threads of their requests, see {@link Backend#executesImmediately}. */
+    public boolean executesImmediately() {
+        return host.backend().executesImmediately();
+    }
+
     /** The clock that all deadlines follow, in nanoseconds; only differences mean something. */
     public LongSupplier clock() {
         return clock::now;

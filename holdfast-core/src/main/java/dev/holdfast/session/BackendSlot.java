@@ -347,7 +347,7 @@ final class BackendSlot implements BackendSink.Hearer {
 
     private void close(Effects effects) {
         state = State.CLOSED;
-        waiting.takeAll();
+        waiting.takeAll().forEach(user -> effects.then(user::dropped));
         BackendConnection last = connection;
         connection = null;
         opening.ifPresent(unfinished -> effects.then(unfinished::abandon));

@@ -15,4 +15,7 @@ interface BackendUser {
 
     /** There will be none. */
     void refused(String cause);
+
+    /** There will be none, for the session has closed. */
+    default void dropped() {}
 }

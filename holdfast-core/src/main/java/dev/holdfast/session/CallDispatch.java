@@ -2,6 +2,7 @@ package dev.holdfast.session;
 
 import dev.holdfast.spi.BackendConnection;
 import java.util.List;
+import java.util.concurrent.Executor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -12,12 +13,14 @@ final class CallDispatch implements BackendUser {
     private final SessionCore core;
     private final CallEnding calls;
     private final LiveCall call;
+    private final Executor caller;
     private List<LiveCall.Handed> handed = List.of();
 
-    CallDispatch(SessionCore core, CallEnding calls, LiveCall call) {
+    CallDispatch(SessionCore core, CallEnding calls, LiveCall call, Executor caller) {
         this.core = core;
         this.calls = calls;
         this.call = call;
+        this.caller = caller;
     }
 
     @Override
@@ -34,6 +37,10 @@ final class CallDispatch implements BackendUser {
 
     @Override
     public void use(BackendConnection connection) {
+        caller.execute(() -> start(connection));
+    }
+
+    private void start(BackendConnection connection) {
         for (LiveCall.Handed each : handed) {
             if (core.look(each.sink()::open)) {
                 start(connection, each);
@@ -44,6 +51,12 @@ final class CallDispatch implements BackendUser {
     @Override
     public void refused(String cause) {
         call.sinks().forEach(sink -> calls.failNow(sink, cause));
+        dropped();
+    }
+
+    @Override
+    public void dropped() {
+        caller.execute(() -> {});
     }
 
     private void start(BackendConnection connection, LiveCall.Handed each) {

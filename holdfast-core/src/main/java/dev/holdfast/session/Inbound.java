@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -46,11 +47,11 @@ final class Inbound {
         this.identity = identity;
     }
 
-    void dispatch(LiveCall call) {
+    void dispatch(LiveCall call, Executor caller) {
         if (call.initializes()) {
-            initialize(call.sinks().get(0));
+            caller.execute(() -> initialize(call.sinks().get(0)));
         } else {
-            use(new CallDispatch(core, calls, call));
+            use(new CallDispatch(core, calls, call, caller));
         }
     }
 

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,8 +29,8 @@ import org.slf4j.LoggerFactory;
 public final class LiveCall implements Call {
     /** What a session does for its calls; called outside of a step. */
     public interface Host {
-        /** Hands the requests to the backend. */
-        void dispatch(LiveCall call);
+        /** Hands the requests to the backend, by one task on an executor. */
+        void dispatch(LiveCall call, Executor caller);
 
         /** Appends a message to the stream of a call. */
         CompletionStage<Void> send(Sink sink, OutboundMessage message);
@@ -184,8 +185,8 @@ public final class LiveCall implements Call {
     }
 
     @Override
-    public void dispatch() {
-        host.dispatch(this);
+    public void dispatch(Executor caller) {
+        host.dispatch(this, caller);
     }
 
     /** How far a request is. */

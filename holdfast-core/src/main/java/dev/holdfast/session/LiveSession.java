@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 
 /** A session in memory: what the edge and the engine do to it. It puts the parts together; what they share is the core. */
@@ -156,8 +157,8 @@ public final class LiveSession implements Session, LiveCall.Host {
     }
 
     @Override
-    public void dispatch(LiveCall call) {
-        inbound.dispatch(call);
+    public void dispatch(LiveCall call, Executor caller) {
+        inbound.dispatch(call, caller);
     }
 
     @Override

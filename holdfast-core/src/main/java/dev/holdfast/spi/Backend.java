@@ -31,6 +31,15 @@ public interface Backend {
     }
 
     /**
+     * Whether a call runs on the thread that makes it, and expects to find there what belongs to its request, such as thread-locals
+     * that a filter has set. Then each call is made on the thread that brought its request, which waits for that as long as it
+     * takes to read the request, to store its start and to restore the session. Always the same answer; must not block.
+     */
+    default boolean executesImmediately() {
+        return false;
+    }
+
+    /**
      * The values of a connection.
      *
      * @param initialize the {@code initialize} request

@@ -71,6 +71,11 @@ public final class HintedBackend implements Backend {
         return READING.contains(request.method());
     }
 
+    @Override
+    public boolean executesImmediately() {
+        return backend.executesImmediately();
+    }
+
     /** A connection on which lists of tools are overheard; everything else passes by. */
     private final class Listening implements BackendConnection {
         private final BackendConnection connection;

@@ -58,7 +58,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         McpJsonMapper mapper = builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper;
         McpTransportContextExtractor<HttpServletRequest> extractor = builder.contextExtractor;
         SdkMessages messages = new SdkMessages(mapper);
-        this.backend = new SdkBackend(messages);
+        this.backend = new SdkBackend(messages, builder.immediateExecution);
         this.engine = SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES)
                 .store(builder.store)
                 .parkAfter(builder.parkAfter)
@@ -164,6 +164,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         private McpTransportContextExtractor<HttpServletRequest> contextExtractor =
                 request -> McpTransportContext.EMPTY;
         private @Nullable Duration keepAliveInterval = Duration.ofMinutes(30);
+        private boolean immediateExecution;
         private HeaderCheck headers = HeaderCheck.NONE;
         private SessionStore store = new MemoryStore();
         private Duration parkAfter = Duration.ofMinutes(10);
@@ -204,6 +205,17 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
                 throw new IllegalArgumentException("keepAliveInterval must be at least 1 ms, got " + value);
             }
             keepAliveInterval = value;
+            return this;
+        }
+
+        /**
+         * Whether the server on this transport is built with {@code immediateExecution(true)}, so that its handlers run on the thread
+         * that calls them. Then that is the thread of the request, always, with the thread-locals that filters have set: it waits for
+         * the body of a request, for the store, and for the session that comes back after a restart. Default false: no thread waits
+         * for any of these.
+         */
+        public Builder immediateExecution(boolean value) {
+            immediateExecution = value;
             return this;
         }
 

@@ -25,14 +25,19 @@ final class SdkBackend implements Backend {
     private static final Logger log = LoggerFactory.getLogger(SdkBackend.class);
 
     private final SdkMessages messages;
+    private final boolean immediate;
     private final Map<String, SdkConnection> connections = new ConcurrentHashMap<>();
     /** By the id that the client holds, where that is known and another one. */
     private final Map<String, SdkConnection> restored = new ConcurrentHashMap<>();
 
     private volatile McpStreamableServerSession.@Nullable Factory factory;
 
-    SdkBackend(SdkMessages messages) {
+    /**
+     * @param immediate whether the server was told to execute immediately
+     */
+    SdkBackend(SdkMessages messages, boolean immediate) {
         this.messages = messages;
+        this.immediate = immediate;
     }
 
     void factory(McpStreamableServerSession.Factory value) {
@@ -82,6 +87,11 @@ final class SdkBackend implements Backend {
                             "the server could not initialize the session",
                             session.getId()));
                 });
+    }
+
+    @Override
+    public boolean executesImmediately() {
+        return immediate;
     }
 
     private Outcome opened(

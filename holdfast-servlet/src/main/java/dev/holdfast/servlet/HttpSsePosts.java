@@ -33,6 +33,11 @@ final class HttpSsePosts implements PostFace {
     }
 
     @Override
+    public boolean namesSession(Exchange exchange) {
+        return sessions.named(exchange);
+    }
+
+    @Override
     public CompletionStage<Optional<Rejection>> checkSession(Exchange exchange) {
         return sessions.check(exchange);
     }

@@ -12,6 +12,9 @@ import java.util.function.Consumer;
 
 /** What the faces do differently with a POST. */
 interface PostFace {
+    /** Whether a POST names a session, as far as its head tells. */
+    boolean namesSession(Exchange exchange);
+
     /** Completes with the reason why no message of a POST can be served, as far as its head tells; empty if its body is needed. */
     CompletionStage<Optional<Rejection>> checkSession(Exchange exchange);
 

@@ -31,6 +31,11 @@ record Sessions(
     private static final CompletionStage<Optional<Rejection>> PASSES =
             CompletableFuture.completedFuture(Optional.empty());
 
+    /** Whether a request names a session. */
+    boolean named(Exchange exchange) {
+        return id.apply(exchange).isPresent();
+    }
+
     /** Completes with the reason why no message can be for the session that a request names, if it names one. */
     CompletionStage<Optional<Rejection>> check(Exchange exchange) {
         Optional<String> named = id.apply(exchange);

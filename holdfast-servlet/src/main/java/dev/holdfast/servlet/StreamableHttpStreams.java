@@ -69,7 +69,7 @@ record StreamableHttpStreams(Streams streams) {
         Optional<SseConnection> connection = streams.open(
                 exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, framing(exchange, session)));
         try {
-            call.dispatch();
+            exchange.dispatch(call);
         } catch (Throwable e) {
             log.error("a call could not be handed over", e);
             connection.ifPresent(SseConnection::abort);

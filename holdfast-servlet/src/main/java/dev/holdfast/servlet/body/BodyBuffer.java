@@ -14,14 +14,17 @@ final class BodyBuffer {
 
     private final BodyRoom room;
     private final int limit;
+    private final int announced;
     private final int most;
     private byte[] bytes = new byte[0];
     private int size;
+    private boolean ended;
 
     /** A body that is announced to have so many bytes, -1 if nothing is announced. */
     BodyBuffer(BodyRoom room, int limit, int announced) {
         this.room = room;
         this.limit = limit;
+        this.announced = announced;
         // one more than the limit tells a body that reaches it from one that exceeds it
         this.most = announced < 0 ? (int) Math.min(limit + 1L, Integer.MAX_VALUE) : announced;
     }
@@ -35,14 +38,23 @@ final class BodyBuffer {
         return size;
     }
 
-    /** Reads what there is, and returns how much; -1 at the end. To be asked only when something can be read without waiting. */
+    /** Whether its length was announced. */
+    boolean announced() {
+        return announced >= 0;
+    }
+
+    /** Reads what there is, or waits for it, and returns how much; -1 at the end. */
     int readFrom(InputStream in) throws IOException {
-        if (size == bytes.length) {
-            return in.read();
-        }
-        int count = in.read(bytes, size, bytes.length - size);
-        size += Math.max(count, 0);
+        boolean full = size == bytes.length;
+        int count = full ? in.read() : in.read(bytes, size, bytes.length - size);
+        size += full ? 0 : Math.max(count, 0);
+        ended = count < 0;
         return count;
+    }
+
+    /** Whether all of it has come: as much as was announced, or all there was where nothing was announced. */
+    boolean whole() {
+        return size == announced || (announced < 0 && ended);
     }
 
     /** Says so if more has come than may come. */

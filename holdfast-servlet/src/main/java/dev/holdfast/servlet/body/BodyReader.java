@@ -1,5 +1,6 @@
 package dev.holdfast.servlet.body;
 
+import dev.holdfast.Refusal;
 import dev.holdfast.servlet.guard.Rejection;
 import jakarta.servlet.AsyncContext;
 import jakarta.servlet.ServletInputStream;
@@ -33,18 +34,35 @@ public final class BodyReader {
 
     /** Reads the whole body, and hands it over on this thread if it has arrived already, else on the container's. */
     public void read(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
+        read(request, response, taker, BodyReader::readArrived);
+    }
+
+    /**
+     * Reads the whole body on this thread, which waits for it, and hands it over. A silence is bounded by what the container allows, all
+     * of it by the deadline.
+     */
+    public void await(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
+        read(request, response, taker, this::readAll);
+    }
+
+    /** How much of a body is read at once. */
+    private interface FirstPart {
+        Optional<Rejection> read(ServletInputStream in, BodyBuffer body) throws IOException;
+    }
+
+    private void read(HttpServletRequest request, HttpServletResponse response, BodyTaker taker, FirstPart first)
+            throws IOException {
         ServletInputStream in = request.getInputStream();
-        int length = request.getContentLength();
-        BodyBuffer body = new BodyBuffer(room, limit, length);
+        BodyBuffer body = new BodyBuffer(room, limit, request.getContentLength());
         try {
-            Optional<Rejection> fault = readArrived(in, body, length);
+            Optional<Rejection> fault = first.read(in, body);
             if (fault.isPresent()) {
                 body.drop();
                 taker.refuse(fault.get());
                 later(request, response, BodyArrival.refused(in, body, clock, taker));
                 return;
             }
-            if (body.size() != length) {
+            if (!body.whole()) {
                 later(request, response, BodyArrival.wanted(in, body, clock, taker));
                 return;
             }
@@ -92,13 +110,29 @@ public final class BodyReader {
     }
 
     /** Reads what has come with the head, so that it needs no other thread. */
-    private static Optional<Rejection> readArrived(ServletInputStream in, BodyBuffer body, int length)
-            throws IOException {
+    private static Optional<Rejection> readArrived(ServletInputStream in, BodyBuffer body) throws IOException {
         // Tomcat tells first that something is there, then how much; a read of nothing would wait for something
-        while (body.size() < length && in.available() > 0) {
+        while (body.announced() && !body.whole() && in.available() > 0) {
             Optional<Rejection> fault = body.grow();
             if (fault.isPresent() || body.readFrom(in) < 0) {
                 return fault;
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Optional<Rejection> readAll(ServletInputStream in, BodyBuffer body) throws IOException {
+        long since = clock.now();
+        while (!body.whole()) {
+            Optional<Rejection> fault = body.grow();
+            if (fault.isPresent()) {
+                return fault;
+            }
+            if (body.readFrom(in) < 0 && !body.whole()) {
+                return Optional.of(Rejection.brokenBody());
+            }
+            if (!body.whole() && clock.now() - since > clock.deadlineNanos()) {
+                return Optional.of(Rejection.of(Refusal.BODY_TIME));
             }
         }
         return Optional.empty();

@@ -26,7 +26,7 @@ public final class Acceptances {
         try {
             clock.later(() -> early.offer(acceptance::giveEarly), PATIENCE_MILLIS);
             try {
-                call.dispatch();
+                exchange.dispatch(call);
             } finally {
                 acceptance.give();
             }

@@ -7,7 +7,6 @@ import dev.holdfast.spi.RequestId;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -31,8 +30,7 @@ record Continuation<T>(
      * Goes on when the stage is complete: at once if it is, else on a thread of the container. What follows may run a handler,
      * and the thread that completes the stage belongs to somebody else.
      */
-    void after(CompletionStage<T> stage) {
-        CompletableFuture<T> future = stage.toCompletableFuture();
+    void after(CompletableFuture<T> future) {
         if (future.isDone()) {
             if (future.isCompletedExceptionally()) {
                 future.whenComplete(this::proceed);
@@ -46,7 +44,7 @@ record Continuation<T>(
             return;
         }
         answer.defer();
-        stage.whenComplete((value, failure) -> {
+        future.whenComplete((value, failure) -> {
             try {
                 request.getAsyncContext().start(() -> proceed(value, failure));
             } catch (Throwable fault) {

@@ -1,5 +1,6 @@
 package dev.holdfast.servlet.http;
 
+import dev.holdfast.Call;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.StreamReader;
@@ -33,6 +34,7 @@ public final class Exchange {
     private final RequestHeaders headers;
     private final BodyReader bodies;
     private final Answer answer;
+    private RequestThread thread = RequestThread.LEAVES;
     private Object context = InboundMessage.NO_CONTEXT;
     private String principal = "";
     private Optional<Session> found = Optional.empty();
@@ -124,10 +126,23 @@ public final class Exchange {
         return path.endsWith(end) ? path.substring(0, path.length() - end.length()) : request.getContextPath();
     }
 
-    /** Reads the body and hands it over, on whatever thread its last byte arrives. */
+    /**
+     * Keeps the request on the thread that handles it: what is not there yet is waited for on this thread. Else another thread goes
+     * on with the request.
+     */
+    public void stayOnThread() {
+        thread = RequestThread.STAYS;
+    }
+
+    /** Hands a call to its backend, on this thread if the request stays on it. */
+    public void dispatch(Call call) {
+        thread.dispatch(call);
+    }
+
+    /** Reads the body and hands it over; on whatever thread its last byte arrives, unless the request stays on its own. */
     public void read(Consumer<byte[]> handler) {
         try {
-            bodies.read(request, response, new AwaitedBody(answer, handler));
+            thread.read(bodies, request, response, new AwaitedBody(answer, handler));
         } catch (IOException e) {
             brokeOff(e);
         }
@@ -163,14 +178,14 @@ public final class Exchange {
     }
 
     /**
-     * Goes on when a stage is complete: at once if it is, else on a thread of the container.
+     * Goes on when a stage is complete: on this thread if it is or the request stays, else on a thread of the container.
      *
      * @param id the request in the body, if it is known, for an error response
      * @param orphaned takes the value where the client has left or the container has no thread, and returns whether the work
      *     goes on without the request
      */
     public <T> void when(CompletionStage<T> stage, Optional<RequestId> id, Consumer<T> then, Predicate<T> orphaned) {
-        new Continuation<>(request, answer, id, then, orphaned).after(stage);
+        new Continuation<>(request, answer, id, then, orphaned).after(thread.await(stage));
     }
 
     /** Goes on when a reader is attached, or cannot be; a reader whose client has left meanwhile is closed. */

@@ -15,6 +15,8 @@ import org.springframework.util.unit.DataSize;
  * @param mcpEndpoint The path that is served. Default: spring.ai.mcp.server.streamable-http.mcp-endpoint, else /mcp
  * @param disallowDelete Whether clients may not end their sessions by DELETE. Default:
  *     spring.ai.mcp.server.streamable-http.disallow-delete, else false
+ * @param immediateExecution Whether the server is built with immediateExecution(true), so that its handlers run on the threads of
+ *     their requests. Default: true for a Spring AI server of type SYNC, else false
  * @param keepAliveInterval How often clients that listen are pinged by JSON-RPC; 0 for never. Default: that of Spring AI where
  *     it is the server, which is never unless it is set; else 30 minutes
  * @param session How long sessions live
@@ -31,6 +33,7 @@ public record HoldfastProperties(
         @DefaultValue("true") boolean enabled,
         @Nullable String mcpEndpoint,
         @Nullable Boolean disallowDelete,
+        @Nullable Boolean immediateExecution,
         @Nullable Duration keepAliveInterval,
         @DefaultValue Session session,
         @DefaultValue Connection connection,

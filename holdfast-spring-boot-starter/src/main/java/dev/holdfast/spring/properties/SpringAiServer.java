@@ -31,6 +31,11 @@ public final class SpringAiServer {
         return get("protocol", String.class).orElse("SSE").toUpperCase(Locale.ROOT);
     }
 
+    /** Whether handlers run on the threads of their requests: Spring AI has those of a synchronous server do so in a servlet container. */
+    boolean executesImmediately() {
+        return get("type", String.class).orElse("SYNC").equalsIgnoreCase("SYNC");
+    }
+
     Optional<String> mcpEndpoint() {
         return get("streamable-http.mcp-endpoint", String.class);
     }

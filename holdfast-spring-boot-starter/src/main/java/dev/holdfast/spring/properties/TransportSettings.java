@@ -18,6 +18,7 @@ import org.springframework.util.unit.DataSize;
  *
  * @param mcpEndpoint the path of Streamable HTTP
  * @param keepAliveInterval how often clients that listen are pinged
+ * @param immediateExecution whether handlers run on the threads of their requests
  * @param edge the knobs of connections and requests
  * @param limits how much a session may hold
  * @param nodeLimits how much all may
@@ -27,6 +28,7 @@ import org.springframework.util.unit.DataSize;
 public record TransportSettings(
         String mcpEndpoint,
         Optional<Duration> keepAliveInterval,
+        boolean immediateExecution,
         EdgeOptions edge,
         SessionLimits limits,
         NodeLimits nodeLimits,
@@ -44,6 +46,9 @@ public record TransportSettings(
         return new TransportSettings(
                 paths.mcp(),
                 paths.keepAlive(),
+                Optional.ofNullable(properties.immediateExecution())
+                        .orElseGet(() -> springAi.map(SpringAiServer::executesImmediately)
+                                .orElse(false)),
                 EdgeKnobs.of(properties, paths),
                 limits(properties.history()),
                 nodeLimits(properties.node()),
@@ -71,6 +76,7 @@ public record TransportSettings(
         transport
                 .edgeOptions(edge)
                 .mcpEndpoint(mcpEndpoint)
+                .immediateExecution(immediateExecution)
                 .historyLimits(limits)
                 .nodeLimits(nodeLimits);
         turn(

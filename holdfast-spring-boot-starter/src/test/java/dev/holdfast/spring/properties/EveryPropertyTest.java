@@ -58,6 +58,7 @@ class EveryPropertyTest {
         is("mcp-endpoint", "/x", "/x", TransportSettings::mcpEndpoint);
         is("keep-alive-interval", "7m", Optional.of(Duration.ofMinutes(7)), TransportSettings::keepAliveInterval);
         edge("disallow-delete", "true", false, EdgeOptions::allowDelete);
+        is("immediate-execution", "true", true, TransportSettings::immediateExecution);
         life("reconnect-grace-period", "7m", Duration.ofMinutes(7), Lifetime::grace);
         life("idle-timeout", "7m", Duration.ofMinutes(7), Lifetime::idle);
         life("response-retention", "7s", Duration.ofSeconds(7), Lifetime::retention);
