@@ -57,8 +57,8 @@ public final class Outbox {
     private final Owner owner;
     private final Epochs epochs;
     private State state = State.UNNAMED;
-    private List<Pending> waiting = new ArrayList<>(1);
-    private List<Append.Trim> trims = new ArrayList<>(0);
+    private List<Pending> waiting = List.of();
+    private List<Append.Trim> trims = List.of();
     private List<Pending> current = List.of();
     private @Nullable Batch appending;
     private @Nullable Throwable doubt;
@@ -104,12 +104,15 @@ public final class Outbox {
 
     /** Takes an entry, while it is {@link #open}; it goes to the store when the step is over. */
     public void add(Pending pending) {
-        waiting.add(pending);
+        addLazily(pending);
         due = true;
     }
 
     /** Takes an entry that goes to the store with the next one, or when somebody asks for it with {@link #hurry}. */
     public void addLazily(Pending pending) {
+        if (waiting.isEmpty()) {
+            waiting = new ArrayList<>(1);
+        }
         waiting.add(pending);
     }
 
@@ -120,6 +123,9 @@ public final class Outbox {
 
     /** Lets the store forget an event with the next append. */
     void trim(KeptEvent event) {
+        if (trims.isEmpty()) {
+            trims = new ArrayList<>(1);
+        }
         trims.add(new Append.Trim(event.stream.id(), event.event.offset()));
     }
 
@@ -174,12 +180,10 @@ public final class Outbox {
         state = State.APPENDING;
         due = false;
         current = waiting;
-        waiting = new ArrayList<>(1);
+        waiting = List.of();
         Batch batch = new Batch(epochs.present(), Pending.append(current, trims));
         appending = batch;
-        if (!trims.isEmpty()) {
-            trims = new ArrayList<>(0);
-        }
+        trims = List.of();
         return batch;
     }
 
@@ -190,14 +194,18 @@ public final class Outbox {
         }
         if (failure == null) {
             state = State.RESTING;
+            appending = null;
             commit(effects);
             return;
         }
         state = State.CLAIMING;
         doubt = failure;
-        trims.addAll(Objects.requireNonNull(appending).append().trims());
+        List<Append.Trim> unknown =
+                new ArrayList<>(Objects.requireNonNull(appending).append().trims());
+        unknown.addAll(trims);
+        trims = unknown;
         List<Pending> behind = waiting;
-        waiting = new ArrayList<>(1);
+        waiting = List.of();
         due = false;
         refuse(behind, effects);
         owner.doubtful(failure, effects);
@@ -255,6 +263,7 @@ public final class Outbox {
         }
         epochs.begin(claim.epoch());
         state = State.RESTING;
+        appending = null;
         if (Pending.inLog(current, claim)) {
             commit(effects);
         } else {
@@ -291,8 +300,9 @@ public final class Outbox {
         }
         state = State.CLOSED;
         current = List.of();
-        waiting = new ArrayList<>(0);
-        trims = new ArrayList<>(0);
+        appending = null;
+        waiting = List.of();
+        trims = List.of();
         due = false;
     }
 }

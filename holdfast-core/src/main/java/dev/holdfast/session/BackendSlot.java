@@ -49,7 +49,7 @@ final class BackendSlot implements BackendSink.Hearer {
     private final Outbound outbound;
     private final Readers readers;
     private final CallEnding calls;
-    private final BackendRestore restore;
+    private final ServerIdentity identity;
     private final BackendQueue waiting;
     private State state = State.NEW;
     private int incarnation;
@@ -63,7 +63,7 @@ final class BackendSlot implements BackendSink.Hearer {
         this.outbound = outbound;
         this.readers = readers;
         this.calls = calls;
-        this.restore = new BackendRestore(core, this, identity);
+        this.identity = identity;
         this.waiting = new BackendQueue(core.host().limits().sessionBytes(), core::hold);
     }
 
@@ -91,7 +91,7 @@ final class BackendSlot implements BackendSink.Hearer {
 
     private void begin(int next) {
         if (next != NONE) {
-            restore.begin(next);
+            new BackendRestore(core, this, identity).begin(next);
         }
     }
 

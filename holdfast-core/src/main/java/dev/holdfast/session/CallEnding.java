@@ -4,9 +4,7 @@ import dev.holdfast.EndReason;
 import dev.holdfast.log.Effects;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
-import dev.holdfast.log.Outbox;
 import dev.holdfast.log.Pending;
-import dev.holdfast.log.Streams;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
@@ -21,18 +19,10 @@ final class CallEnding {
     private static final String NOT_STORED = "the response could not be stored";
 
     private final SessionCore core;
-    private final SessionHost host;
-    private final OpenRequests requests;
-    private final Outbox outbox;
-    private final Streams streams;
     private final OwnMessages own;
 
     CallEnding(SessionCore core, OwnMessages own) {
         this.core = core;
-        this.host = core.host();
-        this.requests = core.requests();
-        this.outbox = core.outbox();
-        this.streams = core.streams();
         this.own = own;
     }
 
@@ -55,7 +45,7 @@ final class CallEnding {
         @Override
         public void committed(Effects effects) {
             sink.close();
-            requests.end(sink);
+            core.requests().end(sink);
             if (kind == EventKind.RESPONSE) {
                 core.journal().apply(sink.request());
             }
@@ -97,10 +87,10 @@ final class CallEnding {
     }
 
     private Pending answer(LiveCall.Sink sink, OutboundMessage answer, String otherwise) {
-        KeptEvent event = streams.assign(sink.call().stream(), answer);
+        KeptEvent event = core.streams().assign(sink.call().stream(), answer);
         sink.answer();
         Pending pending = new Answer(event, sink, otherwise);
-        outbox.add(pending);
+        core.outbox().add(pending);
         return pending;
     }
 
@@ -108,7 +98,7 @@ final class CallEnding {
     void fail(LiveCall.Sink sink, String cause) {
         own.whenOpen(() -> {
             if (sink.open()) {
-                answer(sink, host.messages().error(sink.id(), INTERNAL_ERROR, cause), cause);
+                answer(sink, core.host().messages().error(sink.id(), INTERNAL_ERROR, cause), cause);
             }
         });
     }
@@ -121,13 +111,14 @@ final class CallEnding {
     /** Ends the calls that have run for too long: their clients get an error, their backend is told. Inside a step. */
     void timeOut(long now, Effects effects) {
         long limit = core.lifetime().callNanos();
-        List<LiveCall.Sink> late = requests.overdue(call -> host.clock().passed(limit, call.startedAt(), now));
+        List<LiveCall.Sink> late =
+                core.requests().overdue(call -> core.host().clock().passed(limit, call.startedAt(), now));
         for (LiveCall.Sink sink : late) {
             fail(
                     sink,
                     "the call took longer than " + TimeText.of(core.lifetime().call()));
             sink.stop(effects);
-            effects.then(() -> host.telemetry().timedOut(core.id()));
+            effects.then(() -> core.host().telemetry().timedOut(core.id()));
         }
     }
 
@@ -136,11 +127,12 @@ final class CallEnding {
      * nothing of its successor is hit.
      */
     void backendLost(String cause) {
-        List<KeptEvent> asked =
-                requests.withdraw().stream().map(OpenRequests.Question::node).toList();
-        streams.retention().settle(asked);
+        List<KeptEvent> asked = core.requests().withdraw().stream()
+                .map(OpenRequests.Question::node)
+                .toList();
+        core.streams().retention().settle(asked);
         asked.forEach(question -> own.withdraw(question, cause));
-        for (LiveCall.Sink sink : requests.all()) {
+        for (LiveCall.Sink sink : core.requests().all()) {
             if (sink.incarnation() > 0) {
                 fail(sink, cause);
             }
@@ -158,8 +150,9 @@ final class CallEnding {
     }
 
     private CompletionStage<Void> failRunning(String cause, Predicate<LiveCall> which) {
-        core.run(effects ->
-                requests.all().stream().filter(sink -> which.test(sink.call())).forEach(sink -> fail(sink, cause)));
+        core.run(effects -> core.requests().all().stream()
+                .filter(sink -> which.test(sink.call()))
+                .forEach(sink -> fail(sink, cause)));
         return core.log().settled();
     }
 
@@ -170,15 +163,15 @@ final class CallEnding {
         }
         LiveStream stream = call.stream();
         if (stream.listening()) {
-            requests.askedFor(call).forEach(streams.retention()::leave);
+            core.requests().askedFor(call).forEach(core.streams().retention()::leave);
         } else {
             stream.end(call.reason());
         }
-        long now = host.clock().now();
+        long now = core.host().clock().now();
         core.lifecycle().callEnded(now);
-        host.running(-call.sinks().size());
+        core.host().running(-call.sinks().size());
         if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED) {
-            streams.finish(stream, now);
+            core.streams().finish(stream, now);
         }
     }
 }

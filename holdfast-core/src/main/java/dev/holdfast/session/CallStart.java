@@ -5,9 +5,7 @@ import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveReader;
-import dev.holdfast.log.Outbox;
 import dev.holdfast.log.Pending;
-import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
@@ -21,20 +19,12 @@ import java.util.function.Supplier;
 /** How the calls of a session's client begin, and how they are cancelled by it. */
 final class CallStart {
     private final SessionCore core;
-    private final SessionHost host;
-    private final OpenRequests requests;
-    private final Outbox outbox;
-    private final Streams streams;
     private final Readers readers;
     private final CallEnding ending;
     private final LiveCall.Host callHost;
 
     CallStart(SessionCore core, Readers readers, CallEnding ending, LiveCall.Host callHost) {
         this.core = core;
-        this.host = core.host();
-        this.requests = core.requests();
-        this.outbox = core.outbox();
-        this.streams = core.streams();
         this.readers = readers;
         this.ending = ending;
         this.callHost = callHost;
@@ -51,10 +41,10 @@ final class CallStart {
             if (refusal.isPresent()) {
                 return () -> CompletableFuture.completedFuture(refusal.get());
             }
-            if (!outbox.open()) {
+            if (!core.outbox().open()) {
                 return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
             }
-            long now = host.clock().now();
+            long now = core.host().clock().now();
             Move move = core.lifecycle().callStarted(now);
             if (move.leavesClosed()) {
                 effects.then(() -> core.alive(move));
@@ -67,22 +57,25 @@ final class CallStart {
 
     private Supplier<CompletionStage<Call.Outcome>> begin(
             List<InboundMessage> messages, byte[] extension, long now, Effects effects) {
-        host.running(messages.size());
+        core.host().running(messages.size());
         List<RequestId> ids = messages.stream().map(InboundMessage::requiredId).toList();
         LiveCall call = create(messages, ids, now);
         if (extension.length > 0) {
             call.mayBeRerun();
         }
-        requests.start(call);
+        core.requests().start(call);
         RecordChange change = new RecordChange.CallStarted(call.id(), ids, extension);
-        boolean prompt = call.liveReader().isPresent() && !host.shared() && host.storeWorks() && outbox.answered();
+        boolean prompt = call.liveReader().isPresent()
+                && !core.host().shared()
+                && core.host().storeWorks()
+                && core.outbox().answered();
         Start start = new Start(call, change, prompt);
         if (prompt) {
-            outbox.addLazily(start);
+            core.outbox().addLazily(start);
             Call.Outcome outcome = attached(call, effects);
             return () -> CompletableFuture.completedFuture(outcome);
         }
-        outbox.add(start);
+        core.outbox().add(start);
         return () -> stored(start);
     }
 
@@ -130,7 +123,7 @@ final class CallStart {
             if (!runs) {
                 notStarted(call);
             } else if (!call.done()) {
-                outbox.add(new Start(call, change, true));
+                core.outbox().add(new Start(call, change, true));
             }
         }
     }
@@ -140,25 +133,25 @@ final class CallStart {
         return core.outlives()
                 && messages.size() == 1
                 && !LiveCall.initializes(messages.get(0))
-                && host.backend().mayBeRerun(messages.get(0), core.principal());
+                && core.host().backend().mayBeRerun(messages.get(0), core.principal());
     }
 
     private LiveCall create(List<InboundMessage> messages, List<RequestId> ids, long now) {
         if (core.listensOnly()) {
-            return LiveCall.unread(streams.nextId(), streams.listening(), callHost, messages, now);
+            return LiveCall.unread(core.streams().nextId(), core.streams().listening(), callHost, messages, now);
         }
-        LiveReader reader = LiveReader.first(readers, core.log(), streams.create(ids));
+        LiveReader reader = LiveReader.first(readers, core.log(), core.streams().create(ids));
         return LiveCall.reading(reader, callHost, messages, now);
     }
 
     private Optional<Call.Outcome> refusal(List<InboundMessage> messages) {
-        if (host.draining()) {
+        if (core.host().draining()) {
             return Optional.of(new Call.Refused(Refusal.DRAINING));
         }
         if (core.lifecycle().state().closed()) {
             return Optional.of(new Call.Closed(core.ended()));
         }
-        Optional<RequestId> duplicate = requests.duplicate(messages);
+        Optional<RequestId> duplicate = core.requests().duplicate(messages);
         if (duplicate.isPresent()) {
             return duplicate.map(Call.Duplicate::new);
         }
@@ -168,10 +161,12 @@ final class CallStart {
         if (!core.journal().hasRoom(messages)) {
             return Optional.of(new Call.Refused(Refusal.JOURNAL));
         }
-        if (requests.running() + messages.size() > host.limits().runningCalls()) {
+        if (core.requests().running() + messages.size() > core.host().limits().runningCalls()) {
             return Optional.of(new Call.Refused(Refusal.SESSION_CALLS));
         }
-        return host.hasRoomFor(messages.size()) ? Optional.empty() : Optional.of(new Call.Refused(Refusal.NODE_CALLS));
+        return core.host().hasRoomFor(messages.size())
+                ? Optional.empty()
+                : Optional.of(new Call.Refused(Refusal.NODE_CALLS));
     }
 
     private static boolean tooLong(InboundMessage request) {
@@ -183,7 +178,7 @@ final class CallStart {
         Optional<LiveReader> reader = call.liveReader();
         boolean attached;
         if (reader.isPresent()) {
-            streams.open(reader.get().stream());
+            core.streams().open(reader.get().stream());
             attached = readers.attach(reader.get(), effects);
         } else {
             attached = !core.lifecycle().state().closed();
@@ -194,8 +189,8 @@ final class CallStart {
     /** Nobody waits any longer for the call to start. If the store should have it after all, it has ended. */
     private void dismissed(Start start) {
         notStarted(start.call);
-        if (start.failure() == null && !outbox.closed()) {
-            outbox.insist(List.of(new RecordChange.CallEnded(start.call.id())));
+        if (start.failure() == null && !core.outbox().closed()) {
+            core.outbox().insist(List.of(new RecordChange.CallEnded(start.call.id())));
         }
     }
 
@@ -203,23 +198,24 @@ final class CallStart {
     private void notStarted(LiveCall call) {
         call.sinks().forEach(sink -> {
             sink.close();
-            requests.end(sink);
+            core.requests().end(sink);
         });
         ending.end(call);
     }
 
     /** The client cancels a request; without such a call nothing happens. */
     void cancel(RequestId request, InboundMessage notification) {
-        core.run(effects -> requests.find(request)
+        core.run(effects -> core.requests()
+                .find(request)
                 .filter(sink -> sink.cancel(Optional.of(notification), effects))
                 .ifPresent(sink -> cancelled(sink, effects)));
     }
 
     private void cancelled(LiveCall.Sink sink, Effects effects) {
         LiveCall call = sink.call();
-        requests.end(sink);
+        core.requests().end(sink);
         if (call.answered()) {
-            outbox.insist(List.of(new RecordChange.CallEnded(call.id())));
+            core.outbox().insist(List.of(new RecordChange.CallEnded(call.id())));
         }
         if (call.done()) {
             ending.end(call);

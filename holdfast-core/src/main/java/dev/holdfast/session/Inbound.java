@@ -3,7 +3,6 @@ package dev.holdfast.session;
 import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
-import dev.holdfast.log.Outbox;
 import dev.holdfast.log.Pending;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
@@ -28,9 +27,6 @@ final class Inbound {
     private static final CompletionStage<Optional<Refusal>> TAKEN = CompletableFuture.completedFuture(Optional.empty());
 
     private final SessionCore core;
-    private final OpenRequests requests;
-    private final Journal journal;
-    private final Outbox outbox;
     private final BackendSlot backend;
     private final CallEnding calls;
     private final Outbound outbound;
@@ -38,9 +34,6 @@ final class Inbound {
 
     Inbound(SessionCore core, BackendSlot backend, CallEnding calls, Outbound outbound, ServerIdentity identity) {
         this.core = core;
-        this.requests = core.requests();
-        this.journal = core.journal();
-        this.outbox = core.outbox();
         this.backend = backend;
         this.calls = calls;
         this.outbound = outbound;
@@ -76,7 +69,7 @@ final class Inbound {
     private void opened(LiveCall.Sink sink, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
         if (outcome instanceof Backend.Opened opened) {
             core.negotiated(opened.revision());
-            core.run(effects -> journal.accepted(sink.request()));
+            core.run(effects -> core.journal().accepted(sink.request()));
             identity.first(sink.request(), opened);
             core.host().makeRoom();
             outbound.send(sink, opened.response());
@@ -112,19 +105,19 @@ final class Inbound {
             return forward(notification);
         }
         Supplier<CompletionStage<Optional<Refusal>>> then = core.step(effects -> {
-            if (!outbox.open()) {
+            if (!core.outbox().open()) {
                 return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
             }
-            if (!journal.hasRoom(List.of(notification))) {
+            if (!core.journal().hasRoom(List.of(notification))) {
                 return () -> refused(Refusal.JOURNAL);
             }
             Pending pending = new Pending(null, changes) {
                 @Override
                 public void again() {
-                    outbox.insist(changes);
+                    core.outbox().insist(changes);
                 }
             };
-            outbox.add(pending);
+            core.outbox().add(pending);
             return () -> {
                 CompletionStage<Void> stored =
                         StoreQuestion.ask(() -> core.log().stageOf(pending));
@@ -153,7 +146,7 @@ final class Inbound {
 
         @Override
         public void handedTo(int incarnation) {
-            journal.apply(notification);
+            core.journal().apply(notification);
         }
 
         @Override
@@ -174,7 +167,7 @@ final class Inbound {
     /** Hands an answer to the backend that asked; false if nobody asked, or it was answered already. */
     boolean answer(InboundMessage response) {
         Optional<Consumer<InboundMessage>> asker = core.step(effects -> {
-            Optional<OpenRequests.Question> question = requests.answered(response.requiredId());
+            Optional<OpenRequests.Question> question = core.requests().answered(response.requiredId());
             question.ifPresent(asked -> {
                 asked.node().answered = true;
                 core.streams().retention().settle(List.of(asked.node()));

@@ -27,28 +27,28 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     private final SessionCore core;
     private final Outbound outbound;
+    private final OwnMessages own;
+    private final CallEnding calls;
+    private final ServerIdentity identity;
     private final Readers readers;
-    private final SessionOpening opening;
+    private final BackendSlot backend;
     private final CallStart starts;
     private final Inbound inbound;
     private final SessionEnd end;
-    private final Parking parking;
     private final SessionSweep sweep;
 
     public LiveSession(SessionHost host, String principal, SessionSeed seed) {
         this.core = new SessionCore(host, principal, seed);
-        OwnMessages own = new OwnMessages(core);
-        CallEnding calls = new CallEnding(core, own);
-        ServerIdentity identity = new ServerIdentity(core, own);
+        this.own = new OwnMessages(core);
+        this.calls = new CallEnding(core, own);
+        this.identity = new ServerIdentity(core, own);
         this.outbound = new Outbound(core, own, calls, this::answerFor);
         this.readers = new Readers(core);
-        BackendSlot backend = new BackendSlot(core, outbound, readers, calls, identity);
-        this.opening = new SessionOpening(core, identity, backend, new RestoredState(core, own, calls, this));
+        this.backend = new BackendSlot(core, outbound, readers, calls, identity);
         this.starts = new CallStart(core, readers, calls, this);
         this.inbound = new Inbound(core, backend, calls, outbound, identity);
         this.end = new SessionEnd(core, calls, outbound, backend, readers);
-        this.parking = new Parking(core, end);
-        this.sweep = new SessionSweep(core, calls, parking);
+        this.sweep = new SessionSweep(core, calls, end);
         core.wire(outbound, end);
     }
 
@@ -58,7 +58,7 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     /** How it begins, or comes back. */
     public SessionOpening opening() {
-        return opening;
+        return new SessionOpening(core, identity, backend, new RestoredState(core, own, calls, this));
     }
 
     /** What it is kept under. */
@@ -82,7 +82,7 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     /** How it leaves memory to come back. */
     public Parking parking() {
-        return parking;
+        return new Parking(core, end);
     }
 
     @Override

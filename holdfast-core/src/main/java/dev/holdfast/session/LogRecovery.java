@@ -19,35 +19,33 @@ final class LogRecovery {
     private static final long FIRST_DELAY_MILLIS = 50;
 
     private final SessionCore core;
-    private final SessionHost host;
     private int failures;
 
     LogRecovery(SessionCore core) {
         this.core = core;
-        this.host = core.host();
     }
 
     /** The store works; inside a step. */
     void committed() {
         failures = 0;
-        host.storeWorks(true);
+        core.host().storeWorks(true);
     }
 
     /** The store has failed, or has failed to help. */
     void begin(Throwable failure) {
         int attempt = core.look(() -> ++failures);
-        host.storeWorks(false);
+        core.host().storeWorks(false);
         if (attempt == 1) {
             claim();
             return;
         }
         if (attempt == GROWING) {
-            host.telemetry().storeFails(core.id(), failure);
+            core.host().telemetry().storeFails(core.id(), failure);
         }
         if (attempt >= GROWING) {
             core.run(core.outbox()::dismissWaiting);
         }
-        host.later(this::claim, FIRST_DELAY_MILLIS << Math.min(attempt, GROWING));
+        core.host().later(this::claim, FIRST_DELAY_MILLIS << Math.min(attempt, GROWING));
     }
 
     private void claim() {
@@ -55,13 +53,13 @@ final class LogRecovery {
             core.run(core.outbox()::dismissWaiting);
             return;
         }
-        core.log().claim(host.random().nextInt()).whenComplete((found, failure) -> {
+        core.log().claim(core.host().random().nextInt()).whenComplete((found, failure) -> {
             if (failure == null) {
                 if (!found) {
                     core.end(missing());
                 }
             } else if (unreadable(failure)) {
-                host.telemetry().unreadable(core.id(), failure);
+                core.host().telemetry().unreadable(core.id(), failure);
                 core.end(EndReason.RESTORE_FAILED);
             } else {
                 begin(failure);
@@ -71,7 +69,7 @@ final class LogRecovery {
 
     /** Why the store does not have the session: a store that goes by a wall clock may have let it expire. */
     private EndReason missing() {
-        if (core.look(core.record()::expiresAt) <= host.wallClock().millis()) {
+        if (core.look(core.record()::expiresAt) <= core.host().wallClock().millis()) {
             return EndReason.EXPIRED;
         }
         logger.error("session {}: the store has lost it", core.shortId());

@@ -8,7 +8,6 @@ import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Outbox;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
-import dev.holdfast.log.Streams;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
@@ -38,10 +37,6 @@ final class Outbound implements Outbox.Owner {
     }
 
     private final SessionCore core;
-    private final SessionHost host;
-    private final OpenRequests requests;
-    private final Outbox outbox;
-    private final Streams streams;
     private final OwnMessages own;
     private final CallEnding calls;
     private final LogRecovery recovery;
@@ -49,10 +44,6 @@ final class Outbound implements Outbox.Owner {
 
     Outbound(SessionCore core, OwnMessages own, CallEnding calls, Asker asker) {
         this.core = core;
-        this.host = core.host();
-        this.requests = core.requests();
-        this.outbox = core.outbox();
-        this.streams = core.streams();
         this.own = own;
         this.calls = calls;
         this.recovery = new LogRecovery(core);
@@ -65,7 +56,7 @@ final class Outbound implements Outbox.Owner {
      * @param present whether it is the present one; asked inside the step
      */
     CompletionStage<Void> send(int incarnation, OutboundMessage message, BooleanSupplier present) {
-        return send(streams.listening(), message, null, incarnation, present);
+        return send(core.streams().listening(), message, null, incarnation, present);
     }
 
     /** Appends to the stream of a call. */
@@ -77,7 +68,7 @@ final class Outbound implements Outbox.Owner {
     /** Appends to the listening stream a notification that no backend has sent, unless the session is leaving. */
     CompletionStage<Void> tell(OutboundMessage notification) {
         BooleanSupplier stays = () -> !core.lifecycle().state().closed();
-        return send(streams.listening(), notification, null, NO_INCARNATION, stays);
+        return send(core.streams().listening(), notification, null, NO_INCARNATION, stays);
     }
 
     private CompletionStage<Void> send(
@@ -87,17 +78,17 @@ final class Outbound implements Outbox.Owner {
             int incarnation,
             BooleanSupplier taken) {
         Supplier<CompletionStage<Void>> stage = core.step(effects -> {
-            if (outbox.closed() || !taken.getAsBoolean()) {
+            if (core.outbox().closed() || !taken.getAsBoolean()) {
                 return () -> SessionLog.DONE;
             }
-            if (streams.overdue()) {
-                if (outbox.started()) {
+            if (core.streams().overdue()) {
+                if (core.outbox().started()) {
                     effects.end(EndReason.OVERFLOW);
                 }
                 return Outbound::unavailable;
             }
             boolean answers = sink != null && EventKind.answers(message.kind());
-            if (!outbox.open()) {
+            if (!core.outbox().open()) {
                 if (sink != null && answers) {
                     calls.lose(sink);
                 }
@@ -120,28 +111,31 @@ final class Outbound implements Outbox.Owner {
         OptionalDouble told = sink.told();
         return told.isPresent()
                 && message.kind() == EventKind.PROGRESS
-                && host.messages().progress(message.bytes()).orElse(Double.NEGATIVE_INFINITY) <= told.getAsDouble();
+                && core.host().messages().progress(message.bytes()).orElse(Double.NEGATIVE_INFINITY)
+                        <= told.getAsDouble();
     }
 
     private Pending add(LiveStream stream, OutboundMessage message, Optional<LiveCall> call, int incarnation) {
-        KeptEvent event = streams.assign(stream, message);
+        KeptEvent event = core.streams().assign(stream, message);
         RequestId id = message.id();
         if (id != null && EventKind.asks(message.kind())) {
-            requests.ask(id, new OpenRequests.Question(event, incarnation, call))
+            core.requests()
+                    .ask(id, new OpenRequests.Question(event, incarnation, call))
                     .ifPresent(oldest -> {
                         core.givenUp().addLast(oldest);
-                        streams.retention().settle(List.of(oldest.node()));
+                        core.streams().retention().settle(List.of(oldest.node()));
                     });
         }
         Pending pending = new Pending(event, List.of());
-        outbox.add(pending);
+        core.outbox().add(pending);
         return pending;
     }
 
     /** The backend gives up what it asked, and has told the client itself. */
     void withdrawn(RequestId question) {
-        core.run(effects -> requests.answered(question)
-                .ifPresent(asked -> streams.retention().settle(List.of(asked.node()))));
+        core.run(effects -> core.requests()
+                .answered(question)
+                .ifPresent(asked -> core.streams().retention().settle(List.of(asked.node()))));
     }
 
     /** Tells those who asked what nobody will answer. */
@@ -152,7 +146,8 @@ final class Outbound implements Outbox.Owner {
         }
         for (OpenRequests.Question question : core.givenUp().takeAll()) {
             RequestId id = Objects.requireNonNull(question.node().event.id());
-            byte[] error = host.messages().error(id, INTERNAL_ERROR, GIVEN_UP).bytes();
+            byte[] error =
+                    core.host().messages().error(id, INTERNAL_ERROR, GIVEN_UP).bytes();
             InboundMessage response = new InboundMessage(
                     InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
             effects.then(() -> asker.answer(question.incarnation(), response));
@@ -161,14 +156,14 @@ final class Outbound implements Outbox.Owner {
 
     /** The session ends: what it still keeps counts no more for the node. */
     void leave() {
-        core.run(effects -> streams.retention().leave());
+        core.run(effects -> core.streams().retention().leave());
     }
 
     /** Ends the log, every stream and every call. */
     void close(EndReason reason) {
         core.run(effects -> {
-            outbox.close(effects);
-            for (LiveStream stream : streams.all()) {
+            core.outbox().close(effects);
+            for (LiveStream stream : core.streams().all()) {
                 if (reason == EndReason.PARKED && !stream.recorded()) {
                     // nobody is sent back to a stream that the store does not know
                     stream.reader().ifPresent(reader -> reader.supersede());
@@ -176,7 +171,7 @@ final class Outbound implements Outbox.Owner {
                 stream.seal(reason);
                 stream.reader().ifPresent(effects::wake);
             }
-            requests.all().forEach(sink -> calls.end(sink.call()));
+            core.requests().all().forEach(sink -> calls.end(sink.call()));
         });
     }
 
@@ -188,12 +183,12 @@ final class Outbound implements Outbox.Owner {
             pending.committed(effects);
             return;
         }
-        if (!streams.commit(event)) {
+        if (!core.streams().commit(event)) {
             effects.end(EndReason.OVERFLOW);
         }
         pending.committed(effects);
-        if (host.full()) {
-            effects.then(host::makeRoom);
+        if (core.host().full()) {
+            effects.then(core.host()::makeRoom);
         }
         event.stream.reader().ifPresent(effects::wake);
     }
@@ -205,10 +200,10 @@ final class Outbound implements Outbox.Owner {
         if (event == null) {
             return;
         }
-        streams.rollback(event);
+        core.streams().rollback(event);
         RequestId asked = event.event.id();
         if (asked != null && EventKind.asks(event.event.kind())) {
-            requests.answered(asked);
+            core.requests().answered(asked);
         }
         pending.refused();
         event.stream.reader().ifPresent(effects::wake);
@@ -216,9 +211,9 @@ final class Outbound implements Outbox.Owner {
 
     @Override
     public void doubtful(Throwable failure, Effects effects) {
-        if (failure instanceof StaleEpochException && host.shared()) {
+        if (failure instanceof StaleEpochException && core.host().shared()) {
             core.takenOver();
-            outbox.dismissWaiting(effects);
+            core.outbox().dismissWaiting(effects);
             effects.end(EndReason.TAKEN_OVER);
         } else {
             // in a store that nobody shares, it is a claim of this engine's own that has happened late

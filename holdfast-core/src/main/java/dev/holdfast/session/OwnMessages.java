@@ -3,9 +3,7 @@ package dev.holdfast.session;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LazyQueue;
 import dev.holdfast.log.LiveStream;
-import dev.holdfast.log.Outbox;
 import dev.holdfast.log.Pending;
-import dev.holdfast.log.Streams;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -14,15 +12,11 @@ import java.util.List;
 /** What the engine itself tells a client, now or when the log goes on. Used inside a step. */
 final class OwnMessages {
     private final SessionCore core;
-    private final Outbox outbox;
-    private final Streams streams;
     /** What is to be done when the log goes on, because the store did not take it. */
     private final LazyQueue<Runnable> postponed = new LazyQueue<>();
 
     OwnMessages(SessionCore core) {
         this.core = core;
-        this.outbox = core.outbox();
-        this.streams = core.streams();
     }
 
     /** Tells the client that nobody waits for its answer. */
@@ -39,12 +33,12 @@ final class OwnMessages {
 
     /** Says something to whoever listens. */
     void announce(OutboundMessage message) {
-        whenOpen(() -> say(streams.listening(), message, () -> announce(message)));
+        whenOpen(() -> say(core.streams().listening(), message, () -> announce(message)));
     }
 
     private void say(LiveStream stream, OutboundMessage message, Runnable again) {
         if (stream.ended().isEmpty()) {
-            outbox.add(new Pending(streams.assign(stream, message), List.of()) {
+            core.outbox().add(new Pending(core.streams().assign(stream, message), List.of()) {
                 @Override
                 public void again() {
                     again.run();
@@ -55,9 +49,9 @@ final class OwnMessages {
 
     /** Does something with the log, now or when it goes on. */
     void whenOpen(Runnable action) {
-        if (outbox.open()) {
+        if (core.outbox().open()) {
             action.run();
-        } else if (!outbox.closed()) {
+        } else if (!core.outbox().closed()) {
             postponed.addLast(action);
         }
     }

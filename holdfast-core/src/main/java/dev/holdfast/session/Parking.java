@@ -2,7 +2,6 @@ package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.SessionState;
-import dev.holdfast.log.Outbox;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.spi.Epoch;
@@ -12,16 +11,10 @@ import java.util.concurrent.CompletionStage;
 /** How a session leaves memory to come back: it waits in the store for its client. Called outside of a step. */
 public final class Parking {
     private final SessionCore core;
-    private final SessionHost host;
-    private final Lifecycle lifecycle;
-    private final Outbox outbox;
     private final SessionEnd end;
 
     Parking(SessionCore core, SessionEnd end) {
         this.core = core;
-        this.host = core.host();
-        this.lifecycle = core.lifecycle();
-        this.outbox = core.outbox();
         this.end = end;
     }
 
@@ -30,12 +23,12 @@ public final class Parking {
         return core.outlives()
                 && seen.used()
                 && !core.revision().isEmpty()
-                && host.canPark(core.principal(), core.weight());
+                && core.host().canPark(core.principal(), core.weight());
     }
 
     /** Whether the store has all that it was given, so that nothing is in doubt when the session leaves. */
     public boolean resting() {
-        return core.look(outbox::resting);
+        return core.look(core.outbox()::resting);
     }
 
     /** Parks the session if it is still in this state, and if it can come back; false if not. */
@@ -43,9 +36,9 @@ public final class Parking {
         if (!mayPark(seen) || !resting()) {
             return false;
         }
-        Move move = lifecycle.closeIf(seen, EndReason.PARKED);
+        Move move = core.lifecycle().closeIf(seen, EndReason.PARKED);
         if (move.closes()) {
-            depart(seen.since(), lifecycle.patience(seen), RecordState.MARGIN);
+            depart(seen.since(), core.lifecycle().patience(seen), RecordState.MARGIN);
         }
         return move.closes();
     }
@@ -56,12 +49,12 @@ public final class Parking {
             end.end(EndReason.DRAINED);
             return;
         }
-        Move move = lifecycle.close(EndReason.PARKED);
+        Move move = core.lifecycle().close(EndReason.PARKED);
         if (move.closes()) {
             boolean detached = move.before().phase() == SessionState.DETACHED;
             long patience =
                     detached ? core.lifetime().graceNanos() : core.lifetime().longestNanos();
-            depart(host.clock().now(), patience, Duration.ZERO);
+            depart(core.host().clock().now(), patience, Duration.ZERO);
         }
     }
 
@@ -73,7 +66,7 @@ public final class Parking {
      * @param margin how much longer the store keeps it than that, where an engine lives that ends it in time
      */
     private void depart(long since, long patience, Duration margin) {
-        long now = host.clock().now();
+        long now = core.host().clock().now();
         Duration waits = Duration.ofNanos(Math.max(0, patience - (now - since))).plus(margin);
         long bytes = core.weight();
         end.leave();
@@ -84,8 +77,8 @@ public final class Parking {
             }
             end.release(EndReason.PARKED);
             Epoch epoch = core.look(core.log().epochs()::present);
-            host.parked(core.key(), core.id(), core.principal(), epoch, bytes, since, patience);
-            host.telemetry().parked(core.id());
+            core.host().parked(core.key(), core.id(), core.principal(), epoch, bytes, since, patience);
+            core.host().telemetry().parked(core.id());
             end.left();
         });
     }
@@ -93,9 +86,9 @@ public final class Parking {
     /** Tells the store the last of it; nothing is sent from then on. Completes when it has that. */
     private CompletionStage<Void> part(Duration waits) {
         core.run(effects -> {
-            if (outbox.open()) {
+            if (core.outbox().open()) {
                 long read = core.streams().listening().confirmed();
-                outbox.leave(core.record().parted(read, waits));
+                core.outbox().leave(core.record().parted(read, waits));
             }
         });
         return core.log().settled();

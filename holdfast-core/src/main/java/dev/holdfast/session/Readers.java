@@ -7,10 +7,7 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveReader;
 import dev.holdfast.log.LiveStream;
-import dev.holdfast.log.Retention;
-import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.StreamCursor;
-import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Detachment;
 import dev.holdfast.session.Lifecycle.Move;
 import java.time.Duration;
@@ -19,72 +16,62 @@ import java.util.Optional;
 /** Who reads the streams of a session: attaching, taking over, coming back, leaving. */
 public final class Readers implements LiveReader.Host {
     private final SessionCore core;
-    private final SessionHost host;
-    private final Lifecycle lifecycle;
-    private final SessionLog log;
-    private final Streams streams;
-    private final Retention retention;
     /** When the listening stream was left; as long as nobody has read it, when the session came into memory. */
     private long leftAt;
 
     Readers(SessionCore core) {
         this.core = core;
-        this.host = core.host();
-        this.lifecycle = core.lifecycle();
-        this.log = core.log();
-        this.streams = core.streams();
-        this.retention = streams.retention();
-        this.leftAt = host.clock().now();
+        this.leftAt = core.host().clock().now();
     }
 
     Resume listen() {
-        if (host.handingOver()) {
+        if (core.host().handingOver()) {
             return new Resume.Closed(EndReason.DRAINED);
         }
         return core.step(effects -> {
-            LiveStream stream = streams.listening();
+            LiveStream stream = core.streams().listening();
             boolean missed = stream.dropped() > stream.confirmed();
-            return read(LiveReader.fromConfirmed(this, log, stream), missed, effects);
+            return read(LiveReader.fromConfirmed(this, core.log(), stream), missed, effects);
         });
     }
 
     Resume resume(EventId after) {
-        if (host.handingOver()) {
+        if (core.host().handingOver()) {
             return new Resume.Closed(EndReason.DRAINED);
         }
         return core.step(effects -> {
-            if (lifecycle.state().closed()) {
+            if (core.lifecycle().state().closed()) {
                 return new Resume.Closed(core.ended());
             }
-            Optional<LiveStream> stream = streams.find(after.stream());
+            Optional<LiveStream> stream = core.streams().find(after.stream());
             return stream.isPresent() ? resume(stream.get(), after, effects) : resumeForgotten(after, effects);
         });
     }
 
     private Resume resume(LiveStream stream, EventId after, Effects effects) {
-        boolean ours = log.epochs().had(after.epoch());
+        boolean ours = core.log().epochs().had(after.epoch());
         boolean beyond = after.offset() > stream.committed();
-        if (beyond && after.epoch().equals(log.epochs().present())) {
+        if (beyond && after.epoch().equals(core.log().epochs().present())) {
             return new Resume.Unknown();
         }
         long cursor = ours ? stream.reach(after) : 0;
         boolean missed = !ours
                 || cursor < after.offset()
                 || cursor < stream.dropped()
-                || log.epochs().doubts(after.epoch());
-        retention.release(stream, cursor);
+                || core.log().epochs().doubts(after.epoch());
+        core.streams().retention().release(stream, cursor);
         if (stream.endsAt(cursor)) {
             stream.reader().ifPresent(older -> retire(stream, older, effects));
             return new Resume.Ended();
         }
-        return read(LiveReader.from(this, log, stream, cursor), missed, effects);
+        return read(LiveReader.from(this, core.log(), stream, cursor), missed, effects);
     }
 
     private Resume resumeForgotten(EventId after, Effects effects) {
-        EventId had = log.epochs().had(after.epoch())
+        EventId had = core.log().epochs().had(after.epoch())
                 ? after
-                : new EventId(after.stream(), log.epochs().present(), 0);
-        Optional<LiveStream> errors = streams.afterlife(had);
+                : new EventId(after.stream(), core.log().epochs().present(), 0);
+        Optional<LiveStream> errors = core.streams().afterlife(had);
         if (errors.isEmpty()) {
             return new Resume.Unknown();
         }
@@ -92,7 +79,7 @@ public final class Readers implements LiveReader.Host {
         if (errors.get().endsAt(cursor)) {
             return new Resume.Ended();
         }
-        return read(LiveReader.from(this, log, errors.get(), cursor), true, effects);
+        return read(LiveReader.from(this, core.log(), errors.get(), cursor), true, effects);
     }
 
     private Resume read(LiveReader reader, boolean missed, Effects effects) {
@@ -110,15 +97,17 @@ public final class Readers implements LiveReader.Host {
     boolean attach(LiveReader reader, Effects effects) {
         LiveStream stream = reader.stream();
         Optional<StreamCursor> older = stream.reader();
-        long now = host.clock().now();
-        Move move = older.isPresent() ? lifecycle.touch(now) : lifecycle.attach(now);
+        long now = core.host().clock().now();
+        Move move = older.isPresent()
+                ? core.lifecycle().touch(now)
+                : core.lifecycle().attach(now);
         if (move.closes() || move.reconnects()) {
             effects.then(() -> core.alive(move));
         }
         if (move.leavesClosed()) {
             return false;
         }
-        retention.reopen(stream);
+        core.streams().retention().reopen(stream);
         stream.take(reader);
         if (stream.listening()) {
             core.record().follow();
@@ -130,7 +119,7 @@ public final class Readers implements LiveReader.Host {
     /** The client has everything, and has told so on another connection. */
     private void retire(LiveStream stream, StreamCursor older, Effects effects) {
         stream.release(older);
-        lifecycle.detach(host.clock().now(), Detachment.IN_ORDER);
+        core.lifecycle().detach(core.host().clock().now(), Detachment.IN_ORDER);
         supersede(older, effects);
     }
 
@@ -143,7 +132,7 @@ public final class Readers implements LiveReader.Host {
     public void confirm(LiveReader reader, long offset) {
         core.run(effects -> {
             if (reader.stream().reader().filter(current -> current == reader).isPresent()) {
-                retention.confirm(reader.stream(), offset);
+                core.streams().retention().confirm(reader.stream(), offset);
             }
         });
     }
@@ -155,16 +144,16 @@ public final class Readers implements LiveReader.Host {
             if (!stream.release(reader)) {
                 return;
             }
-            long now = host.clock().now();
+            long now = core.host().clock().now();
             leftAt = stream.listening() ? now : leftAt;
             if (how != StreamReader.Close.BROKEN) {
-                retention.confirm(stream, reader.cursor());
+                core.streams().retention().confirm(stream, reader.cursor());
             }
             boolean delivered = how != StreamReader.Close.BROKEN && reader.atEnd();
             if (delivered || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {
-                streams.finish(stream, now);
+                core.streams().finish(stream, now);
             }
-            if (lifecycle.detach(now, detachment(how)).detaches()) {
+            if (core.lifecycle().detach(now, detachment(how)).detaches()) {
                 detached(effects);
             }
         });
@@ -183,13 +172,15 @@ public final class Readers implements LiveReader.Host {
         if (grace.isZero()) {
             effects.end(EndReason.DISCONNECTED);
         } else {
-            effects.then(() -> host.telemetry().detached(core.id(), grace));
+            effects.then(() -> core.host().telemetry().detached(core.id(), grace));
         }
     }
 
     @Override
     public void missed(LiveStream stream) {
-        host.telemetry().gap(core.id(), stream.id().epoch() + "." + stream.id().number());
+        core.host()
+                .telemetry()
+                .gap(core.id(), stream.id().epoch() + "." + stream.id().number());
     }
 
     @Override
@@ -206,7 +197,7 @@ public final class Readers implements LiveReader.Host {
 
     /** Ends all reading, so that every client comes back to the successor of this server. */
     void handOver() {
-        core.look(streams::all).forEach(stream -> end(stream, EndReason.DRAINED, Optional.empty()));
+        core.look(core.streams()::all).forEach(stream -> end(stream, EndReason.DRAINED, Optional.empty()));
     }
 
     private void end(LiveStream stream, EndReason reason, Optional<Duration> retry) {
@@ -218,16 +209,20 @@ public final class Readers implements LiveReader.Host {
 
     /** Whether a client reads the listening stream. */
     boolean listening() {
-        return core.look(() -> streams.listening().reader().isPresent());
+        return core.look(() -> core.streams().listening().reader().isPresent());
     }
 
     /** Whether a client reads the listening stream, or has read it so lately that it may be on its way back. */
     boolean followed() {
         return core.look(() -> {
-            boolean gone = host.clock()
-                    .passed(core.lifetime().graceNanos(), leftAt, host.clock().now());
+            boolean gone = core.host()
+                    .clock()
+                    .passed(
+                            core.lifetime().graceNanos(),
+                            leftAt,
+                            core.host().clock().now());
             boolean mayReturn = core.record().followed() && !gone;
-            return mayReturn || streams.listening().reader().isPresent();
+            return mayReturn || core.streams().listening().reader().isPresent();
         });
     }
 }

@@ -16,7 +16,6 @@ public final class SessionEnd implements SessionCore.Ends {
     private static final long LONGEST_DELAY_MILLIS = 60_000;
 
     private final SessionCore core;
-    private final SessionHost host;
     private final CallEnding calls;
     private final Outbound outbound;
     private final BackendSlot backend;
@@ -28,7 +27,6 @@ public final class SessionEnd implements SessionCore.Ends {
 
     SessionEnd(SessionCore core, CallEnding calls, Outbound outbound, BackendSlot backend, Readers readers) {
         this.core = core;
-        this.host = core.host();
         this.calls = calls;
         this.outbound = outbound;
         this.backend = backend;
@@ -64,7 +62,7 @@ public final class SessionEnd implements SessionCore.Ends {
         CompletionStage<Void> end = gone();
         end(EndReason.TERMINATED);
         return leavesToStore()
-                ? end.thenCompose(put -> host.terminate(core.id(), core.principal()))
+                ? end.thenCompose(put -> core.host().terminate(core.id(), core.principal()))
                         .thenAccept(was -> {})
                 : end;
     }
@@ -89,7 +87,7 @@ public final class SessionEnd implements SessionCore.Ends {
         EndReason why = core.ended();
         leave();
         calls.failRunning("the session has ended: " + why.text()).whenComplete((done, failure) -> {
-            host.telemetry().closed(core.id(), why, move.before().used());
+            core.host().telemetry().closed(core.id(), why, move.before().used());
             if (core.isTakenOver() && why != EndReason.TERMINATED) {
                 giveUp();
             } else {
@@ -102,13 +100,13 @@ public final class SessionEnd implements SessionCore.Ends {
     /** Lets go of a session that somebody else has claimed: what the store has of it is theirs. */
     void giveUp() {
         release(EndReason.TAKEN_OVER);
-        host.forget(core.key());
+        core.host().forget(core.key());
         left();
     }
 
     /** It takes no room any more. */
     void leave() {
-        host.leaves(core.principal());
+        core.host().leaves(core.principal());
         outbound.leave();
     }
 
@@ -123,7 +121,7 @@ public final class SessionEnd implements SessionCore.Ends {
      * successor of this server.
      */
     public void handOver() {
-        calls.failUnrepeatable(host.durable() ? SHUTDOWN : "the session has ended: " + EndReason.DRAINED.text())
+        calls.failUnrepeatable(core.host().durable() ? SHUTDOWN : "the session has ended: " + EndReason.DRAINED.text())
                 .whenComplete((done, failure) -> readers.handOver());
     }
 
@@ -132,14 +130,14 @@ public final class SessionEnd implements SessionCore.Ends {
         core.lifecycle().close(EndReason.DRAINED);
         release(EndReason.DRAINED);
         outbound.leave();
-        host.abandoned(core.principal());
+        core.host().abandoned(core.principal());
     }
 
     /** Lets the store forget a session that nobody ever learnt of. */
     public void forget() {
-        StoreQuestion.ask(() -> host.store().delete(core.key())).whenComplete((done, failure) -> {
+        StoreQuestion.ask(() -> core.host().store().delete(core.key())).whenComplete((done, failure) -> {
             if (failure != null) {
-                host.telemetry().notDeleted(core.id(), failure);
+                core.host().telemetry().notDeleted(core.id(), failure);
             }
         });
     }
@@ -148,16 +146,16 @@ public final class SessionEnd implements SessionCore.Ends {
     private void deleteRecord(long delay) {
         removal().whenComplete((done, failure) -> {
             if (failure == null) {
-                host.forget(core.key());
+                core.host().forget(core.key());
                 left();
                 return;
             }
-            host.telemetry().notDeleted(core.id(), failure);
+            core.host().telemetry().notDeleted(core.id(), failure);
             waiting().ifPresent(stage -> stage.completeExceptionally(new StoreUnavailableException(failure)));
-            if (host.draining()) {
+            if (core.host().draining()) {
                 left();
             } else {
-                host.later(() -> deleteRecord(Math.min(2 * delay, LONGEST_DELAY_MILLIS)), delay);
+                core.host().later(() -> deleteRecord(Math.min(2 * delay, LONGEST_DELAY_MILLIS)), delay);
             }
         });
     }
@@ -166,14 +164,14 @@ public final class SessionEnd implements SessionCore.Ends {
     private CompletionStage<?> removal() {
         return switch (core.ended()) {
             case TERMINATED, RESTORE_FAILED ->
-                StoreQuestion.ask(() -> host.store().delete(core.key()));
-            default -> host.remove(core.key(), core.look(core.log().epochs()::present));
+                StoreQuestion.ask(() -> core.host().store().delete(core.key()));
+            default -> core.host().remove(core.key(), core.look(core.log().epochs()::present));
         };
     }
 
     /** Nothing is left of it here. */
     void left() {
-        host.ended();
+        core.host().ended();
         core.run(effects -> left = true);
         waiting().ifPresent(stage -> stage.complete(null));
     }

@@ -3,8 +3,6 @@ package dev.holdfast.session;
 import dev.holdfast.EndReason;
 import dev.holdfast.SessionState;
 import dev.holdfast.log.Effects;
-import dev.holdfast.log.Outbox;
-import dev.holdfast.log.Retention;
 import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.spi.RecordChange;
 import java.util.List;
@@ -12,21 +10,15 @@ import java.util.List;
 /** What time does to a session: it ends, its calls do, what it keeps grows old, its record has to be renewed, or it is parked. */
 final class SessionSweep {
     private final SessionCore core;
-    private final SessionHost host;
-    private final Outbox outbox;
-    private final Retention retention;
     private final CallEnding calls;
-    private final Parking parking;
+    private final SessionEnd end;
     private final long begunAt;
 
-    SessionSweep(SessionCore core, CallEnding calls, Parking parking) {
+    SessionSweep(SessionCore core, CallEnding calls, SessionEnd end) {
         this.core = core;
-        this.host = core.host();
-        this.outbox = core.outbox();
-        this.retention = core.streams().retention();
         this.calls = calls;
-        this.parking = parking;
-        this.begunAt = host.clock().now();
+        this.end = end;
+        this.begunAt = core.host().clock().now();
     }
 
     /**
@@ -39,8 +31,8 @@ final class SessionSweep {
             return;
         }
         State seen = core.lifecycle().state();
-        boolean away = host.durable() && seen.phase() == SessionState.DETACHED && !seen.held();
-        if (away && host.clock().passed(parkNanos, seen.since(), now) && parking.park(seen)) {
+        boolean away = core.host().durable() && seen.phase() == SessionState.DETACHED && !seen.held();
+        if (away && core.host().clock().passed(parkNanos, seen.since(), now) && new Parking(core, end).park(seen)) {
             return;
         }
         if (neverInitialized(now)) {
@@ -55,19 +47,19 @@ final class SessionSweep {
         return core.listensOnly()
                 && core.revision().isEmpty()
                 && core.lifecycle().state().running() == 0
-                && host.clock().passed(core.lifetime().initializationNanos(), begunAt, now);
+                && core.host().clock().passed(core.lifetime().initializationNanos(), begunAt, now);
     }
 
     private void grownOld(long now, Effects effects) {
         calls.timeOut(now, effects);
-        if (retention.sweep(now)) {
-            outbox.flush();
+        if (core.streams().retention().sweep(now)) {
+            core.outbox().flush();
         }
-        if (outbox.open()) {
+        if (core.outbox().open()) {
             List<RecordChange> due =
                     core.record().due(core.streams().listening().confirmed());
             if (!due.isEmpty()) {
-                outbox.insist(due);
+                core.outbox().insist(due);
             }
         }
     }
