@@ -78,6 +78,11 @@ final class Template implements SessionStore {
     }
 
     @Override
+    public CompletionStage<Optional<Look>> look(SessionKey key) {
+        return one.look(key);
+    }
+
+    @Override
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
         return one.read(key, stream, after, maxBytes);
     }
@@ -85,6 +90,11 @@ final class Template implements SessionStore {
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
         return one.delete(key);
+    }
+
+    @Override
+    public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
+        return one.delete(key, epoch);
     }
 
     @Override
