@@ -1,6 +1,15 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.load.Args;
+import dev.holdfast.benchmarks.load.DeafPeer;
+import dev.holdfast.benchmarks.load.HttpLoad;
+import dev.holdfast.benchmarks.load.Latencies;
+import dev.holdfast.benchmarks.load.Sample;
+import dev.holdfast.benchmarks.load.Target;
+import dev.holdfast.benchmarks.load.Workload;
+import dev.holdfast.benchmarks.server.Stats;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -35,21 +44,22 @@ final class DeafMain {
         Latencies toHearing = new Latencies();
         List<DeafPeer> deaf = new ArrayList<>();
         ExecutorService sender = Executors.newSingleThreadExecutor();
-        try (EchoLoad load = new EchoLoad(target, options.number("connections", 64))) {
-            load.run(options.number("warmup", WARMUP_SECONDS));
+        try (HttpLoad load =
+                new HttpLoad(target, Workload.ECHO.over(options.number("connections", 64)), target::usage)) {
+            load.run(Duration.ofSeconds(options.number("warmup", WARMUP_SECONDS)));
             Stats before = target.collected();
             for (int i = 1; i <= options.number("rounds", 5); i++) {
-                EchoRound alone = load.run(seconds);
-                EchoRound hearing;
+                Sample alone = load.run(Duration.ofSeconds(seconds));
+                Sample hearing;
                 try (DeafPeer peer = DeafPeer.open(target, call, false)) {
                     hearing = beside(load, peer, sender, messages, seconds);
                     requireHeard(peer, messages / pieces * pieces);
                 }
                 DeafPeer peer = DeafPeer.open(target, call, true);
                 deaf.add(peer);
-                EchoRound beside = beside(load, peer, sender, messages, seconds);
-                toAlone.add((long) (beside.p99Millis() / alone.p99Millis() * 1e6));
-                toHearing.add((long) (beside.p99Millis() / hearing.p99Millis() * 1e6));
+                Sample beside = beside(load, peer, sender, messages, seconds);
+                toAlone.add((long) (beside.p99() / alone.p99() * 1e6));
+                toHearing.add((long) (beside.p99() / hearing.p99() * 1e6));
                 System.out.printf("round %-2d alone           %s%n", i, alone.line());
                 System.out.printf("round %-2d beside hearing  %s%n", i, hearing.line());
                 System.out.printf("round %-2d beside deaf     %s%n", i, beside.line());
@@ -71,13 +81,13 @@ final class DeafMain {
                 toHearing.millis(1));
     }
 
-    private static EchoRound beside(EchoLoad load, DeafPeer peer, ExecutorService sender, int messages, int seconds)
+    private static Sample beside(HttpLoad load, DeafPeer peer, ExecutorService sender, int messages, int seconds)
             throws Exception {
         Future<?> sending = sender.submit(() -> {
             flood(peer, messages, seconds * PIECES_A_SECOND);
             return peer;
         });
-        EchoRound round = load.run(seconds);
+        Sample round = load.run(Duration.ofSeconds(seconds));
         sending.get(1, TimeUnit.MINUTES);
         return round;
     }

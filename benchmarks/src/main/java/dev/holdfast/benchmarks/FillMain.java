@@ -1,5 +1,8 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.load.Args;
+import dev.holdfast.benchmarks.load.Target;
+
 /** Fills a folder with sessions that have a short history: some answers and notifications. Arguments: {@code sessions}, and the server. */
 final class FillMain {
     private static final int AT_ONCE = 10_000;

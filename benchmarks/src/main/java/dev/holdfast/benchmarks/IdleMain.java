@@ -1,5 +1,9 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.load.Args;
+import dev.holdfast.benchmarks.load.ListeningClients;
+import dev.holdfast.benchmarks.load.Target;
+import dev.holdfast.benchmarks.server.Stats;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

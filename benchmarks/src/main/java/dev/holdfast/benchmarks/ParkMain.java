@@ -1,5 +1,10 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.load.Args;
+import dev.holdfast.benchmarks.load.ListeningClients;
+import dev.holdfast.benchmarks.load.Target;
+import dev.holdfast.benchmarks.server.Stats;
+import dev.holdfast.benchmarks.server.Template;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,5 +1,8 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.load.Args;
+import dev.holdfast.benchmarks.load.HttpSseClient;
+import dev.holdfast.benchmarks.load.Latencies;
 import java.util.Locale;
 
 /**

@@ -1,5 +1,9 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.load.Args;
+import dev.holdfast.benchmarks.load.Latencies;
+import dev.holdfast.benchmarks.load.Target;
+import dev.holdfast.benchmarks.server.Template;
 import java.io.IOException;
 import java.util.Locale;
 

@@ -1,5 +1,10 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.load.Args;
+import dev.holdfast.benchmarks.load.SoakClient;
+import dev.holdfast.benchmarks.load.SoakTally;
+import dev.holdfast.benchmarks.load.Target;
+import dev.holdfast.benchmarks.server.Stats;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

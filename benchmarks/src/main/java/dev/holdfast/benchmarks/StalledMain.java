@@ -1,5 +1,11 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.load.Args;
+import dev.holdfast.benchmarks.load.Arrivals;
+import dev.holdfast.benchmarks.load.ListeningClients;
+import dev.holdfast.benchmarks.load.StuckPeer;
+import dev.holdfast.benchmarks.load.Target;
+import dev.holdfast.benchmarks.server.Stats;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

@@ -2,6 +2,10 @@ package dev.holdfast.benchmarks;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import dev.holdfast.benchmarks.load.Args;
+import dev.holdfast.benchmarks.load.Latencies;
+import dev.holdfast.benchmarks.load.StuckPeer;
+import dev.holdfast.benchmarks.load.Target;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;

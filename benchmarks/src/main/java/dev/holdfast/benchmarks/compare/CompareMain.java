@@ -1,0 +1,76 @@
+package dev.holdfast.benchmarks.compare;
+
+import dev.holdfast.benchmarks.load.Args;
+import dev.holdfast.benchmarks.report.Chart;
+import dev.holdfast.benchmarks.report.ResultsFile;
+import dev.holdfast.benchmarks.report.Table;
+import dev.holdfast.benchmarks.result.Outcome;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Runs scenarios, prints their table, and writes JSON and a chart. Arguments: {@code rounds}, {@code seconds} (of a round), {@code
+ * warmup} (the most seconds of a server), then names of scenarios; all of them if none is named. System properties: {@code root},
+ * the source tree; {@code results}, where files are written. Ends with 1 if a goal of {@code check} is missed.
+ */
+final class CompareMain {
+    private static final String CHECK = "check";
+
+    private CompareMain() {}
+
+    public static void main(String[] args) throws Exception {
+        // servers end with this process, however it ends
+        Runtime.getRuntime()
+                .addShutdownHook(new Thread(
+                        () -> ProcessHandle.current().descendants().forEach(ProcessHandle::destroy)));
+        Args options = Args.parse(args);
+        Path scratch = Files.createTempDirectory("benchmarks");
+        Settings settings = new Settings(
+                options.number("rounds", 7),
+                Duration.ofSeconds(options.number("seconds", 3)),
+                Duration.ofSeconds(options.number("warmup", 60)),
+                scratch);
+        Scenarios scenarios = new Scenarios(new Peers(Path.of(System.getProperty("root")), scratch));
+        List<Scenario> chosen = chosen(scenarios, Set.copyOf(options.names()));
+        ResultsFile results = new ResultsFile(Path.of(System.getProperty("results")));
+        List<Outcome> outcomes = new ArrayList<>();
+        for (Scenario scenario : chosen) {
+            System.err.println(scenario.name() + ": " + scenario.title());
+            List<Outcome> found = scenario.run(settings);
+            found.forEach(outcome -> System.out.println(Table.of(outcome)));
+            outcomes.addAll(found);
+            write(results, outcomes);
+        }
+        if (options.names().contains(CHECK) && !outcomes.stream().allMatch(Outcome::reached)) {
+            System.exit(1);
+        }
+    }
+
+    /** After each scenario, so that an interrupted run leaves what it has found. */
+    private static void write(ResultsFile results, List<Outcome> outcomes) throws IOException {
+        results.write(outcomes);
+        Files.writeString(results.beside(".svg"), Chart.of(outcomes));
+        Files.writeString(results.beside(".md"), Table.markdown(outcomes));
+    }
+
+    private static List<Scenario> chosen(Scenarios scenarios, Set<String> names) {
+        List<Scenario> known = new ArrayList<>(scenarios.all());
+        known.add(scenarios.check());
+        for (String name : names) {
+            if (known.stream().noneMatch(scenario -> scenario.name().equals(name))) {
+                throw new IllegalArgumentException("no scenario " + name + "; there are "
+                        + known.stream().map(Scenario::name).toList());
+            }
+        }
+        return names.isEmpty()
+                ? scenarios.all()
+                : known.stream()
+                        .filter(scenario -> names.contains(scenario.name()))
+                        .toList();
+    }
+}

@@ -1,0 +1,152 @@
+package dev.holdfast.benchmarks.compare;
+
+import dev.holdfast.benchmarks.load.SdkLoad;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** How each peer is started: with the settings that its own documentation gives, and a heap of one size for every Java server. */
+final class Peers {
+    private static final List<String> HEAP = List.of("-Xms1g", "-Xmx1g");
+    private static final String SERVER = "dev.holdfast.benchmarks.server.ServerMain";
+
+    private final String java = ProcessHandle.current().info().command().orElse("java");
+    private final String classes = System.getProperty("java.class.path");
+    private final Path root;
+    private final Path scratch;
+
+    /**
+     * Peers of a source tree.
+     *
+     * @param root the tree, built
+     * @param scratch a folder for what servers write
+     */
+    Peers(Path root, Path scratch) {
+        this.root = root;
+        this.scratch = scratch;
+    }
+
+    /** A server of this kind, see {@code Contender}; {@code variant} says how its handlers run. */
+    Peer server(String kind, String variant, String container) {
+        return Peer.onJvm(
+                kind,
+                port -> java(
+                        "-Dstore=" + scratch.resolve(kind + port),
+                        "-cp",
+                        classes,
+                        SERVER,
+                        kind,
+                        variant,
+                        Integer.toString(port),
+                        container));
+    }
+
+    /** The SDK without a transport. */
+    Peer sdk(String variant) {
+        return server("sdk", variant, "jetty").with(SdkLoad::new);
+    }
+
+    /** Spring AI's transport in Spring Boot. */
+    Peer springAi() {
+        return spring("spring-ai", "false");
+    }
+
+    /** The same application with the starter switched on. */
+    Peer springHoldfast() {
+        return spring("holdfast", "true");
+    }
+
+    private Peer spring(String name, String enabled) {
+        Path jar = peer("spring/target/spring-peer.jar");
+        return Peer.onJvm(
+                name,
+                port -> java(
+                        "-jar",
+                        jar.toString(),
+                        "--server.port=" + port,
+                        // else Tomcat closes each connection after a hundred requests
+                        "--server.tomcat.max-keep-alive-requests=-1",
+                        "--holdfast.enabled=" + enabled));
+    }
+
+    Peer quarkus() {
+        Path jar = peer("quarkus/target/quarkus-app/quarkus-run.jar");
+        return Peer.onJvm("quarkus", port -> java("-Dquarkus.http.port=" + port, "-jar", jar.toString()));
+    }
+
+    Peer typescript() {
+        String script = peer("node/typescript.mjs").toString();
+        return Peer.onNode("typescript", port -> List.of("node", script, Integer.toString(port)));
+    }
+
+    /** Our gateway, as its launcher starts it. */
+    Peer gateway() {
+        return Peer.onJvm(
+                "holdfast",
+                port -> List.of(
+                        root.resolve("holdfast").toString(),
+                        "serve",
+                        "--port",
+                        Integer.toString(port),
+                        "--store",
+                        "rocksdb:" + scratch.resolve("gateway" + port),
+                        "--",
+                        "node",
+                        child()));
+    }
+
+    Peer supergateway() {
+        String script = module("supergateway/dist/index.js");
+        return Peer.onNode(
+                "supergateway",
+                port -> List.of(
+                        "node",
+                        script,
+                        "--stdio",
+                        "node " + child(),
+                        "--outputTransport",
+                        "streamableHttp",
+                        "--stateful",
+                        "--logLevel",
+                        "none",
+                        "--port",
+                        Integer.toString(port)));
+    }
+
+    Peer mcpProxy() {
+        String script = module("mcp-proxy/dist/bin/mcp-proxy.mjs");
+        return Peer.onNode(
+                "mcp-proxy",
+                port -> List.of(
+                        "node",
+                        script,
+                        "--host",
+                        "127.0.0.1",
+                        "--port",
+                        Integer.toString(port),
+                        "--server",
+                        "stream",
+                        "--",
+                        "node",
+                        child()));
+    }
+
+    private String child() {
+        return peer("node/child.mjs").toString();
+    }
+
+    private String module(String path) {
+        return peer("node/node_modules/" + path).toString();
+    }
+
+    private Path peer(String path) {
+        return root.resolve("benchmarks/peers").resolve(path);
+    }
+
+    private List<String> java(String... arguments) {
+        List<String> command = new ArrayList<>(List.of(java));
+        command.addAll(HEAP);
+        command.addAll(List.of(arguments));
+        return command;
+    }
+}

@@ -1,0 +1,160 @@
+package dev.holdfast.benchmarks.compare;
+
+import static dev.holdfast.benchmarks.result.Figure.ALLOCATED;
+import static dev.holdfast.benchmarks.result.Figure.P99;
+import static dev.holdfast.benchmarks.result.Figure.RATE;
+import static dev.holdfast.benchmarks.result.Figure.RESIDENT;
+import static dev.holdfast.benchmarks.result.Goal.atLeast;
+import static dev.holdfast.benchmarks.result.Goal.atMost;
+
+import dev.holdfast.benchmarks.compare.Contest.Trial;
+import dev.holdfast.benchmarks.load.Workload;
+import dev.holdfast.benchmarks.result.Figure;
+import dev.holdfast.benchmarks.result.Goal;
+import dev.holdfast.benchmarks.result.Outcome;
+import java.time.Duration;
+import java.util.List;
+
+/** All scenarios, with what is asked of each. */
+final class Scenarios {
+    private static final Duration FIRST = Duration.ofSeconds(30);
+    private static final int FEW_SESSIONS = 100;
+    private static final int MANY_SESSIONS = 10_000;
+
+    private final Peers peers;
+
+    Scenarios(Peers peers) {
+        this.peers = peers;
+    }
+
+    /** What {@code benchmarks/run compare} measures, in this order. */
+    List<Scenario> all() {
+        return List.of(
+                echo("immediate", "jetty"),
+                echo("sync", "jetty"),
+                echo("immediate", "tomcat"),
+                echo("sync", "tomcat"),
+                messages(),
+                spring(),
+                others(),
+                store(),
+                gateway(),
+                crowd(),
+                start());
+    }
+
+    private Scenario echo(String variant, String container) {
+        boolean immediate = variant.equals("immediate");
+        return new Contest(
+                variant + "-" + container,
+                "an echo tool, " + variant + " execution, in " + container,
+                List.of(
+                        peers.server("holdfast", variant, container),
+                        peers.server("official", variant, container),
+                        peers.server("floor", variant, container),
+                        peers.sdk(variant)),
+                List.of(
+                        new Trial(
+                                Workload.ECHO,
+                                List.of(
+                                        atLeast(immediate ? 1.5 : 1.25, RATE, "official"),
+                                        atLeast(immediate ? 0.7 : 0.8, RATE, Outcome.LIMIT),
+                                        atMost(1.0, P99, "official"),
+                                        atMost(0.7, ALLOCATED, "official"))),
+                        new Trial(
+                                Workload.SHARED,
+                                List.of(atLeast(1.2, RATE, "official"), atMost(1.0, P99, "official")))));
+    }
+
+    private Scenario messages() {
+        List<Goal> goals = List.of(atLeast(1.0, RATE, "official"), atMost(1.0, P99, "official"));
+        return new Contest(
+                "messages",
+                "many notifications on a call's stream, and large answers",
+                List.of(peers.server("holdfast", "immediate", "jetty"), peers.server("official", "immediate", "jetty")),
+                List.of(
+                        new Trial(Workload.PROGRESS, goals),
+                        new Trial(Workload.LARGE, goals),
+                        new Trial(Workload.HUGE, goals)));
+    }
+
+    private Scenario spring() {
+        return new Contest(
+                "spring",
+                "a Spring AI server in Spring Boot, with Holdfast's starter and without",
+                List.of(peers.springHoldfast(), peers.springAi()),
+                List.of(new Trial(
+                        Workload.ECHO, List.of(atLeast(1.5, RATE, "spring-ai"), atMost(1.0, P99, "spring-ai")))));
+    }
+
+    private Scenario others() {
+        return new Contest(
+                "others",
+                "servers of other makers",
+                List.of(peers.server("holdfast", "sync", "jetty"), peers.quarkus(), peers.typescript()),
+                List.of(new Trial(Workload.ECHO, List.of())));
+    }
+
+    private Scenario store() {
+        return new Contest(
+                "store",
+                "sessions on disk beside those in memory",
+                List.of(peers.server("rocksdb", "immediate", "jetty"), peers.server("holdfast", "immediate", "jetty")),
+                List.of(new Trial(
+                        Workload.ECHO, List.of(atLeast(0.85, RATE, "holdfast"), atMost(1.2, P99, "holdfast")))));
+    }
+
+    private Scenario gateway() {
+        return new Contest(
+                "gateway",
+                "gateways in front of a fast stdio child",
+                List.of(peers.gateway(), peers.supergateway(), peers.mcpProxy()),
+                List.of(new Trial(
+                        Workload.FEW,
+                        List.of(
+                                atLeast(5, RATE, "supergateway"),
+                                atLeast(5, RATE, "mcp-proxy"),
+                                atMost(1.0, RESIDENT, "supergateway"),
+                                atMost(1.0, RESIDENT, "mcp-proxy")))));
+    }
+
+    private Scenario crowd() {
+        Peer server = peers.server("holdfast", "immediate", "jetty");
+        String few = FEW_SESSIONS + " sessions";
+        return new Contest(
+                "crowd",
+                "what sessions that do nothing cost those that do",
+                List.of(
+                        server.named(MANY_SESSIONS + " sessions").with(Crowd.of(MANY_SESSIONS)),
+                        server.named(few).with(Crowd.of(FEW_SESSIONS))),
+                List.of(new Trial(Workload.ECHO, List.of(atLeast(0.9, RATE, few), atMost(1.1, ALLOCATED, few)))));
+    }
+
+    private Scenario start() {
+        return new ColdStart(
+                "start",
+                "calls answered in the first seconds after the start",
+                List.of(peers.server("holdfast", "immediate", "jetty"), peers.server("official", "immediate", "jetty")),
+                Workload.ECHO,
+                FIRST,
+                List.of(atLeast(1.0, RATE, "official")));
+    }
+
+    /** What every change has to pass: the margins are wide, so that a busy machine does not fail it. */
+    Scenario check() {
+        return new Contest(
+                "check",
+                "no step back: Holdfast beside the floor and the official transport",
+                List.of(
+                        peers.server("holdfast", "immediate", "jetty"),
+                        peers.server("official", "immediate", "jetty"),
+                        peers.server("floor", "immediate", "jetty")),
+                List.of(new Trial(
+                        Workload.ECHO,
+                        List.of(
+                                atLeast(0.6, RATE, "official"),
+                                atLeast(0.25, RATE, "floor"),
+                                atMost(1.5, Figure.CPU, "official"),
+                                atMost(1.2, ALLOCATED, "official")))));
+    }
+}

@@ -1,0 +1,54 @@
+package dev.holdfast.benchmarks.result;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What a scenario gave under one load.
+ *
+ * @param scenario its name
+ * @param load the name of the load, and how many connections it has
+ * @param contestants the first of them is what goals are about
+ * @param verdicts how the goals stand
+ */
+public record Outcome(String scenario, String load, List<Contestant> contestants, List<Verdict> verdicts) {
+
+    /** The name of what no server with the SDK can beat: the floor, and the SDK's own share of a call. */
+    public static final String LIMIT = "limit";
+
+    /**
+     * Whether a goal is reached.
+     *
+     * @param ratio what was measured
+     */
+    public record Verdict(Goal goal, Spread ratio, boolean reached) {}
+
+    /** Adds the limit where floor and SDK are among the contestants, and judges. */
+    public static Outcome of(String scenario, String load, List<Contestant> measured, List<Goal> goals) {
+        List<Contestant> all = new ArrayList<>(measured);
+        Optional<Contestant> floor = named(measured, "floor");
+        Optional<Contestant> sdk = named(measured, "sdk");
+        if (floor.isPresent() && sdk.isPresent()) {
+            all.add(floor.get().plus(sdk.get(), LIMIT));
+        }
+        List<Verdict> verdicts = goals.stream()
+                .map(goal -> {
+                    Contestant over = named(all, goal.over())
+                            .orElseThrow(() -> new IllegalArgumentException("no contestant " + goal.over()));
+                    Spread ratio = all.get(0).ratio(goal.figure(), over);
+                    return new Verdict(goal, ratio, goal.reachedBy(ratio.median()));
+                })
+                .toList();
+        return new Outcome(scenario, load, List.copyOf(all), verdicts);
+    }
+
+    private static Optional<Contestant> named(List<Contestant> all, String name) {
+        return all.stream().filter(one -> one.name().equals(name)).findFirst();
+    }
+
+    public boolean reached() {
+        return verdicts.stream().allMatch(Verdict::reached)
+                && contestants.stream().allMatch(one -> one.errors() == 0);
+    }
+}

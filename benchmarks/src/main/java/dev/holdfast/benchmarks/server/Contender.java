@@ -1,0 +1,130 @@
+package dev.holdfast.benchmarks.server;
+
+import dev.holdfast.Lifetime;
+import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.rocksdb.RocksDbStore;
+import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HttpSseOptions;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.SessionStore.Durability;
+import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
+import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
+import jakarta.servlet.http.HttpServlet;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * One of the servers that are compared.
+ *
+ * @param servlet what answers on {@code /mcp}
+ * @param provider the transport under the SDK's server, where there is one
+ * @param sessions the bare sessions of the SDK, where they are what is measured
+ * @param template what its first session is written from again, where a folder is to be filled
+ */
+record Contender(
+        HttpServlet servlet,
+        Optional<McpStreamableServerTransportProvider> provider,
+        Optional<SdkSessions> sessions,
+        Optional<Template> template) {
+
+    private static final int MANY = 200_000;
+    private static final Duration BRIEF = Duration.ofSeconds(5);
+
+    static Contender of(String kind, Variant variant) {
+        return switch (kind) {
+            case "holdfast" -> holdfast(EdgeOptions.DEFAULT, variant);
+            case "resetting" ->
+                holdfast(EdgeOptions.builder().connectionReset(new JettyReset()).build(), variant);
+            case "sse" ->
+                holdfast(
+                        EdgeOptions.builder()
+                                .httpSse(Optional.of(HttpSseOptions.DEFAULT))
+                                .build(),
+                        variant);
+            case "sse-grace" ->
+                holdfast(
+                        EdgeOptions.builder()
+                                .httpSse(Optional.of(HttpSseOptions.DEFAULT.withReconnectGrace(Duration.ofMinutes(1))))
+                                .build(),
+                        variant);
+            case "soak" -> {
+                // sessions that nobody deletes are gone a few seconds after the heartbeat that misses them
+                Lifetime brief = Lifetime.DEFAULT.withGrace(BRIEF).withIdle(BRIEF);
+                HttpSseOptions sse = HttpSseOptions.DEFAULT.withReconnectGrace(BRIEF);
+                yield holdfast(
+                        EdgeOptions.builder()
+                                .heartbeatInterval(BRIEF)
+                                .lifetime(brief)
+                                .httpSse(Optional.of(sse))
+                                .build(),
+                        variant);
+            }
+            case "rocksdb" -> holdfast(builder().store(onDisk(Durability.PROCESS_DEATH)), variant);
+            case "rocksdb-sync" -> holdfast(builder().store(onDisk(Durability.POWER_LOSS)), variant);
+            case "parking" ->
+                holdfast(
+                        builder()
+                                .store(onDisk(Durability.PROCESS_DEATH))
+                                .heartbeatInterval(Duration.ofSeconds(1))
+                                .parkAfter(Duration.ofSeconds(10))
+                                .maxSessions(MANY),
+                        variant);
+            case "filling" -> {
+                Template template = new Template(folder());
+                Contender filling = holdfast(builder().store(template), variant);
+                yield new Contender(filling.servlet(), filling.provider(), Optional.empty(), Optional.of(template));
+            }
+            case "official" -> {
+                HttpServletStreamableServerTransportProvider transport =
+                        HttpServletStreamableServerTransportProvider.builder().build();
+                variant.serve(transport);
+                yield new Contender(transport, Optional.of(transport), Optional.empty(), Optional.empty());
+            }
+            case "sdk" -> {
+                SdkSessions sessions = new SdkSessions();
+                variant.serve(sessions);
+                yield new Contender(new FloorServlet(), Optional.of(sessions), Optional.of(sessions), Optional.empty());
+            }
+            case "floor" -> new Contender(new FloorServlet(), Optional.empty(), Optional.empty(), Optional.empty());
+            default -> throw new IllegalArgumentException("no such server: " + kind);
+        };
+    }
+
+    private static Path folder() {
+        return Path.of(System.getProperty("store"));
+    }
+
+    /** In the folder that the system property {@code store} names; it ends with the process. */
+    private static SessionStore onDisk(Durability survives) {
+        return RocksDbStore.builder(folder()).survives(survives).open();
+    }
+
+    private static HoldfastTransportProvider.Builder builder() {
+        return HoldfastTransportProvider.builder();
+    }
+
+    private static Contender holdfast(EdgeOptions options, Variant variant) {
+        return holdfast(builder().edgeOptions(options), variant);
+    }
+
+    private static Contender holdfast(HoldfastTransportProvider.Builder builder, Variant variant) {
+        HoldfastTransportProvider transport = builder.build();
+        variant.serve(transport);
+        return new Contender(transport, Optional.of(transport), Optional.empty(), Optional.empty());
+    }
+
+    /** What the engine under the transport has counted; nothing where there is none. */
+    String engine() {
+        return provider.filter(HoldfastTransportProvider.class::isInstance)
+                .map(HoldfastTransportProvider.class::cast)
+                .map(transport -> transport.engine().stats().toString())
+                .orElse("");
+    }
+
+    /** Sends one message to every client, and waits until it is sent. */
+    void broadcast(Map<String, Object> message) {
+        provider.orElseThrow().notifyClients("notifications/message", message).block();
+    }
+}

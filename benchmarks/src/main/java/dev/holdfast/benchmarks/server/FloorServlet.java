@@ -1,0 +1,69 @@
+package dev.holdfast.benchmarks.server;
+
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.ServletOutputStream;
+import jakarta.servlet.WriteListener;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * The floor: no MCP at all. A POST is read and answered with the bytes of an echo, a GET opens an SSE response with a comment and
+ * keeps it.
+ */
+final class FloorServlet extends HttpServlet {
+    private static final byte[] ECHO = """
+            retry: 2000
+            id: 1.2s.1.1jns7bu.0
+            data:\s
+
+            id: 1.2s.1.1jns7bu.1
+            event: message
+            data: {"jsonrpc":"2.0","id":100000000,"result":{"content":[{"type":"text","text":"hello"}],"isError":false}}
+
+            """.getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] COMMENT = ":\n\n".getBytes(StandardCharsets.US_ASCII);
+
+    @Override
+    protected void doPost(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        request.getInputStream().readNBytes(request.getContentLength());
+        head(response);
+        response.getOutputStream().write(ECHO);
+    }
+
+    @Override
+    protected void doGet(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        AsyncContext context = request.startAsync(request, response);
+        context.setTimeout(0);
+        head(response);
+        ServletOutputStream out = response.getOutputStream();
+        out.write(ByteBuffer.wrap(COMMENT));
+        out.flush();
+        out.setWriteListener(new Open(context));
+    }
+
+    @Override
+    protected void doDelete(HttpServletRequest request, HttpServletResponse response) {
+        response.setContentLength(0);
+    }
+
+    private static void head(HttpServletResponse response) {
+        response.setHeader("Content-Type", "text/event-stream");
+        response.setHeader("Cache-Control", "no-cache, no-transform");
+        response.setHeader("X-Accel-Buffering", "no");
+    }
+
+    /** An open response to which nothing more is written. */
+    private record Open(AsyncContext context) implements WriteListener {
+        @Override
+        public void onWritePossible() {}
+
+        @Override
+        public void onError(Throwable failure) {
+            context.complete();
+        }
+    }
+}
