@@ -1,6 +1,7 @@
 package dev.holdfast.spring;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
@@ -10,6 +11,10 @@ import com.tngtech.archunit.lang.ArchRule;
 /** The arrows between the packages of the starter, and which of them may need an optional library. */
 @AnalyzeClasses(packages = "dev.holdfast.spring", importOptions = ImportOption.DoNotIncludeTests.class)
 class RoomsTest {
+    @ArchTest
+    static final ArchRule packagesHaveNoCycles =
+            slices().matching("dev.holdfast.(**)").should().beFreeOfCycles();
+
     private static final String AUTO_CONFIGURATION = "dev.holdfast.spring.autoconfigure..";
 
     @ArchTest

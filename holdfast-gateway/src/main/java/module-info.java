@@ -1,0 +1,31 @@
+/** The command line and HTTP server. An application: it exports nothing. */
+@SuppressWarnings("requires-automatic") // neither the SDK nor Reactor has a module descriptor
+module dev.holdfast.gateway {
+    requires static org.jspecify;
+    requires ch.qos.logback.classic;
+    requires ch.qos.logback.core;
+    requires com.fasterxml.jackson.annotation;
+    requires dev.holdfast.core;
+    requires dev.holdfast.json;
+    requires dev.holdfast.mcp;
+    requires dev.holdfast.rocksdb;
+    requires dev.holdfast.servlet;
+    requires info.picocli;
+    requires io.modelcontextprotocol.sdk.mcp.core;
+    requires jakarta.servlet;
+    requires org.eclipse.jetty.ee11.servlet;
+    requires org.eclipse.jetty.http;
+    requires org.eclipse.jetty.io;
+    requires org.eclipse.jetty.server;
+    requires org.eclipse.jetty.util;
+    requires org.reactivestreams;
+    requires org.slf4j;
+    requires reactor.core;
+
+    // picocli sets the fields of commands, logback makes the appender that logback.xml names
+    opens dev.holdfast.gateway to
+            ch.qos.logback.core,
+            info.picocli;
+    // Jackson reads the arguments of the demo's tools
+    opens dev.holdfast.gateway.demo;
+}

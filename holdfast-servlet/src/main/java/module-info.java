@@ -1,0 +1,14 @@
+/**
+ * The edge: Streamable HTTP and HTTP+SSE for MCP on Jakarta Servlet.
+ *
+ * <p>The packages below {@code dev.holdfast.servlet} are internal.
+ */
+module dev.holdfast.servlet {
+    requires static transitive org.jspecify;
+    requires transitive dev.holdfast.core;
+    requires transitive jakarta.servlet;
+    requires dev.holdfast.json;
+    requires org.slf4j;
+
+    exports dev.holdfast.servlet;
+}
