@@ -117,7 +117,7 @@ class EdgeFaultTest {
                     session.send(session.post(Json.call("1", "note")).with(FAIL, "yes"))) {
                 assertInternalError(connection);
             }
-            assertThat(called.get(5, TimeUnit.SECONDS)).isEqualTo("called");
+            assertThat(called.get(20, TimeUnit.SECONDS)).isEqualTo("called");
             session.assertAlive();
             assertThat(log.complaints()).hasSize(2);
         }
@@ -150,7 +150,7 @@ class EdgeFaultTest {
                 RawSseSession session = RawSseSession.open(server.port());
                 RawConnection connection = RawConnection.open(server.port())) {
             connection.send(session.post(Json.call("1", "note")).with(FAIL, "yes"));
-            assertThat(called.get(5, TimeUnit.SECONDS)).isEqualTo("called");
+            assertThat(called.get(20, TimeUnit.SECONDS)).isEqualTo("called");
             assertThat(session.receive().path("id").asString()).isEqualTo("1");
             session.assertAlive();
         }
