@@ -1,4 +1,5 @@
 // SIGTERM during calls: they complete when the drain timeout lets them, else they are answered with an error. Then exit 0.
+// Runs alone, for it measures time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLIENTS, connect } from './clients.mjs';

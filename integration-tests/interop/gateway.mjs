@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -150,11 +150,15 @@ function markedProcesses(mark) {
   });
 }
 
+/** A port below those that the kernel gives to connections, so that no client of another suite has it before the server does. */
 export async function freePort() {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = 20_000 + randomInt(10_000);
+    const server = net.createServer().listen(port, '127.0.0.1');
+    const free = await once(server, 'listening').then(() => true, () => false);
+    if (!free) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }

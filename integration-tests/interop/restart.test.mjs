@@ -1,4 +1,5 @@
 // The gateway dies under its clients, by SIGKILL or in order, again and again, and is started again on the same folder.
+// Runs alone, for it measures time.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
