@@ -8,11 +8,10 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /**
- * Three thousand simulated lives of an engine, or as many as {@code -Dholdfast.lives=...} says. A life that goes wrong names its
- * seed; {@code -Dholdfast.seed=...} replays it and prints its steps.
+ * Simulated lives of an engine, as many as {@code -Dholdfast.lives=...} says. A life that goes wrong names its seed; {@code -Dholdfast.seed=...} replays it and prints its steps.
  */
 class SimulationTest {
-    private static final int LIVES = 3_000;
+    private static final int LIVES = Integer.getInteger("holdfast.lives", 300);
 
     @Test
     void nothingIsLostDoubledReorderedOrLeftBehindInAnyLife() {
@@ -22,8 +21,7 @@ class SimulationTest {
             new Simulation(only, Optional.empty()).run();
             return;
         }
-        int lives = Integer.getInteger("holdfast.lives", LIVES);
-        for (long seed = 1; seed <= lives; seed++) {
+        for (long seed = 1; seed <= LIVES; seed++) {
             try {
                 new Simulation(seed, Optional.empty()).run();
             } catch (RuntimeException | AssertionError wrong) {

@@ -20,6 +20,9 @@ import org.junit.jupiter.api.Test;
  */
 @Param(name = "now", gen = IntGen.class, conf = "0:3")
 public class LifecycleRaceTest {
+    /** How many scenarios each of the two tests draws; {@code -Dholdfast.races}. */
+    private static final int SCENARIOS = Integer.getInteger("holdfast.races", 2);
+
     private static final long GRACE = 2;
 
     private static final EngineClock CLOCK = new EngineClock(() -> 0, InstantSource.system(), Duration.ofMillis(500));
@@ -74,7 +77,7 @@ public class LifecycleRaceTest {
     @Test
     void everyInterleavingIsAnOrder() {
         new ModelCheckingOptions()
-                .iterations(20)
+                .iterations(SCENARIOS)
                 .invocationsPerIteration(400)
                 .threads(3)
                 .actorsPerThread(2)
@@ -86,7 +89,7 @@ public class LifecycleRaceTest {
     @Test
     void everyRaceIsAnOrder() {
         new StressOptions()
-                .iterations(20)
+                .iterations(SCENARIOS)
                 .invocationsPerIteration(1000)
                 .threads(2)
                 .actorsPerThread(3)

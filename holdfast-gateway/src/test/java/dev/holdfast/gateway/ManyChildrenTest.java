@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** What many idle sessions cost a gateway, and its end. {@code -Dholdfast.children=3000} asks for as many as that. */
 @Timeout(600)
 class ManyChildrenTest {
-    private static final int CHILDREN = Integer.getInteger("holdfast.children", 200);
+    private static final int CHILDREN = Integer.getInteger("holdfast.children", 50);
     private static final int AT_ONCE = 8;
     /** What a child may have: one for its output, and one of the JDK that waits for its exit code. */
     private static final int THREADS_OF_A_CHILD = 2;

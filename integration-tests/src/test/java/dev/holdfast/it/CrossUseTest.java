@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(600)
 class CrossUseTest {
     /** How many; each is asked beside an unknown one. */
-    private static final int USES = Integer.getInteger("holdfast.crossuses", 10_000);
+    private static final int USES = Integer.getInteger("holdfast.crossuses", 1_000);
 
     private static final long SEED = Long.getLong("holdfast.seed", 4_711L);
     private static final List<CrossUse.Way> WAYS = List.of(CrossUse.Way.values());
@@ -101,8 +101,8 @@ class CrossUseTest {
 
     /** Times of answers, taken in turn: two of unknown things, which tell how much like follows like, and one of another's. */
     private static final class Samples {
-        private static final int WARM_UP = 1_000;
-        private static final int COUNT = 2_000;
+        private static final int WARM_UP = USES / 10;
+        private static final int COUNT = USES / 5;
         /** Kolmogorov and Smirnov: two samples of this size differ by more in less than one of a million cases. */
         private static final double CHANCE = 2.7 * Math.sqrt(2.0 / COUNT);
 

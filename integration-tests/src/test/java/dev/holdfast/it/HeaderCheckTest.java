@@ -6,12 +6,14 @@ import dev.holdfast.mcp.HoldfastTransportProvider;
 import io.modelcontextprotocol.server.transport.ServerTransportSecurityException;
 import io.modelcontextprotocol.server.transport.ServerTransportSecurityValidator;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A server's own check of headers, by the type that every mcp-core 2.x has. */
+@Tag("sdk")
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(30)

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(3600)
 class HostileRequestsTest {
     /** How many requests; {@code -Dholdfast.hostile=1000000} for a thorough look. */
-    private static final int REQUESTS = Integer.getInteger("holdfast.hostile", 20_000);
+    private static final int REQUESTS = Integer.getInteger("holdfast.hostile", 3_000);
 
     /** Where they begin; {@code -Dholdfast.seed} to see some again. */
     private static final long SEED = Long.getLong("holdfast.seed", 1_000_000_007L);

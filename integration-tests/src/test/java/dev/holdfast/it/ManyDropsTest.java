@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(300)
 class ManyDropsTest {
     /** How many clients; {@code -Dholdfast.drops=10000} for a thorough look. */
-    private static final int DROPS = Integer.getInteger("holdfast.drops", 1_000);
+    private static final int DROPS = Integer.getInteger("holdfast.drops", 500);
 
     private static final int THREADS = 20;
     private static final int INITIALIZED = 10;

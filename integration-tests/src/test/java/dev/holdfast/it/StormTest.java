@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(3600)
 class StormTest {
     /** How many sessions are opened and left; {@code -Dholdfast.storm=100000} for a thorough look. */
-    private static final int STORM = Integer.getInteger("holdfast.storm", 2_000);
+    private static final int STORM = Integer.getInteger("holdfast.storm", 500);
 
     private static final int LISTENERS = STORM / 5;
     /** Each takes two files of this process. */

@@ -27,7 +27,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
  * finds the same messages in what was composed.
  *
  * <p>Like its sisters it is a test of a few known inputs in a build. {@code JAZZER_FUZZ=1 mvn -pl holdfast-servlet -am test
- * -Dtest=SseFuzzTest -Dsurefire.failIfNoSpecifiedTests=false} looks for new ones for three minutes, guided by what they reach; an
+ * -Dtest=SseFuzzTest} looks for new ones for three minutes, guided by what they reach; an
  * input that fails is kept beside the known ones. One such test at a time.
  */
 class SseFuzzTest {
