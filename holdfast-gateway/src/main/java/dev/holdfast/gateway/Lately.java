@@ -17,7 +17,7 @@ final class Lately<T> implements Supplier<T> {
     private final long patience;
     private final T late;
     private final LongSupplier clock;
-    /** When who finds out has begun; null if nobody does. */
+    /** When the running computation began; null if none runs. */
     private final AtomicReference<@Nullable Long> begun = new AtomicReference<>();
 
     private volatile Found<T> last;

@@ -27,14 +27,14 @@ record McpService(Endpoint endpoint, Runnable release) {
     /** So many processes may still be ending beside those of all sessions. */
     private static final int LEAVING = 64;
 
-    /** The server that was asked for, which keeps its sessions in a store that stays its opener's to close. */
+    /** The server of the command line. The caller closes the store, after the service. */
     static McpService of(ServeOptions options, StdioOptions child, EdgeOptions edge, SessionStore store) {
         return options.command()
                 .map(command -> stdio(options, command, child, edge, store))
                 .orElseGet(() -> demo(options, edge, store));
     }
 
-    /** A process for each session. */
+    /** A child process for each session. */
     private static McpService stdio(
             ServeOptions options, ServerCommand command, StdioOptions child, EdgeOptions edge, SessionStore store) {
         ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));

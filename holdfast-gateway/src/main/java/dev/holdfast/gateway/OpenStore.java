@@ -21,10 +21,10 @@ import java.util.function.Supplier;
  * @param health how it is, or was a few seconds ago
  */
 public record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) implements AutoCloseable {
-    /** To look at the disk takes some system calls, and whoever comes may ask. */
+    /** How long an answer is used again: looking at the disk takes system calls, and anybody may ask. */
     private static final Duration LOOK_EVERY = Duration.ofSeconds(3);
 
-    /** A disk that has not answered by then hangs. */
+    /** How long the disk may take to answer before it counts as hanging. */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     /**

@@ -52,7 +52,7 @@ final class ServeCommand implements Runnable {
         gateway.join();
     }
 
-    /** What is asked for, checked. */
+    /** The options of the command line, checked. */
     private ServeOptions options() {
         if (words.filter(List::isEmpty).isPresent()) {
             throw new ParameterException(spec.commandLine(), "no command behind --");

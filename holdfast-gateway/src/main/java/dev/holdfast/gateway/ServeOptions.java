@@ -48,7 +48,7 @@ record ServeOptions(
         Duration parkAfter,
         Optional<ServerCommand> command) {
 
-    /** Every path that speaks MCP. */
+    /** All paths of the MCP transports. */
     List<String> paths() {
         return httpSse.map(sse -> List.of(path, sse.path(), sse.messagePath())).orElse(List.of(path));
     }

@@ -27,7 +27,7 @@ public final class ThrottledAppender extends UnsynchronizedAppenderBase<ILogging
     private static final int MOST_OF_OURS = 20;
 
     private final AppenderAttachableImpl<ILoggingEvent> next = new AppenderAttachableImpl<>();
-    /** By logger and, where formats are constant, format: as many as the program has. */
+    /** By logger, and for our own loggers by format too: both are finite. */
     private final Map<String, LogThrottle> throttles = new ConcurrentHashMap<>();
 
     private final LongSupplier clock;

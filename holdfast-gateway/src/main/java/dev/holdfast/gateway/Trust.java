@@ -15,7 +15,7 @@ import java.util.Optional;
  */
 record Trust(
         Optional<Path> tokenFile, boolean insecure, boolean showChildErrors, List<String> hosts, List<String> origins) {
-    /** Nobody but this machine. */
+    /** Serves this machine only, without tokens. */
     static final Trust LOCAL = new Trust(Optional.empty(), false, false, List.of(), List.of());
 
     Trust {

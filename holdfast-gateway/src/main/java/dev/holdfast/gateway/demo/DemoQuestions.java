@@ -45,7 +45,7 @@ final class DemoQuestions {
                 .onErrorResume(DemoQuestions::misunderstood);
     }
 
-    /** An answer that is none, or none in time: the SDK's own words for it name its classes. */
+    /** A missing or malformed answer. The SDK's own text for it names its classes, so it is replaced. */
     private static Mono<CallToolResult> misunderstood(Throwable failure) {
         return Mono.just(DemoAnswer.error("The client gave no answer that could be understood."));
     }

@@ -34,7 +34,7 @@ final class NeutralErrors extends ErrorHandler {
         return true;
     }
 
-    /** Whether there is nobody to answer, as opposed to a fault of the request. */
+    /** Whether nothing is served there, as opposed to a faulty request. */
     private static boolean absent(int status) {
         return status == HttpStatus.NOT_FOUND_404 || status == HttpStatus.INTERNAL_SERVER_ERROR_500;
     }

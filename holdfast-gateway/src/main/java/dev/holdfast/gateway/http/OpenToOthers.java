@@ -10,7 +10,7 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Complains of a file or folder that is nobody else's business, and that others on this machine can read or change. */
+/** Warns of a private file or folder that others on this machine can read or change. */
 public final class OpenToOthers {
     private static final Logger log = LoggerFactory.getLogger(OpenToOthers.class);
     private static final int STICKY = 01000;
@@ -21,7 +21,7 @@ public final class OpenToOthers {
 
     private OpenToOthers() {}
 
-    /** Has a warning in the log for what is open, and for the folder it is in if that lets others put something in its place. */
+    /** Logs a warning if others can read or change the path, or replace it through the folder that it is in. */
     public static void complain(Path path) {
         mode(path).flatMap(mode -> fault(path, mode)).ifPresent(log::warn);
         real(path)
@@ -61,7 +61,7 @@ public final class OpenToOthers {
         return String.format(Locale.ROOT, "%04o", mode);
     }
 
-    /** What the file system says, where it knows modes at all. */
+    /** The mode of a file; empty where the file system has no modes. */
     private static Optional<Integer> mode(Path path) {
         try {
             return Optional.of((Integer) Files.getAttribute(path, "unix:mode") & PERMISSIONS);

@@ -71,7 +71,7 @@ public final class TokenFile implements Authenticator {
         return principal.isPresent() ? new Known(principal.get()) : new WrongToken();
     }
 
-    /** Reads the file again if it has changed. The tokens stay as they were for as long as it holds nothing better. */
+    /** Reads the file again if it has changed. While its content is faulty, the tokens stay as they were. */
     private void look() {
         long now = clock.getAsLong();
         long last = lookedAt.get();
@@ -97,7 +97,7 @@ public final class TokenFile implements Authenticator {
         }
     }
 
-    /** A file that was emptied locks everybody out; one that ends in the middle of a line is still being written. */
+    /** An empty file lets nobody in; one that ends in the middle of a line is still being written, and changes nothing. */
     private Tokens again(byte[] content) {
         if (content.length == 0) {
             log.warn("{} is empty: nobody gets in", file);

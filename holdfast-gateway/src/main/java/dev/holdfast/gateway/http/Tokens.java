@@ -15,7 +15,7 @@ final class Tokens {
     private static final int SHORTEST = 16;
     private static final int LONGEST_PRINCIPAL = 200;
 
-    /** Nobody's. */
+    /** No tokens: nobody is let in. */
     static final Tokens NONE = new Tokens(List.of());
 
     private static final String BYTE_ORDER_MARK = "\uFEFF";

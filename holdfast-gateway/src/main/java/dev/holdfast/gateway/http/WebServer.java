@@ -87,7 +87,7 @@ public final class WebServer {
         return "cannot listen on port " + port + " of " + host + ": " + text;
     }
 
-    /** Gives the port back; nobody was served. */
+    /** Closes the port of a server that was never started. */
     public void release() {
         connector.close();
     }
@@ -135,7 +135,7 @@ public final class WebServer {
         }
     }
 
-    /** Stops to serve; responses that have ended a moment ago still reach their clients. */
+    /** Stops the server. Responses that have just ended still reach their clients. */
     public void stop() {
         stopping = true;
         try {

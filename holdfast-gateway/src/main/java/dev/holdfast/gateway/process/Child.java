@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * ended, or it broke a rule; then the whole process group is ended.
  */
 public final class Child {
-    /** Hears a child, on one thread. */
+    /** Hears of a child's output and of its death, on one thread. */
     public interface Listener {
         /** A line of the child's output. */
         void received(byte[] line);
@@ -143,7 +143,10 @@ public final class Child {
         }
     }
 
-    /** For the watch: it finds what the thread that reads does not see, which waits for whoever else has the output open. */
+    /**
+     * Called by the watch. It notices the exit of a child whose output is still open in a grandchild, for which the reading thread
+     * would wait.
+     */
     private boolean look() {
         if (errors.claim()) {
             workers.blocking().execute(errors::read);
@@ -195,7 +198,7 @@ public final class Child {
         death.complete(cause());
     }
 
-    /** On a thread of the child's own, unless somebody waits for what killed it, or another thread does it. */
+    /** Has the rest of the error output read, by this thread or another one, and waits until it is. */
     private void readLastErrors() throws InterruptedException, ExecutionException, TimeoutException {
         boolean first = exitSeen.compareAndSet(false, true);
         if (first && life.get() != Life.RUNNING) {

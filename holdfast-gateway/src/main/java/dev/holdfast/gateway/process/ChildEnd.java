@@ -16,7 +16,7 @@ final class ChildEnd {
     private static final Duration KILL_GRACE = Duration.ofSeconds(5);
 
     private enum Stage {
-        /** It may end by itself. */
+        /** Its input is closed, and it has time to end by itself. */
         ASKED,
         TERM,
         KILL,
@@ -55,7 +55,7 @@ final class ChildEnd {
         return stage == Stage.ASKED && process.isAlive() && deadline - now > 0;
     }
 
-    /** Something of the group runs: the next signal, if it is time for one. */
+    /** A process of the group still runs: returns the next signal, if it is time for one. */
     Optional<Signal> next(long now) {
         if (stage == Stage.ASKED) {
             stage = Stage.TERM;
@@ -76,7 +76,7 @@ final class ChildEnd {
         return Optional.empty();
     }
 
-    /** Whether nobody waits any longer although something runs. */
+    /** Whether the group was given up although a process of it still runs. */
     boolean givenUp() {
         return stage == Stage.GIVEN_UP;
     }

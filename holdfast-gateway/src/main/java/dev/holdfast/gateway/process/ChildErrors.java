@@ -54,7 +54,7 @@ final class ChildErrors {
         return false;
     }
 
-    /** Reads what there is, or to the end if the child has exited; for who has claimed it. */
+    /** Reads what is available, or to the end if the child has exited. Called by the thread that holds the claim. */
     void read() {
         byte[] chunk = new byte[CHUNK];
         boolean more = true;
@@ -79,7 +79,7 @@ final class ChildErrors {
         }
     }
 
-    /** Lets others read; if the child has exited meanwhile, there is nobody else to read the rest. */
+    /** Gives the claim back. If the child has exited meanwhile, nobody else will read the rest: this thread claims it again. */
     private void release() {
         boolean late = exited;
         reading.set(false);
@@ -134,7 +134,7 @@ final class ChildErrors {
         ended.complete(null);
     }
 
-    /** Completes when the stream has ended, after the child. */
+    /** Completes when the child has exited and the stream has been read to its end. */
     CompletableFuture<Void> ended() {
         return ended;
     }

@@ -25,7 +25,7 @@ final class ChildInput {
     private final Consumer<String> broken;
     private final Queue<byte[]> lines = new ArrayDeque<>();
     private long queued;
-    /** What of that is in the hands of who drains. */
+    /** How many of these bytes the draining thread is writing. */
     private long writing;
 
     private boolean draining;
@@ -53,7 +53,7 @@ final class ChildInput {
         }
     }
 
-    /** Ends the input behind what is queued; does not block, for where nothing is queued nothing is to be flushed. */
+    /** Closes the input after what is queued. Does not block: where nothing is queued, there is nothing to flush. */
     void close() {
         boolean idle;
         synchronized (this) {
@@ -110,7 +110,7 @@ final class ChildInput {
         }
     }
 
-    /** The line before is written, if there was one. */
+    /** Counts the previous line as written, and takes the next one; null if there is none. */
     private synchronized byte @Nullable [] next() {
         release(writing);
         byte[] line = lines.poll();
@@ -123,7 +123,7 @@ final class ChildInput {
         room.give(bytes);
     }
 
-    /** What came while the pipe was flushed; when it is nothing, this drainer has ended. */
+    /** Takes the next line that came while the pipe was flushed; null ends this drainer. */
     private synchronized byte @Nullable [] more() {
         byte[] line = next();
         draining = line != null || closed;

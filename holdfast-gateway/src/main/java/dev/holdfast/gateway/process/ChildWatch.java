@@ -15,16 +15,16 @@ final class ChildWatch {
     private static final Logger log = LoggerFactory.getLogger(ChildWatch.class);
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long MOST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** So many times as long as a look has taken is the pause behind it: to look takes a hundredth of a processor. */
+    /** The pause after a look is this many times as long as the look: looking takes a hundredth of a processor. */
     private static final long PAUSE_FACTOR = 100;
 
     private final Workers workers;
     private final Set<Watched> all = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean watching = new AtomicBoolean();
 
-    /** What is looked at. */
+    /** Something to be watched. */
     interface Watched {
-        /** Looks, without blocking; false if there is nothing to be seen any more. */
+        /** Looks without blocking; false ends the watch. */
         boolean look();
     }
 
@@ -32,7 +32,7 @@ final class ChildWatch {
         this.workers = workers;
     }
 
-    /** Watches until there is nothing to be seen any more. */
+    /** Watches until {@link Watched#look} returns false. */
     void add(Watched watched) {
         all.add(watched);
         begin();

@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class InheritedEntries {
     private static final Path PROC = Path.of("/proc");
-    /** So many numbers in a row without an open file: there is none behind them. */
+    /** After this many numbers in a row without an open file, no further one is expected. */
     private static final int LAST_GAP = 64;
 
     private static final int FIRST_INHERITED = 3;

@@ -14,12 +14,12 @@ public final class InputRoom {
     private final long limit;
     private final AtomicLong taken = new AtomicLong();
 
-    /** Room of so many bytes. */
+    /** A room with this many bytes. */
     InputRoom(long limit) {
         this.limit = limit;
     }
 
-    /** An eighth of what memory there may be. */
+    /** A room of an eighth of the JVM's maximum heap. */
     public static InputRoom ofHeap() {
         return new InputRoom(Runtime.getRuntime().maxMemory() / PART_OF_HEAP);
     }
@@ -49,7 +49,7 @@ public final class InputRoom {
         taken.addAndGet(-bytes);
     }
 
-    /** How much is taken. */
+    /** How many bytes are taken. */
     long taken() {
         return taken.get();
     }

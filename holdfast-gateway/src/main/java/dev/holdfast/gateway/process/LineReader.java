@@ -6,7 +6,7 @@ import java.util.Arrays;
 
 /** Splits what a process writes into lines, with a bound on their length. For one thread. */
 final class LineReader {
-    /** What a reader holds that waits for a process with nothing to say; there may be thousands. */
+    /** The size of the buffer that an idle reader holds; there may be thousands of readers. */
     private static final int CHUNK = 1 << 10;
 
     private final InputStream in;
@@ -16,7 +16,7 @@ final class LineReader {
     private int end;
     private boolean skipping;
 
-    /** What comes next. */
+    /** The next piece of the output. */
     sealed interface Next {}
 
     /** A line without its end; the last one may have had none. */

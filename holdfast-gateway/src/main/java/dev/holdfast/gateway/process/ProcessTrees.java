@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
  * ended before we looked is not found.
  */
 public final class ProcessTrees implements Processes {
-    /** Of the children that are about to end, all that was seen of them. */
+    /** For each child that is about to end, every process of its tree that was seen. */
     private final Map<Process, Set<ProcessHandle>> seen = new HashMap<>();
 
     @Override

@@ -12,7 +12,7 @@ import java.util.Set;
  * for one: the machine's processes are looked at once. The methods may block for milliseconds.
  */
 public interface Processes {
-    /** How strongly a process is asked to end. */
+    /** The signal by which a process is told to end. */
     enum Signal {
         TERM,
         KILL
@@ -27,7 +27,7 @@ public interface Processes {
     /** Those of them of which anything still runs. A process that has ended, and only waits to be noticed, does not run. */
     Set<Process> running(Collection<Process> children);
 
-    /** The best way that this machine has. */
+    /** Process groups where {@code setsid} is installed, else process trees. */
     static Processes ofThisMachine() {
         Optional<Path> setsid = ServerCommand.find("setsid");
         return setsid.isPresent() ? new ProcessGroups(setsid.get()) : new ProcessTrees();

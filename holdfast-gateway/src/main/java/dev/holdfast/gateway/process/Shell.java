@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 final class Shell {
     private static final Logger log = LoggerFactory.getLogger(Shell.class);
     private static final long PATIENCE_SECONDS = 5;
-    /** What a command line holds on any system. */
+    /** How many group numbers fit into one command line on any system. */
     private static final int GROUPS_AT_ONCE = 1_000;
 
     private static final File NULL = new File("/dev/null");
@@ -52,7 +52,7 @@ final class Shell {
         return said.toString();
     }
 
-    /** Runs a shell that says little and soon ends. */
+    /** Runs a shell command with little output that ends soon. */
     private static String run(List<String> words) throws IOException {
         Process shell = new ProcessBuilder(words)
                 .redirectInput(Redirect.from(NULL))

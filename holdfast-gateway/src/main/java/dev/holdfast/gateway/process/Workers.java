@@ -37,7 +37,10 @@ public final class Workers implements AutoCloseable {
         this.ends = new ChildEnds(processes, this);
     }
 
-    /** Where a thread is always found. A child that does not read holds one, but only as long as there is something for it. */
+    /**
+     * Runs tasks that may block, on as many threads as that takes. A child that does not read its input holds one while something
+     * is queued for it.
+     */
     public Executor blocking() {
         return task -> offer(blocking, task);
     }
@@ -60,22 +63,22 @@ public final class Workers implements AutoCloseable {
         }
     }
 
-    /** What notices what children say beside their output, and their exits. */
+    /** Watches the error output and the exits of all children. */
     ChildWatch watch() {
         return watch;
     }
 
-    /** What sees all children to their end. */
+    /** Ends children: waits, signals and reports when nothing of them is left. */
     ChildEnds ends() {
         return ends;
     }
 
-    /** What new children cost the kernel beside themselves. */
+    /** Frees what the kernel keeps for the files that new children inherit. */
     public InheritedEntries inherited() {
         return inherited;
     }
 
-    /** What tells the time. */
+    /** Runs tasks at a later time. */
     public ScheduledExecutorService clock() {
         return clock;
     }

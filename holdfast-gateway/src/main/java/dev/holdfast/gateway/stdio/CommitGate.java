@@ -2,7 +2,7 @@ package dev.holdfast.gateway.stdio;
 
 import java.util.concurrent.CompletionStage;
 
-/** Holds back who reads a child while too much of what it read waits for the store. */
+/** Blocks the reader of a child while too many bytes that it has read wait for the store. */
 final class CommitGate {
     private final long limit;
     private long waiting;
@@ -13,7 +13,7 @@ final class CommitGate {
         this.limit = limit;
     }
 
-    /** Counts a message until its commit. */
+    /** Counts the bytes of a message until it is committed. */
     void sent(int bytes, CompletionStage<Void> commit) {
         if (commit.toCompletableFuture().isDone()) {
             return;
@@ -46,7 +46,7 @@ final class CommitGate {
         return waiting > limit && !open;
     }
 
-    /** Holds nobody back any more. */
+    /** Lets everybody pass from now on. */
     synchronized void open() {
         open = true;
         notifyAll();

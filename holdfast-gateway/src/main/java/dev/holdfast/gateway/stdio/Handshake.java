@@ -22,7 +22,7 @@ final class Handshake implements CallSink {
     /** The child will not answer, for this reason. */
     record Failed(String cause) implements End {}
 
-    /** Nobody waits for the answer any more, for this reason. */
+    /** The answer is not wanted any more, for this reason. */
     record Abandoned(String cause) implements End {}
 
     /** Completes when it is known how it ended. */
@@ -30,17 +30,17 @@ final class Handshake implements CallSink {
         return end;
     }
 
-    /** Whether it has ended without an answer. */
+    /** Whether the handshake has ended without an answer. */
     boolean unanswered() {
         return end.isDone() && !(end.join() instanceof Answered);
     }
 
-    /** There will be no answer; false if it was known before how it ended. */
+    /** Ends the handshake without an answer; false if it has ended already. */
     boolean fail(String cause) {
         return end.complete(new Failed(cause));
     }
 
-    /** Nobody waits for the answer any more; changes nothing if it was known before how it ended. */
+    /** Gives up the answer; changes nothing if the handshake has ended already. */
     void abandon(String cause) {
         end.complete(new Abandoned(cause));
     }

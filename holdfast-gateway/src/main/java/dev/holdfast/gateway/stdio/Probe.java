@@ -34,7 +34,7 @@ final class Probe {
         this.prefix = "holdfast-ping-" + incarnation + "-";
     }
 
-    /** Asks, unless that is asked already. */
+    /** Sends a ping, unless one is open. */
     synchronized void begin() {
         if (open.isPresent()) {
             return;
@@ -55,7 +55,7 @@ final class Probe {
         return true;
     }
 
-    /** Nobody wants to know any more. */
+    /** Forgets the open ping. */
     synchronized void end() {
         open = Optional.empty();
         if (deadline != null) {

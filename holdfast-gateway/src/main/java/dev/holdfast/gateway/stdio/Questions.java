@@ -18,7 +18,7 @@ import java.util.concurrent.CompletionStage;
  */
 final class Questions {
     static final int MOST = 1024;
-    /** As many as the engine keeps of one session: of more it would give up the oldest. */
+    /** The number of pings that the engine keeps for a session; beyond it, it gives up the oldest. */
     static final int MOST_PINGS = 128;
 
     private final String incarnation;
@@ -60,7 +60,7 @@ final class Questions {
         return JsonRpc.stringId(incarnation + "-" + ++count);
     }
 
-    /** Waits for the answer to a question; false if there are too many already. None is forgotten for another. */
+    /** Notes a question that waits for its answer; false if too many wait. None is given up for another. */
     synchronized boolean open(Question question) {
         boolean room = question.ping() ? pings < MOST_PINGS : open.size() - pings < MOST;
         if (room) {
@@ -85,7 +85,7 @@ final class Questions {
                 .flatMap(question -> answered(question.ours));
     }
 
-    /** Moves what a call carries to the listening stream; returns it. */
+    /** Moves the questions of a call to the listening stream, and returns them. */
     synchronized List<Question> move(CallSink call) {
         List<Question> moved = open.values().stream()
                 .filter(question -> question.call.filter(call::equals).isPresent())

@@ -121,7 +121,7 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         child.write(parsed(message).onOneLine());
     }
 
-    /** The edge has read it before: it is one message. */
+    /** Parses one message, which the edge has checked before. */
     private Envelope parsed(byte[] message) {
         if (envelopes.read(message) instanceof EnvelopeReader.Single single) {
             return single.message();

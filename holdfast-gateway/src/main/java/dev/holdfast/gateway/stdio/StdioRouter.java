@@ -48,7 +48,7 @@ final class StdioRouter {
         this.envelopes = envelopes;
     }
 
-    /** Passes on what a line of the child holds; one that holds no JSON-RPC is dropped. */
+    /** Passes on the messages in a line of the child; a line without JSON-RPC is dropped. */
     void route(byte[] line) {
         EnvelopeReader.Parsed parsed = envelopes.read(line);
         if (parsed instanceof EnvelopeReader.Single single) {
