@@ -7,6 +7,8 @@ import java.util.Map;
  * they need not add up exactly.
  *
  * @param sessions sessions in memory
+ * @param states the same by state; those that have ended and are not forgotten yet are not among them
+ * @param connections connections that read a stream
  * @param parked sessions that have left memory and wait in the store; those of an earlier process count once somebody has asked for them
  * @param runningCalls requests that run; those of a batch count one by one
  * @param historyBytes bytes of kept messages
@@ -18,9 +20,17 @@ import java.util.Map;
  *     store lost
  * @param dropped messages that were dropped because a limit asked for it
  * @param timedOut calls that ran longer than they may
+ * @param listened how often a client came to read its listening stream
+ * @param resumed how often a client came back to a stream with an event id, those included who missed something
+ * @param superseded how often a newer connection took a stream over from one that was still there
+ * @param replayed messages that were kept for a client when it came to read a stream, and are sent to it then
+ * @param restored sessions that got a fresh backend
+ * @param writeStalls how often the peer of a connection took no bytes, by what became of it
  */
 public record EngineStats(
         int sessions,
+        Map<SessionState, Integer> states,
+        int connections,
         int parked,
         int runningCalls,
         long historyBytes,
@@ -30,9 +40,17 @@ public record EngineStats(
         Map<Refusal, Long> refused,
         long gaps,
         long dropped,
-        long timedOut) {
+        long timedOut,
+        long listened,
+        long resumed,
+        long superseded,
+        long replayed,
+        long restored,
+        Map<WriteStall, Long> writeStalls) {
 
     public EngineStats {
+        states = Map.copyOf(states);
+        writeStalls = Map.copyOf(writeStalls);
         ended = Map.copyOf(ended);
         refused = Map.copyOf(refused);
     }

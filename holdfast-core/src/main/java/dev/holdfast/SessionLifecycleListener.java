@@ -1,6 +1,7 @@
 package dev.holdfast;
 
 import java.time.Duration;
+import java.util.List;
 
 /**
  * Hears of what happens to sessions. Called without a lock on whichever thread caused the event, in the order of one session's
@@ -9,6 +10,15 @@ import java.time.Duration;
 public interface SessionLifecycleListener {
     /** Hears nothing. */
     SessionLifecycleListener NONE = new SessionLifecycleListener() {};
+
+    /** Tells several listeners, in order, each whatever the others throw. */
+    static SessionLifecycleListener all(List<SessionLifecycleListener> listeners) {
+        return switch (listeners.size()) {
+            case 0 -> NONE;
+            case 1 -> listeners.get(0);
+            default -> new Listeners(List.copyOf(listeners));
+        };
+    }
 
     /** A session has been opened and its client is about to learn its id. */
     default void onSessionCreated(String sessionId) {}
@@ -29,6 +39,13 @@ public interface SessionLifecycleListener {
      * of it.
      */
     default void onSessionRestored(String sessionId) {}
+
+    /**
+     * An attempt has ended to bring a fresh backend to the state of the one before.
+     *
+     * @param took how long it took to open it and to replay what the one before had been told
+     */
+    default void onRestoreEnded(String sessionId, RestoreOutcome outcome, Duration took) {}
 
     /**
      * The fresh backend of a session says something else of itself than the one before: its capabilities, its name or its version

@@ -6,7 +6,10 @@ import dev.holdfast.Lifetime;
 import dev.holdfast.Opening;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
+import dev.holdfast.SessionDescription;
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.Termination;
+import dev.holdfast.WriteStall;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.session.LiveSession;
@@ -28,6 +31,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,6 +54,7 @@ public final class SessionEngine implements AutoCloseable {
     private final EngineHost host;
     private final SessionFinder finder;
     private final Opener opener;
+    private final OpenSessions open;
     private volatile Future<?> sweeping = CompletableFuture.completedFuture(null);
 
     SessionEngine(SessionEngineBuilder builder) {
@@ -57,7 +62,7 @@ public final class SessionEngine implements AutoCloseable {
         this.sweepInterval = builder.sweepInterval;
         this.parkNanos = builder.parkAfter.toNanos();
         this.clock = new EngineClock(builder.clock, builder.wallClock, builder.sweepInterval);
-        this.telemetry = new Telemetry(builder.listener, builder.clock);
+        this.telemetry = new Telemetry(builder.listener, builder.calls, builder.clock);
         SessionEngineBuilder.Scheduling scheduling = builder.scheduling();
         this.scheduler = scheduling.scheduler();
         this.releaseOwned = scheduling.release();
@@ -76,6 +81,7 @@ public final class SessionEngine implements AutoCloseable {
         this.finder = new SessionFinder(
                 host, node, new Restore(host, node, new ExpiryClock(builder.wallClock, builder.clock)));
         this.opener = new Opener(host, node);
+        this.open = new OpenSessions(live);
     }
 
     /**
@@ -142,6 +148,24 @@ public final class SessionEngine implements AutoCloseable {
     }
 
     /**
+     * The sessions in memory that have not ended, in no order, each as it is when the stream comes to it. Take no more of them than
+     * you need: for each the stream takes and releases that session's lock, and never holds one.
+     */
+    public Stream<SessionDescription> sessions() {
+        return open.described();
+    }
+
+    /**
+     * Ends a session in memory for good, as {@link Session#terminate} does.
+     *
+     * @param shortId the first eight characters of its id, as {@link SessionDescription#shortId} has them
+     * @return completes when the store does not have it any more; fails if the store could not say so yet
+     */
+    public CompletionStage<Termination> terminate(String shortId) {
+        return open.terminate(shortId);
+    }
+
+    /**
      * Sends a notification that is the server's own to one session, if it is in memory and initialized.
      *
      * @param notification a message without an id
@@ -188,6 +212,8 @@ public final class SessionEngine implements AutoCloseable {
         NodeMemory memory = node.memory();
         Telemetry.Held held = new Telemetry.Held(
                 size(),
+                open.states(),
+                open.connections(),
                 node.parked().size(),
                 node.counts().running(),
                 memory.bytes(),
@@ -203,6 +229,11 @@ public final class SessionEngine implements AutoCloseable {
      */
     public void refused(Refusal reason, String detail) {
         telemetry.refused(reason, detail);
+    }
+
+    /** Counts a connection of the edge whose peer takes no bytes. */
+    public void stalled(WriteStall kind) {
+        telemetry.reading().stalled(kind);
     }
 
     /**

@@ -1,5 +1,6 @@
 package dev.holdfast.engine;
 
+import dev.holdfast.CallListener;
 import dev.holdfast.MemoryStore;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionLifecycleListener;
@@ -26,6 +27,7 @@ public final class SessionEngineBuilder {
     SessionLimits limits = SessionLimits.DEFAULT;
     NodeLimits nodeLimits = NodeLimits.DEFAULT;
     SessionLifecycleListener listener = SessionLifecycleListener.NONE;
+    CallListener calls = CallListener.NONE;
     LongSupplier clock = System::nanoTime;
     InstantSource wallClock = InstantSource.system();
     RandomGenerator random = new SecureRandom();
@@ -60,6 +62,12 @@ public final class SessionEngineBuilder {
     /** Who hears of sessions. Default: nobody. */
     public SessionEngineBuilder listener(SessionLifecycleListener value) {
         listener = Objects.requireNonNull(value, "listener");
+        return this;
+    }
+
+    /** Who hears of calls. Default: nobody. */
+    public SessionEngineBuilder callListener(CallListener value) {
+        calls = Objects.requireNonNull(value, "callListener");
         return this;
     }
 

@@ -283,6 +283,11 @@ public final class LiveReader implements StreamReader, StreamCursor {
         return cursor;
     }
 
+    /** How many messages are kept that it has not read. */
+    public long waiting() {
+        return stream.keptAfter(Math.max(cursor, repeatThrough));
+    }
+
     /** Whether this reader has read everything its stream will ever carry. */
     public boolean atEnd() {
         return stream.endsAt(cursor);

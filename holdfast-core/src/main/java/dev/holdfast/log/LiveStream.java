@@ -261,6 +261,15 @@ public final class LiveStream {
         return node != null && node.event.offset() <= committed ? Optional.of(node) : Optional.empty();
     }
 
+    /** How many committed events are kept after an offset. */
+    long keptAfter(long offset) {
+        long count = 0;
+        for (KeptEvent node = head; node != null && node.event.offset() <= committed; node = node.next) {
+            count += node.event.offset() > offset ? 1 : 0;
+        }
+        return count;
+    }
+
     /** How far a cursor goes into what is committed: up to the first kept event that its client does not have. */
     public long reach(EventId cursor) {
         KeptEvent node = head;

@@ -1,10 +1,12 @@
 package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
+import dev.holdfast.RestoreOutcome;
 import dev.holdfast.log.Effects;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -55,6 +57,7 @@ final class BackendSlot implements BackendSink.Hearer {
     private int incarnation;
     private int lastLost;
     private boolean served;
+    private long restoringSince;
     private @Nullable BackendConnection connection;
     private Optional<BackendSink> opening = Optional.empty();
 
@@ -223,6 +226,7 @@ final class BackendSlot implements BackendSink.Hearer {
     private int beginRestore() {
         state = State.RESTORING;
         served = false;
+        restoringSince = core.host().clock().now();
         return ++incarnation;
     }
 
@@ -248,9 +252,17 @@ final class BackendSlot implements BackendSink.Hearer {
     boolean restored(int restored) {
         return core.step(effects -> {
             boolean awaited = state == State.RESTORING && present(restored);
-            state = awaited ? State.SERVING : state;
+            if (awaited) {
+                state = State.SERVING;
+                tell(RestoreOutcome.RESTORED, effects);
+            }
             return awaited;
         });
+    }
+
+    private void tell(RestoreOutcome outcome, Effects effects) {
+        Duration took = Duration.ofNanos(core.host().clock().now() - restoringSince);
+        effects.then(() -> core.host().telemetry().restoreEnded(core.id(), outcome, took));
     }
 
     /** Lets those who waited have the backend, one after the other; then all. */
@@ -283,7 +295,7 @@ final class BackendSlot implements BackendSink.Hearer {
     /** The session cannot go on with any backend: nobody gets another one, though the end of the session may take its time. */
     void giveUp(int restored, String cause) {
         core.run(effects -> {
-            if (endRestore(restored, cause, effects)) {
+            if (endRestore(restored, cause, RestoreOutcome.FAILED, effects)) {
                 close(effects);
                 effects.end(EndReason.RESTORE_FAILED);
             }
@@ -292,16 +304,17 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** There is no backend for the moment: whoever comes next may try again. */
     void putOff(int restored, String cause) {
-        core.run(effects -> endRestore(restored, cause, effects));
+        core.run(effects -> endRestore(restored, cause, RestoreOutcome.PUT_OFF, effects));
     }
 
     /** Ends a restore, if it is under way: what it has asked is withdrawn, and those who waited for it are refused. */
-    private boolean endRestore(int restored, String cause, Effects effects) {
+    private boolean endRestore(int restored, String cause, RestoreOutcome outcome, Effects effects) {
         if (state != State.RESTORING || restored != incarnation) {
             return false;
         }
         state = State.EMPTY;
         lastLost = restored;
+        tell(outcome, effects);
         calls.backendLost(cause);
         refuse(waiting.takeAll(), cause, effects);
         return true;
@@ -326,12 +339,12 @@ final class BackendSlot implements BackendSink.Hearer {
     /** Goes on after a loss: those who wait get another backend, unless the one that is gone served nobody. */
     private void replace(int gone, String cause, Effects effects) {
         if (state == State.RESTORING) {
-            endRestore(gone, cause, effects);
+            endRestore(gone, cause, RestoreOutcome.PUT_OFF, effects);
         } else if (state == State.SERVING && !waiting.isEmpty()) {
             boolean useless = !served;
             int next = beginRestore();
             if (useless) {
-                endRestore(next, cause, effects);
+                endRestore(next, cause, RestoreOutcome.PUT_OFF, effects);
             } else {
                 effects.then(() -> begin(next));
             }

@@ -1,5 +1,6 @@
 package dev.holdfast.session;
 
+import dev.holdfast.CallWatch;
 import dev.holdfast.spi.BackendConnection;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -60,6 +61,7 @@ final class CallDispatch implements BackendUser {
     }
 
     private void start(BackendConnection connection, LiveCall.Handed each) {
+        CallWatch.Scope current = each.watch().enter();
         try {
             connection.call(each.request(), each.sink());
         } catch (Throwable e) {
@@ -69,6 +71,8 @@ final class CallDispatch implements BackendUser {
                     each.request().method(),
                     e);
             calls.failNow(each.sink(), "internal error");
+        } finally {
+            current.close();
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.session;
 
+import dev.holdfast.CallWatch;
 import dev.holdfast.EndReason;
 import dev.holdfast.log.Effects;
 import dev.holdfast.log.KeptEvent;
@@ -30,15 +31,17 @@ final class CallEnding {
     private final class Answer extends Pending {
         private final LiveCall.Sink sink;
         private final byte kind;
+        private final OutboundMessage message;
         private final String otherwise;
 
         /**
          * @param otherwise what the client is told if the store does not have it
          */
-        private Answer(KeptEvent event, LiveCall.Sink sink, String otherwise) {
+        private Answer(KeptEvent event, LiveCall.Sink sink, OutboundMessage message, String otherwise) {
             super(event, changes(sink, event.event.kind()));
             this.sink = sink;
             this.kind = event.event.kind();
+            this.message = message;
             this.otherwise = otherwise;
         }
 
@@ -51,6 +54,10 @@ final class CallEnding {
             }
             if (sink.call().done()) {
                 end(sink.call());
+            }
+            CallWatch watch = sink.lastWatch();
+            if (watch != CallWatch.NONE) {
+                effects.then(() -> watch.answered(message));
             }
         }
 
@@ -89,7 +96,7 @@ final class CallEnding {
     private Pending answer(LiveCall.Sink sink, OutboundMessage answer, String otherwise) {
         KeptEvent event = core.streams().assign(sink.call().stream(), answer);
         sink.answer();
-        Pending pending = new Answer(event, sink, otherwise);
+        Pending pending = new Answer(event, sink, answer, otherwise);
         core.outbox().add(pending);
         return pending;
     }
@@ -154,6 +161,15 @@ final class CallEnding {
                 .filter(sink -> which.test(sink.call()))
                 .forEach(sink -> fail(sink, cause)));
         return core.log().settled();
+    }
+
+    /** The log is closed: a request without an answer in it will not get one; inside a step. */
+    void lose(LiveCall.Sink sink, Effects effects) {
+        CallWatch watch = sink.lastWatch();
+        if (watch != CallWatch.NONE) {
+            effects.then(watch::lost);
+        }
+        end(sink.call());
     }
 
     /** A call is over; inside a step. Whoever calls this wakes its reader. */

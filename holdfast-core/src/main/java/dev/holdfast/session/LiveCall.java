@@ -1,6 +1,7 @@
 package dev.holdfast.session;
 
 import dev.holdfast.Call;
+import dev.holdfast.CallWatch;
 import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.Effects;
@@ -37,6 +38,9 @@ public final class LiveCall implements Call {
 
         /** Sends the client of a stream away for a while. */
         void disconnect(LiveStream stream, Duration retry);
+
+        /** Finds out who follows a request from now on. */
+        CallWatch follow(InboundMessage request);
 
         /** Looks at something that steps change. */
         <T> T look(Supplier<T> question);
@@ -158,7 +162,7 @@ public final class LiveCall implements Call {
     }
 
     /** A request in the hands of a backend: what only that needs is not kept here while it works. */
-    record Handed(Sink sink, InboundMessage request) {}
+    record Handed(Sink sink, InboundMessage request, CallWatch watch) {}
 
     /** Gives the requests that still wait into the hands of an incarnation of the backend; returns them. */
     List<Handed> hand(int incarnation) {
@@ -186,6 +190,7 @@ public final class LiveCall implements Call {
 
     @Override
     public void dispatch(Executor caller) {
+        sinks.forEach(Sink::follow);
         host.dispatch(this, caller);
     }
 
@@ -211,6 +216,7 @@ public final class LiveCall implements Call {
         private Optional<InboundMessage> cancellation = Optional.empty();
         private CancelHook hook = notification -> {};
         private OptionalDouble told = OptionalDouble.empty();
+        private CallWatch watch = CallWatch.NONE;
 
         private Sink(InboundMessage request) {
             this.request = request;
@@ -231,7 +237,37 @@ public final class LiveCall implements Call {
             if (request.journal() instanceof JournalChange.None) {
                 request = request.withoutContent();
             }
-            return new Handed(this, whole);
+            return new Handed(this, whole, watch);
+        }
+
+        /** Lets somebody follow the request, who may come too late. */
+        private void follow() {
+            CallWatch follower = host.follow(request);
+            if (follower == CallWatch.NONE) {
+                return;
+            }
+            boolean over = host.look(() -> {
+                watch = progress == Progress.OVER ? CallWatch.NONE : follower;
+                return progress == Progress.OVER;
+            });
+            if (reader.isPresent()) {
+                follower.attached(CallWatch.Attachment.STARTED);
+            }
+            if (over) {
+                follower.cancelled();
+            }
+        }
+
+        /** Who follows the request; inside a step. */
+        CallWatch watch() {
+            return watch;
+        }
+
+        /** Who has followed the request, which is over; told nothing more from here on. */
+        CallWatch lastWatch() {
+            CallWatch last = watch;
+            watch = CallWatch.NONE;
+            return last;
         }
 
         LiveCall call() {
@@ -308,6 +344,10 @@ public final class LiveCall implements Call {
             cancelled = true;
             cancellation = notification;
             tellBackend(effects);
+            CallWatch last = lastWatch();
+            if (last != CallWatch.NONE) {
+                effects.then(last::cancelled);
+            }
             return true;
         }
 

@@ -1,10 +1,12 @@
 package dev.holdfast.session;
 
 import dev.holdfast.Call;
+import dev.holdfast.CallWatch;
 import dev.holdfast.EventId;
 import dev.holdfast.Refusal;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
+import dev.holdfast.SessionDescription;
 import dev.holdfast.SessionState;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.SessionLog;
@@ -172,6 +174,11 @@ public final class LiveSession implements Session, LiveCall.Host {
     }
 
     @Override
+    public CallWatch follow(InboundMessage request) {
+        return core.host().telemetry().started(this, request);
+    }
+
+    @Override
     public <T> T look(Supplier<T> question) {
         return core.look(question);
     }
@@ -198,6 +205,22 @@ public final class LiveSession implements Session, LiveCall.Host {
     /** How many messages it keeps. */
     public long events() {
         return core.look(() -> (long) core.streams().retention().events());
+    }
+
+    /** What it is at this moment. */
+    public SessionDescription described() {
+        Lifecycle.State state = core.lifecycle().state();
+        Duration age = Duration.ofNanos(core.host().clock().now() - core.since());
+        return core.look(() -> new SessionDescription(
+                core.shortId(),
+                state.phase(),
+                core.revision(),
+                core.principal(),
+                age,
+                state.readers(),
+                core.requests().running(),
+                core.streams().retention().weight(),
+                core.streams().retention().events()));
     }
 
     /** Drops until it keeps no more than this; false if the rest must not be dropped. */

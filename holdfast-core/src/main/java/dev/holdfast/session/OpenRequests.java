@@ -1,6 +1,8 @@
 package dev.holdfast.session;
 
+import dev.holdfast.CallWatch;
 import dev.holdfast.log.KeptEvent;
+import dev.holdfast.log.LiveStream;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -78,6 +80,18 @@ final class OpenRequests {
             if (sink.open() && !sink.stopped()) {
                 found = found.isEmpty() ? new ArrayList<>() : found;
                 found.add(sink);
+            }
+        }
+        return found;
+    }
+
+    /** Who follows the requests whose answers go to a stream. */
+    List<CallWatch> watching(LiveStream stream) {
+        List<CallWatch> found = List.of();
+        for (LiveCall.Sink sink : inFlight.values()) {
+            if (sink.call().stream() == stream && sink.watch() != CallWatch.NONE) {
+                found = found.isEmpty() ? new ArrayList<>(1) : found;
+                found.add(sink.watch());
             }
         }
         return found;

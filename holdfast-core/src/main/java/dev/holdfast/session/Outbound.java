@@ -171,7 +171,7 @@ final class Outbound implements Outbox.Owner {
                 stream.seal(reason);
                 stream.reader().ifPresent(effects::wake);
             }
-            core.requests().all().forEach(sink -> calls.end(sink.call()));
+            core.requests().all().forEach(sink -> calls.lose(sink, effects));
         });
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.session;
 
+import dev.holdfast.CallWatch.Attachment;
 import dev.holdfast.EndReason;
 import dev.holdfast.EventId;
 import dev.holdfast.Resume;
@@ -31,7 +32,7 @@ public final class Readers implements LiveReader.Host {
         return core.step(effects -> {
             LiveStream stream = core.streams().listening();
             boolean missed = stream.dropped() > stream.confirmed();
-            return read(LiveReader.fromConfirmed(this, core.log(), stream), missed, effects);
+            return read(LiveReader.fromConfirmed(this, core.log(), stream), Attachment.LISTENED, missed, effects);
         });
     }
 
@@ -64,7 +65,11 @@ public final class Readers implements LiveReader.Host {
             stream.reader().ifPresent(older -> retire(stream, older, effects));
             return new Resume.Ended();
         }
-        return read(LiveReader.from(this, core.log(), stream, cursor), missed, effects);
+        return read(LiveReader.from(this, core.log(), stream, cursor), back(missed), missed, effects);
+    }
+
+    private static Attachment back(boolean missed) {
+        return missed ? Attachment.GAP : Attachment.RESUMED;
     }
 
     private Resume resumeForgotten(EventId after, Effects effects) {
@@ -79,13 +84,15 @@ public final class Readers implements LiveReader.Host {
         if (errors.get().endsAt(cursor)) {
             return new Resume.Ended();
         }
-        return read(LiveReader.from(this, core.log(), errors.get(), cursor), true, effects);
+        return read(LiveReader.from(this, core.log(), errors.get(), cursor), Attachment.GAP, true, effects);
     }
 
-    private Resume read(LiveReader reader, boolean missed, Effects effects) {
+    private Resume read(LiveReader reader, Attachment how, boolean missed, Effects effects) {
         if (!attach(reader, effects)) {
             return new Resume.Closed(core.ended());
         }
+        core.host().telemetry().reading().attached(how, reader.waiting());
+        core.requests().watching(reader.stream()).forEach(watch -> effects.then(() -> watch.attached(how)));
         if (!missed) {
             return new Resume.Resumed(reader);
         }
@@ -112,7 +119,10 @@ public final class Readers implements LiveReader.Host {
         if (stream.listening()) {
             core.record().follow();
         }
-        older.ifPresent(superseded -> supersede(superseded, effects));
+        older.ifPresent(superseded -> {
+            core.host().telemetry().reading().supersede();
+            supersede(superseded, effects);
+        });
         return true;
     }
 
@@ -143,6 +153,9 @@ public final class Readers implements LiveReader.Host {
             LiveStream stream = reader.stream();
             if (!stream.release(reader)) {
                 return;
+            }
+            if (how == StreamReader.Close.BROKEN) {
+                core.requests().watching(stream).forEach(watch -> effects.then(watch::detached));
             }
             long now = core.host().clock().now();
             leftAt = stream.listening() ? now : leftAt;

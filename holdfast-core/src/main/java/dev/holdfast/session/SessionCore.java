@@ -43,6 +43,8 @@ public final class SessionCore implements Outbox.Owner {
     /** Questions that no client will answer any more, and whose askers do not know it yet. */
     private final LazyQueue<OpenRequests.Question> givenUp = new LazyQueue<>();
 
+    private final long since;
+
     private boolean takenOver;
     private Outbox.@Nullable Owner owner;
     private @Nullable Ends ends;
@@ -54,6 +56,7 @@ public final class SessionCore implements Outbox.Owner {
         this.host = host;
         this.principal = principal;
         this.seed = seed;
+        this.since = host.clock().now();
         Lifetime lifetime = seed.lifetime();
         this.lifecycle = new Lifecycle(lifetime, host.clock());
         this.record = new RecordState(host.wallClock(), seed, host.durable());
@@ -107,6 +110,11 @@ public final class SessionCore implements Outbox.Owner {
 
     SessionSeed seed() {
         return seed;
+    }
+
+    /** When it came into memory, in nanoseconds of the engine's clock. */
+    long since() {
+        return since;
     }
 
     Lifetime lifetime() {

@@ -1,10 +1,16 @@
 package dev.holdfast.session;
 
+import dev.holdfast.CallListener;
+import dev.holdfast.CallWatch;
 import dev.holdfast.EndReason;
 import dev.holdfast.EngineStats;
 import dev.holdfast.LogThrottle;
 import dev.holdfast.Refusal;
+import dev.holdfast.RestoreOutcome;
+import dev.holdfast.Session;
 import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.SessionState;
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.EnumMap;
@@ -24,6 +30,9 @@ public final class Telemetry {
     private static final int MOST_LINES = 10;
 
     private final SessionLifecycleListener listener;
+    private final CallListener calls;
+    private final ReadingCounts reading = new ReadingCounts();
+    private final LongAdder restored = new LongAdder();
     private final LongAdder created = new LongAdder();
     private final LongAdder gaps = new LongAdder();
     private final LongAdder timedOut = new LongAdder();
@@ -43,8 +52,9 @@ public final class Telemetry {
         }
     }
 
-    public Telemetry(SessionLifecycleListener listener, LongSupplier clock) {
+    public Telemetry(SessionLifecycleListener listener, CallListener calls, LongSupplier clock) {
         this.listener = listener;
+        this.calls = calls;
         this.detachedLines = new LogThrottle(MOST_LINES, clock);
         this.gapLines = new LogThrottle(MOST_LINES, clock);
         this.timedOutLines = new LogThrottle(MOST_LINES, clock);
@@ -99,7 +109,28 @@ public final class Telemetry {
         tell(l -> l.onSessionReconnected(sessionId));
     }
 
+    /** What is counted of connections that read. */
+    public ReadingCounts reading() {
+        return reading;
+    }
+
+    /** A request is about to go to its backend; who follows it from here on throws nothing. */
+    CallWatch started(Session session, InboundMessage request) {
+        try {
+            CallWatch watch = calls.started(session, request);
+            return watch == CallWatch.NONE ? watch : new GuardedWatch(watch);
+        } catch (RuntimeException e) {
+            logger.error("a listener of calls failed", e);
+            return CallWatch.NONE;
+        }
+    }
+
+    void restoreEnded(String sessionId, RestoreOutcome outcome, Duration took) {
+        tell(l -> l.onRestoreEnded(sessionId, outcome, took));
+    }
+
     void restored(String sessionId) {
+        restored.increment();
         tell(l -> l.onSessionRestored(sessionId));
     }
 
@@ -195,13 +226,23 @@ public final class Telemetry {
      * What an engine holds now.
      *
      * @param sessions sessions in memory
+     * @param states the same by state
+     * @param connections connections that read a stream
      * @param parked sessions that wait in the store
      * @param runningCalls requests that run
      * @param bytes bytes of kept messages
      * @param events kept messages
      * @param dropped messages that were dropped because a limit asked for it, since the engine was built
      */
-    public record Held(int sessions, int parked, int runningCalls, long bytes, long events, long dropped) {}
+    public record Held(
+            int sessions,
+            Map<SessionState, Integer> states,
+            int connections,
+            int parked,
+            int runningCalls,
+            long bytes,
+            long events,
+            long dropped) {}
 
     /** All of it, with what the engine holds now. */
     public EngineStats stats(Held held) {
@@ -211,6 +252,8 @@ public final class Telemetry {
         refused.forEach((reason, all) -> refusals.put(reason, all.count.sum()));
         return new EngineStats(
                 held.sessions,
+                held.states,
+                held.connections,
                 held.parked,
                 held.runningCalls,
                 held.bytes,
@@ -220,6 +263,12 @@ public final class Telemetry {
                 refusals,
                 gaps.sum(),
                 held.dropped,
-                timedOut.sum());
+                timedOut.sum(),
+                reading.listened(),
+                reading.resumed(),
+                reading.superseded(),
+                reading.replayed(),
+                restored.sum(),
+                reading.stalls());
     }
 }

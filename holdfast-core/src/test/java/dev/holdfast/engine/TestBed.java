@@ -1,11 +1,13 @@
 package dev.holdfast.engine;
 
 import dev.holdfast.Call;
+import dev.holdfast.CallListener;
 import dev.holdfast.EndReason;
 import dev.holdfast.Finding;
 import dev.holdfast.Lifetime;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.Opening;
+import dev.holdfast.RestoreOutcome;
 import dev.holdfast.Session;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionLimits;
@@ -31,6 +33,8 @@ final class TestBed implements AutoCloseable {
     final TestStore store = new TestStore(time);
     final TestBackend backend = new TestBackend();
     final News news = new News();
+    CallListener calls = CallListener.NONE;
+    SessionLifecycleListener restores = SessionLifecycleListener.NONE;
     private final SessionLimits limits;
     private final NodeLimits nodeLimits;
     private int processes;
@@ -91,7 +95,8 @@ final class TestBed implements AutoCloseable {
                 .store(store)
                 .limits(limits)
                 .nodeLimits(nodeLimits)
-                .listener(news)
+                .listener(SessionLifecycleListener.all(List.of(news, restored())))
+                .callListener((session, request) -> calls.started(session, request))
                 .clock(time)
                 .wallClock(time)
                 .scheduler(time)
@@ -107,6 +112,16 @@ final class TestBed implements AutoCloseable {
                 .random(new Random(++processes))
                 .build()
                 .start();
+    }
+
+    /** Tells of restores whoever wants to know. */
+    private SessionLifecycleListener restored() {
+        return new SessionLifecycleListener() {
+            @Override
+            public void onRestoreEnded(String sessionId, RestoreOutcome outcome, Duration took) {
+                restores.onRestoreEnded(sessionId, outcome, took);
+            }
+        };
     }
 
     /** Everything that a listener heard, in order. */

@@ -4,9 +4,11 @@ import dev.holdfast.Lifetime;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
 import io.modelcontextprotocol.spec.ProtocolVersions;
+import jakarta.servlet.http.HttpServletRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
@@ -21,9 +23,9 @@ final class EdgeKnobs {
     private final List<UnaryOperator<EdgeOptions>> knobs = new ArrayList<>();
     private EdgeOptions options = EdgeOptions.DEFAULT;
 
-    /** The base with every knob applied to it. */
-    EdgeOptions options() {
-        return options;
+    /** The base with every knob applied to it, and what is attached to the messages of a request. */
+    EdgeOptions options(Function<HttpServletRequest, Object> context) {
+        return options.toBuilder().context(context).build();
     }
 
     /** The protocol revisions that these options serve. */

@@ -1,13 +1,11 @@
 package dev.holdfast.mcp;
 
+import dev.holdfast.CallListener;
 import dev.holdfast.Lifetime;
-import dev.holdfast.MemoryStore;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.engine.SessionEngine;
-import dev.holdfast.json.HintedBackend;
-import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
@@ -56,19 +54,10 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
 
     private HoldfastTransportProvider(Builder builder) {
         McpJsonMapper mapper = builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper;
-        McpTransportContextExtractor<HttpServletRequest> extractor = builder.contextExtractor;
         SdkMessages messages = new SdkMessages(mapper);
         this.backend = new SdkBackend(messages, builder.immediateExecution);
-        this.engine = SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES)
-                .store(builder.store)
-                .parkAfter(builder.parkAfter)
-                .limits(builder.limits)
-                .nodeLimits(builder.nodeLimits)
-                .listener(builder.listener)
-                .build();
-        this.endpoint = new McpEndpoint(
-                engine,
-                builder.edge.options().toBuilder().context(extractor::extract).build());
+        this.engine = builder.core.build(backend);
+        this.endpoint = new McpEndpoint(engine, builder.edge.options(builder.core.context(builder.contextExtractor)));
         this.announcer = new Announcer(engine, backend, messages);
         this.headers = builder.headers;
         this.lifecycle = new TransportLifecycle(
@@ -166,11 +155,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         private @Nullable Duration keepAliveInterval = Duration.ofMinutes(30);
         private boolean immediateExecution;
         private HeaderCheck headers = HeaderCheck.NONE;
-        private SessionStore store = new MemoryStore();
-        private Duration parkAfter = Duration.ofMinutes(10);
-        private SessionLimits limits = SessionLimits.DEFAULT;
-        private NodeLimits nodeLimits = NodeLimits.DEFAULT;
-        private SessionLifecycleListener listener = SessionLifecycleListener.NONE;
+        private final EngineKnobs core = new EngineKnobs();
         private final EdgeKnobs edge = new EdgeKnobs();
 
         /** A builder with every default, as {@link HoldfastTransportProvider#builder} gives. */
@@ -281,7 +266,13 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
 
         /** Who hears of sessions. Default nobody. */
         public Builder sessionLifecycleListener(SessionLifecycleListener value) {
-            listener = Objects.requireNonNull(value, "sessionLifecycleListener");
+            core.sessions(value);
+            return this;
+        }
+
+        /** Who hears of calls: metrics and traces, for example. Default nobody. */
+        public Builder callListener(CallListener value) {
+            core.calls(value);
             return this;
         }
 
@@ -337,24 +328,24 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
 
         /** How much a session may hold. Default {@link SessionLimits#DEFAULT}. */
         public Builder historyLimits(SessionLimits value) {
-            limits = Objects.requireNonNull(value, "historyLimits");
+            core.limits(value);
             return this;
         }
 
         /** How many sessions there may be, and what all together may hold. Default {@link NodeLimits#DEFAULT}. */
         public Builder nodeLimits(NodeLimits value) {
-            nodeLimits = Objects.requireNonNull(value, "nodeLimits");
+            core.nodeLimits(value);
             return this;
         }
 
         /** How many sessions there may be, 1 and up. Default 10,000. */
         public Builder maxSessions(int value) {
-            return nodeLimits(nodeLimits.withSessions(value));
+            return nodeLimits(core.nodeLimits().withSessions(value));
         }
 
         /** Where sessions are kept; the caller closes it. Default: in memory. */
         public Builder store(SessionStore value) {
-            store = Objects.requireNonNull(value, "store");
+            core.store(value);
             return this;
         }
 
@@ -363,10 +354,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
          * seconds to 365 days. Its session of the SDK's server is closed then. Default 10 minutes.
          */
         public Builder parkAfter(Duration value) {
-            if (value.toSeconds() < 10 || value.toDays() > 365) {
-                throw new IllegalArgumentException("parkAfter must be 10 seconds to 365 days, got " + value);
-            }
-            parkAfter = value;
+            core.parkAfter(value);
             return this;
         }
 

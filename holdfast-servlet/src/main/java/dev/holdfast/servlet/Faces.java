@@ -17,7 +17,7 @@ final class Faces {
     private final List<Face> faces;
 
     Faces(SessionEngine engine, EdgeOptions options, EdgeClock clock) {
-        this.connections = new ConnectionClock(clock, options.times());
+        this.connections = new ConnectionClock(clock, options.times(), engine::stalled);
         FaceContext context = new FaceContext(
                 engine,
                 options,

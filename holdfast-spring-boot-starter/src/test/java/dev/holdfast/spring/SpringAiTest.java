@@ -108,6 +108,8 @@ class SpringAiTest {
         assertThat(Wire.page(port, "GET", "/actuator/holdfast").body())
                 .contains("\"id\":\"" + shortId + "\"")
                 .contains("\"revision\":\"2025-11-25\"")
+                .containsPattern("\"principal\":\"\",\"ageSeconds\":[0-9]+,\"streams\":0,\"keptBytes\":[0-9]+")
+                .contains("\"runningCalls\":0")
                 .doesNotContain(client.session());
         assertThat(Wire.page(port, "DELETE", "/actuator/holdfast/" + shortId).statusCode())
                 .isEqualTo(204);
@@ -117,6 +119,16 @@ class SpringAiTest {
                 .isEqualTo(404);
         assertThat(Wire.page(port, "DELETE", "/actuator/holdfast/" + shortId).statusCode())
                 .isEqualTo(404);
+    }
+
+    @Test
+    void theOperatorSeesNoMoreSessionsThanAskedFor() throws Exception {
+        Wire.open(port, "/tools/mcp");
+        Wire.open(port, "/tools/mcp");
+
+        assertThat(Wire.page(port, "GET", "/actuator/holdfast?limit=1").body()).containsOnlyOnce("\"ageSeconds\"");
+        assertThat(Wire.page(port, "GET", "/actuator/holdfast?limit=10001").statusCode())
+                .isEqualTo(400);
     }
 
     @Test

@@ -1,5 +1,6 @@
 package dev.holdfast.servlet.sse;
 
+import dev.holdfast.WriteStall;
 import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.servlet.io.Writers;
 import java.time.Duration;
@@ -9,6 +10,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 
 /** The time of all connections, and the threads that write their heads. */
 public final class ConnectionClock {
@@ -23,6 +25,7 @@ public final class ConnectionClock {
     private final EdgeClock clock;
     private final Set<SseConnection> connections;
     private final SseTimes times;
+    private final Consumer<WriteStall> stalls;
     // two pools: a client that does not read its answer holds a thread for as long as the container lets it
     private final Writers heads = new Writers("holdfast-head", Integer.MAX_VALUE);
     private final Writers openings = new Writers("holdfast-open", Integer.MAX_VALUE);
@@ -30,8 +33,13 @@ public final class ConnectionClock {
     /** A connection whose head is not written, and since when. */
     private record Unopened(SseConnection connection, long since) {}
 
-    /** A clock for connections. */
-    public ConnectionClock(EdgeClock clock, SseTimes times) {
+    /**
+     * A clock for connections.
+     *
+     * @param stalls hears of those whose peer takes no bytes
+     */
+    public ConnectionClock(EdgeClock clock, SseTimes times, Consumer<WriteStall> stalls) {
+        this.stalls = stalls;
         this.clock = clock;
         this.connections = clock.group();
         this.times = times;
@@ -41,6 +49,11 @@ public final class ConnectionClock {
     public void stop() {
         heads.stop();
         openings.stop();
+    }
+
+    /** The peer of a connection takes no bytes. */
+    void stalled(WriteStall kind) {
+        stalls.accept(kind);
     }
 
     /** How many connections are open. */

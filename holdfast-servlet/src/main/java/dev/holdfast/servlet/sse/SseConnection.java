@@ -2,6 +2,7 @@ package dev.holdfast.servlet.sse;
 
 import dev.holdfast.StreamReader;
 import dev.holdfast.StreamReader.Close;
+import dev.holdfast.WriteStall;
 import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.servlet.io.Faults;
 import java.io.IOException;
@@ -191,6 +192,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         Pump state = state();
         if (state == Pump.AWAIT_WRITABLE) {
             if (now - stuckSince >= clock.stallNanos()) {
+                clock.stalled(WriteStall.ENDED);
                 log.debug("a connection made no progress for {} and is ended", clock.stallDeadline());
                 abort();
             } else if (proof != null && now - stuckSince >= STUCK_NANOS) {
@@ -229,6 +231,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
             }
             if (next == Pump.AWAIT_WRITABLE) {
                 stuckSince = clock.now();
+                clock.stalled(WriteStall.WAITED);
             }
             if (pump.compareAndSet(Pump.RUNNING, next)) {
                 return;

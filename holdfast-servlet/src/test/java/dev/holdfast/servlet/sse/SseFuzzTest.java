@@ -41,7 +41,8 @@ class SseFuzzTest {
                     EdgeOptions.DEFAULT.heartbeatInterval(),
                     EdgeOptions.DEFAULT.retryInterval(),
                     EdgeOptions.DEFAULT.maxConnectionAge(),
-                    EdgeOptions.DEFAULT.stallDeadline()));
+                    EdgeOptions.DEFAULT.stallDeadline()),
+            stall -> {});
 
     @FuzzTest(maxDuration = "3m")
     void whatIsComposedIsReadBack(FuzzedDataProvider data) {

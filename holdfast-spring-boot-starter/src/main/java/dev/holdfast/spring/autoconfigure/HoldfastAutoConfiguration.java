@@ -1,5 +1,6 @@
 package dev.holdfast.spring.autoconfigure;
 
+import dev.holdfast.CallListener;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.Authenticator;
@@ -62,10 +63,13 @@ public final class HoldfastAutoConfiguration {
             ObjectProvider<Authenticator> authenticator,
             ObjectProvider<McpTransportContextExtractor<HttpServletRequest>> extractor,
             ObjectProvider<SessionLifecycleListener> listeners,
+            ObjectProvider<CallListener> calls,
             ObjectProvider<HoldfastCustomizer> customizers) {
         HoldfastTransportProvider.Builder transport = settings.apply(HoldfastTransportProvider.builder())
                 .store(store)
-                .sessionLifecycleListener(Listeners.of(listeners.orderedStream().toList()));
+                .sessionLifecycleListener(
+                        SessionLifecycleListener.all(listeners.orderedStream().toList()))
+                .callListener(CallListener.all(calls.orderedStream().toList()));
         mapper.ifUnique(transport::jsonMapper);
         if (mapper.getIfUnique() == null) {
             SpringAiMapper.in(beans).ifPresent(transport::jsonMapper);

@@ -1,8 +1,5 @@
-package dev.holdfast.spring.autoconfigure;
+package dev.holdfast;
 
-import dev.holdfast.EndReason;
-import dev.holdfast.Refusal;
-import dev.holdfast.SessionLifecycleListener;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
@@ -12,14 +9,6 @@ import org.slf4j.LoggerFactory;
 /** Tells several listeners, each whatever the others throw. */
 record Listeners(List<SessionLifecycleListener> all) implements SessionLifecycleListener {
     private static final Logger log = LoggerFactory.getLogger(Listeners.class);
-
-    static SessionLifecycleListener of(List<SessionLifecycleListener> all) {
-        return switch (all.size()) {
-            case 0 -> NONE;
-            case 1 -> all.get(0);
-            default -> new Listeners(List.copyOf(all));
-        };
-    }
 
     private void tell(Consumer<SessionLifecycleListener> news) {
         for (SessionLifecycleListener listener : all) {
@@ -49,6 +38,11 @@ record Listeners(List<SessionLifecycleListener> all) implements SessionLifecycle
     @Override
     public void onSessionRestored(String sessionId) {
         tell(listener -> listener.onSessionRestored(sessionId));
+    }
+
+    @Override
+    public void onRestoreEnded(String sessionId, RestoreOutcome outcome, Duration took) {
+        tell(listener -> listener.onRestoreEnded(sessionId, outcome, took));
     }
 
     @Override

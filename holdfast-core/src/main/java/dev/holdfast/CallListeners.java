@@ -1,0 +1,77 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+
+/** Several listeners as one. */
+record CallListeners(List<CallListener> all) implements CallListener {
+    @Override
+    public CallWatch started(Session session, InboundMessage request) {
+        List<CallWatch> watches = new ArrayList<>(all.size());
+        for (CallListener listener : all) {
+            CallWatch watch = listener.started(session, request);
+            if (watch != CallWatch.NONE) {
+                watches.add(watch);
+            }
+        }
+        return switch (watches.size()) {
+            case 0 -> CallWatch.NONE;
+            case 1 -> watches.get(0);
+            default -> new Watches(watches);
+        };
+    }
+
+    @Override
+    public List<String> headers() {
+        return all.stream()
+                .flatMap(listener -> listener.headers().stream())
+                .distinct()
+                .toList();
+    }
+
+    /** Several watches as one. */
+    private record Watches(List<CallWatch> all) implements CallWatch {
+        private void tell(Consumer<CallWatch> news) {
+            all.forEach(news);
+        }
+
+        @Override
+        public Scope enter() {
+            List<Scope> scopes = new ArrayList<>(all.size());
+            tell(watch -> scopes.add(watch.enter()));
+            return () -> {
+                for (int i = scopes.size() - 1; i >= 0; i--) {
+                    scopes.get(i).close();
+                }
+            };
+        }
+
+        @Override
+        public void attached(Attachment how) {
+            tell(watch -> watch.attached(how));
+        }
+
+        @Override
+        public void detached() {
+            tell(CallWatch::detached);
+        }
+
+        @Override
+        public void answered(OutboundMessage answer) {
+            tell(watch -> watch.answered(answer));
+        }
+
+        @Override
+        public void cancelled() {
+            tell(CallWatch::cancelled);
+        }
+
+        @Override
+        public void lost() {
+            tell(CallWatch::lost);
+        }
+    }
+}

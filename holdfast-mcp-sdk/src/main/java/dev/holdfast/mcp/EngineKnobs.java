@@ -1,0 +1,75 @@
+package dev.holdfast.mcp;
+
+import dev.holdfast.CallListener;
+import dev.holdfast.MemoryStore;
+import dev.holdfast.NodeLimits;
+import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.SessionLimits;
+import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.json.HintedBackend;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.SessionStore;
+import io.modelcontextprotocol.server.McpTransportContextExtractor;
+import jakarta.servlet.http.HttpServletRequest;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.function.Function;
+
+/** The engine's options on their way. */
+final class EngineKnobs {
+    private SessionStore store = new MemoryStore();
+    private Duration parkAfter = Duration.ofMinutes(10);
+    private SessionLimits limits = SessionLimits.DEFAULT;
+    private NodeLimits nodeLimits = NodeLimits.DEFAULT;
+    private SessionLifecycleListener sessions = SessionLifecycleListener.NONE;
+    private CallListener calls = CallListener.NONE;
+
+    /** An engine for a backend. */
+    SessionEngine build(Backend backend) {
+        return SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES)
+                .store(store)
+                .parkAfter(parkAfter)
+                .limits(limits)
+                .nodeLimits(nodeLimits)
+                .listener(sessions)
+                .callListener(calls)
+                .build();
+    }
+
+    void store(SessionStore value) {
+        store = Objects.requireNonNull(value, "store");
+    }
+
+    void parkAfter(Duration value) {
+        if (value.toSeconds() < 10 || value.toDays() > 365) {
+            throw new IllegalArgumentException("parkAfter must be 10 seconds to 365 days, got " + value);
+        }
+        parkAfter = value;
+    }
+
+    void limits(SessionLimits value) {
+        limits = Objects.requireNonNull(value, "historyLimits");
+    }
+
+    NodeLimits nodeLimits() {
+        return nodeLimits;
+    }
+
+    void nodeLimits(NodeLimits value) {
+        nodeLimits = Objects.requireNonNull(value, "nodeLimits");
+    }
+
+    void sessions(SessionLifecycleListener value) {
+        sessions = Objects.requireNonNull(value, "sessionLifecycleListener");
+    }
+
+    /** How the context of a request is made, for the backend and for who follows calls. */
+    Function<HttpServletRequest, Object> context(McpTransportContextExtractor<HttpServletRequest> extractor) {
+        return OriginContext.of(extractor, calls.headers());
+    }
+
+    void calls(CallListener value) {
+        calls = Objects.requireNonNull(value, "callListener");
+    }
+}
