@@ -52,6 +52,17 @@ final class JsonPeek {
                 .orElse(false);
     }
 
+    /** A string or a number, as text. */
+    static Optional<String> scalar(byte[] message, String... path) {
+        return value(
+                message,
+                json -> json.currentToken() == JsonToken.VALUE_STRING
+                                || json.currentToken().isNumeric()
+                        ? Optional.of(json.getString())
+                        : Optional.empty(),
+                path);
+    }
+
     /** A value in a form that does not depend on the order of members and on white space. */
     static Optional<String> canonical(byte[] message, String... path) {
         return value(message, json -> Optional.of(canonical(json)), path);

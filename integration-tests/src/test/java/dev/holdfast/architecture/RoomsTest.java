@@ -24,6 +24,7 @@ class RoomsTest {
     private static final String EDGE_ROOMS = "dev.holdfast.servlet..";
     private static final String MCP = "dev.holdfast.mcp";
     private static final String GATEWAY = "dev.holdfast.gateway..";
+    private static final String MICROMETER = "dev.holdfast.micrometer";
     private static final String TCK = "dev.holdfast.tck";
     private static final String ROCKSDB = "dev.holdfast.rocksdb";
 
@@ -36,7 +37,8 @@ class RoomsTest {
     @ArchTest
     static final ArchRule everyClassIsInARoom = classes()
             .should()
-            .resideInAnyPackage(SPI, CORE, LOG, SESSION, ENGINE, JSON, SERVLET, EDGE_ROOMS, MCP, GATEWAY, TCK, ROCKSDB);
+            .resideInAnyPackage(
+                    SPI, CORE, LOG, SESSION, ENGINE, JSON, SERVLET, EDGE_ROOMS, MCP, MICROMETER, GATEWAY, TCK, ROCKSDB);
 
     @ArchTest
     static final ArchRule spiNeedsTheJdkOnly = classes()
@@ -67,7 +69,7 @@ class RoomsTest {
             .layer("api")
             .definedBy(CORE)
             .layer("users")
-            .definedBy(SERVLET, EDGE_ROOMS, MCP, GATEWAY)
+            .definedBy(SERVLET, EDGE_ROOMS, MCP, MICROMETER, GATEWAY)
             .whereLayer("engine")
             .mayOnlyBeAccessedByLayers("users")
             .whereLayer("session")
@@ -144,6 +146,14 @@ class RoomsTest {
                     "io.modelcontextprotocol..",
                     "reactor..",
                     "org.reactivestreams..");
+
+    @ArchTest
+    static final ArchRule metersStandOnTheCoreMessagesAndMicrometer = classes()
+            .that()
+            .resideInAPackage(MICROMETER)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(MICROMETER, JSON, ENGINE, CORE, SPI, JDK, JSPECIFY, "io.micrometer..");
 
     @ArchTest
     static final ArchRule aStoreStandsOnTheSpiAndItsEngine = classes()

@@ -27,7 +27,7 @@ class ModulePathTest {
     /** What only tests need. On a module path it would stand in the way: some of it has packages of others. */
     private static final Predicate<String> OF_TESTS = Pattern.compile(
                     "test-classes|/mcp-test/|/mcp-json-jackson2/|/junit|/archunit|/lincheck|/jazzer|/assertj|/testcontainers/|/tomcat"
-                            + "|/reactor-test/|/awaitility|/kotlin|/byte-buddy|/mockito|/hamcrest|/logback|/holdfast-gateway|/holdfast-store-tck")
+                            + "|/reactor-test/|/awaitility|/kotlin|/byte-buddy|/mockito|/hamcrest|/logback|/holdfast-gateway|/holdfast-micrometer|/micrometer|/opentelemetry|/prometheus|/HdrHistogram|/LatencyUtils|/aopalliance|/context-propagation|/holdfast-store-tck")
             .asPredicate();
 
     @TempDir

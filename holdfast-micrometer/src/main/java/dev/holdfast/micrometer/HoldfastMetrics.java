@@ -1,0 +1,48 @@
+package dev.holdfast.micrometer;
+
+import dev.holdfast.CallListener;
+import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.spi.SessionStore;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.Objects;
+
+/**
+ * The meters of an engine: give {@link #calls} and {@link #sessions} to its builder, or to that of the transport, as listeners, the store
+ * that {@link #timed} returns as its store, and {@link #watch} the engine when it is built. {@code docs/metrics.md} names each meter
+ * with its unit and its tags. No tag has a value that a client may choose freely: the number of series is bounded.
+ *
+ * <p>Safe for use by any thread. One for each engine and registry; the registry holds on to it.
+ */
+public final class HoldfastMetrics {
+    private final MeterRegistry registry;
+    private final SessionLifecycleListener sessions;
+    private final CallListener calls;
+
+    /** Meters in a registry. */
+    public HoldfastMetrics(MeterRegistry registry) {
+        this.registry = Objects.requireNonNull(registry, "registry");
+        this.sessions = new RestoreTimers(registry);
+        this.calls = new CallTimers(registry);
+    }
+
+    /** Measures how long sessions take to get a fresh backend. */
+    public SessionLifecycleListener sessions() {
+        return sessions;
+    }
+
+    /** Measures how long requests take until their answers are committed. */
+    public CallListener calls() {
+        return calls;
+    }
+
+    /** The same store; how long it takes for what it is asked to do, and whether it fails, is measured. The caller closes the given one. */
+    public SessionStore timed(SessionStore store) {
+        return new TimedStore(store, new StoreTimers(registry));
+    }
+
+    /** Registers what an engine holds and counts. Its stats are read when a meter is, and no more often than ten times a second. */
+    public void watch(SessionEngine engine) {
+        new EngineMeters(engine::stats, System::nanoTime).register(registry);
+    }
+}

@@ -1,0 +1,91 @@
+package dev.holdfast.micrometer;
+
+import dev.holdfast.Session;
+import dev.holdfast.json.AnswerFacts;
+import dev.holdfast.json.CallFacts;
+import dev.holdfast.spi.InboundMessage;
+import io.micrometer.observation.transport.Kind;
+import io.micrometer.observation.transport.ReceiverContext;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is known of a request that is observed. Its carrier has what says to which trace the request belongs: what its {@code _meta} says,
+ * else the headers of the HTTP request that carried it.
+ */
+public final class McpCallContext extends ReceiverContext<Map<String, String>> {
+    /** How a request ended. */
+    public enum Outcome {
+        /** With a result. */
+        OK,
+        /** With a JSON-RPC error, or a tool's result that says that it failed. */
+        ERROR,
+        /** Its client has cancelled it. */
+        CANCELLED,
+        /** Its session has ended before it was answered. */
+        LOST
+    }
+
+    private final InboundMessage request;
+    private final CallFacts facts;
+    private final String shortId;
+    private final String revision;
+    private volatile @Nullable Outcome outcome;
+    private volatile AnswerFacts answer = AnswerFacts.done();
+
+    McpCallContext(Session session, InboundMessage request, CallFacts facts, Map<String, String> origin) {
+        super((carrier, key) -> carrier.get(key), Kind.SERVER);
+        this.request = request.withoutContent();
+        this.facts = facts;
+        this.shortId = session.shortId();
+        this.revision = session.revision();
+        setCarrier(origin);
+    }
+
+    /** The method. */
+    public String method() {
+        return request.method();
+    }
+
+    /** The JSON-RPC id; of a string what stands between its quotes. */
+    public String requestId() {
+        String token = request.requiredId().token();
+        return token.startsWith("\"") ? token.substring(1, token.length() - 1) : token;
+    }
+
+    /** The first eight characters of the session's id: the whole id is a credential. */
+    public String shortSessionId() {
+        return shortId;
+    }
+
+    /** The protocol revision of the session. */
+    public String revision() {
+        return revision;
+    }
+
+    /** The tool or the prompt that {@code params.name} names. */
+    public Optional<String> name() {
+        return facts.name();
+    }
+
+    /** The resource that {@code params.uri} names. */
+    public Optional<String> uri() {
+        return facts.uri();
+    }
+
+    /** How it has ended; empty as long as it has not. */
+    public Optional<Outcome> outcome() {
+        return Optional.ofNullable(outcome);
+    }
+
+    /** What the answer says, once there is one. */
+    public AnswerFacts answer() {
+        return answer;
+    }
+
+    void over(Outcome how, AnswerFacts said) {
+        answer = said;
+        outcome = how;
+    }
+}

@@ -1,0 +1,94 @@
+package dev.holdfast.micrometer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.MemoryStore;
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class TimedStoreTest {
+    private static final SessionKey KEY = SessionKey.of("session", "ann");
+    private static final Append NOTHING = new Append(List.of(), List.of(), List.of());
+
+    private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+    private final CompletableFuture<Void> appending = new CompletableFuture<>();
+    /** Answers everything with a stage that the test completes. */
+    private final SessionStore slow = (SessionStore) Proxy.newProxyInstance(
+            SessionStore.class.getClassLoader(),
+            new Class<?>[] {SessionStore.class},
+            (proxy, method, arguments) -> appending);
+
+    private Timer timer(String operation, String outcome) {
+        return registry.get("holdfast.store.operations")
+                .tags("operation", operation, "outcome", outcome)
+                .timer();
+    }
+
+    /** A method with a default, which a later version may add, would else not reach the store. */
+    @Test
+    void everyMethodOfAStoreIsPassedOn() {
+        assertThat(Arrays.stream(SessionStore.class.getMethods()).map(TimedStoreTest::signature))
+                .isSubsetOf(Arrays.stream(TimedStore.class.getDeclaredMethods())
+                        .map(TimedStoreTest::signature)
+                        .toList());
+    }
+
+    private static String signature(Method method) {
+        return method.getName() + Arrays.toString(method.getParameterTypes());
+    }
+
+    @Test
+    void whatIsDoneAtOnceIsMeasuredAndNothingIsPutAround() {
+        MemoryStore store = new MemoryStore();
+        SessionStore timed = new HoldfastMetrics(registry).timed(store);
+        SessionRecord record = new SessionRecord(
+                1, SessionRecord.SESSION, "ann", Long.MAX_VALUE, new byte[0], "2025-11-25", Map.of(), Map.of());
+
+        timed.create(KEY, new Epoch(1, 7), record).toCompletableFuture().join();
+        timed.claim(KEY, 8).toCompletableFuture().join();
+        timed.delete(KEY).toCompletableFuture().join();
+
+        assertThat(timed.promise()).isEqualTo(store.promise());
+        assertThat(timer("create", "done").count()).isEqualTo(1);
+        assertThat(timer("claim", "done").count()).isEqualTo(1);
+        assertThat(timer("delete", "done").count()).isEqualTo(1);
+        assertThat(timer("create", "failed").count()).isZero();
+    }
+
+    @Test
+    void whatTakesItsTimeIsMeasuredToItsEnd() {
+        SessionStore timed = new HoldfastMetrics(registry).timed(slow);
+
+        assertThat(timed.append(KEY, new Epoch(1, 7), NOTHING)).isSameAs(appending);
+        assertThat(timer("append", "done").count()).isZero();
+        appending.complete(null);
+
+        assertThat(timer("append", "done").count()).isEqualTo(1);
+        assertThat(timer("append", "done").totalTime(TimeUnit.NANOSECONDS)).isPositive();
+    }
+
+    @Test
+    void failuresAreCountedByWhatWasAsked() {
+        SessionStore timed = new HoldfastMetrics(registry).timed(slow);
+        CompletionStage<Void> append = timed.append(KEY, new Epoch(1, 7), NOTHING);
+        appending.completeExceptionally(new IllegalStateException("the disk is full"));
+
+        assertThatThrownBy(() -> append.toCompletableFuture().join()).hasRootCauseMessage("the disk is full");
+        assertThat(timer("append", "failed").count()).isEqualTo(1);
+    }
+}
