@@ -1,5 +1,5 @@
 /** The command line and HTTP server. An application: it exports nothing. */
-@SuppressWarnings("requires-automatic") // neither the SDK nor Reactor has a module descriptor
+@SuppressWarnings("requires-automatic") // neither the SDK nor Reactor nor Micrometer has a module descriptor
 module dev.holdfast.gateway {
     requires static org.jspecify;
     requires ch.qos.logback.classic;
@@ -8,11 +8,14 @@ module dev.holdfast.gateway {
     requires dev.holdfast.core;
     requires dev.holdfast.json;
     requires dev.holdfast.mcp;
+    requires dev.holdfast.micrometer;
     requires dev.holdfast.rocksdb;
     requires dev.holdfast.servlet;
     requires info.picocli;
     requires io.modelcontextprotocol.sdk.mcp.core;
     requires jakarta.servlet;
+    requires micrometer.core;
+    requires micrometer.registry.prometheus;
     requires org.eclipse.jetty.ee11.servlet;
     requires org.eclipse.jetty.http;
     requires org.eclipse.jetty.io;

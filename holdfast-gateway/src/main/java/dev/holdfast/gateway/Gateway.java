@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -47,6 +48,8 @@ final class Gateway {
      */
     static Gateway start(ServeOptions options) {
         options.command().ifPresent(Gateway::requireExecutable);
+        // takes some 80 ms, in which the port and the store are opened
+        CompletableFuture<Meters> meters = CompletableFuture.supplyAsync(Meters::new);
         InetAddress address = resolve(options.host());
         // A name to listen on is one that clients may use; but 0.0.0.0 is none, though browsers take it for this
         // machine.
@@ -57,7 +60,7 @@ final class Gateway {
         WebServer web = WebServer.listen(
                 options.host(), address, options.port(), new ConnectionTimes(HEAD_TIME, options.keepAlive()));
         OpenStore store = openStore(options, web);
-        McpService service = McpService.of(options, child(options, address), edge, store.sessions());
+        McpService service = McpService.of(options, child(options, address), edge, store.sessions(), meters.join());
         web.start(service.endpoint(), store.health(), options.paths());
         return new Gateway(options, web, store, service);
     }

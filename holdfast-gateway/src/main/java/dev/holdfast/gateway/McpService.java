@@ -28,15 +28,21 @@ record McpService(Endpoint endpoint, Runnable release) {
     private static final int LEAVING = 64;
 
     /** The server of the command line. The caller closes the store, after the service. */
-    static McpService of(ServeOptions options, StdioOptions child, EdgeOptions edge, SessionStore store) {
+    static McpService of(
+            ServeOptions options, StdioOptions child, EdgeOptions edge, SessionStore store, Meters meters) {
         return options.command()
-                .map(command -> stdio(options, command, child, edge, store))
-                .orElseGet(() -> demo(options, edge, store));
+                .map(command -> stdio(options, command, child, edge, store, meters))
+                .orElseGet(() -> demo(options, edge, store, meters));
     }
 
     /** A child process for each session. */
     private static McpService stdio(
-            ServeOptions options, ServerCommand command, StdioOptions child, EdgeOptions edge, SessionStore store) {
+            ServeOptions options,
+            ServerCommand command,
+            StdioOptions child,
+            EdgeOptions edge,
+            SessionStore store,
+            Meters meters) {
         ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));
         clock.setRemoveOnCancelPolicy(true);
         StdioBackend backend = new StdioBackend(
@@ -47,13 +53,17 @@ record McpService(Endpoint endpoint, Runnable release) {
                 clock);
         SessionEngine engine = SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES)
                 .scheduler(clock)
-                .store(store)
+                .store(meters.timed(store))
+                .listener(meters.sessions())
+                .callListener(meters.calls())
                 .parkAfter(options.parkAfter())
                 .nodeLimits(options.limits().node())
                 .build()
                 .start();
+        meters.watch(engine);
+        meters.watch(backend);
         McpServlet servlet = new McpServlet(engine, edge);
-        return new McpService(new Endpoint(servlet, servlet::admits, engine), () -> {
+        return new McpService(new Endpoint(servlet, servlet::admits, engine, meters), () -> {
             backend.close();
             engine.close();
             clock.shutdownNow();
@@ -61,15 +71,18 @@ record McpService(Endpoint endpoint, Runnable release) {
     }
 
     /** The built-in server. */
-    private static McpService demo(ServeOptions options, EdgeOptions edge, SessionStore store) {
+    private static McpService demo(ServeOptions options, EdgeOptions edge, SessionStore store, Meters meters) {
         HoldfastTransportProvider provider = HoldfastTransportProvider.builder()
                 .mcpEndpoint(options.path())
                 .nodeLimits(options.limits().node())
                 .edgeOptions(edge)
-                .store(store)
+                .store(meters.timed(store))
+                .sessionLifecycleListener(meters.sessions())
+                .callListener(meters.calls())
                 .parkAfter(options.parkAfter())
                 .build();
+        meters.watch(provider.engine());
         DemoServer.start(provider, (call, retry) -> HoldfastRequest.of(call).disconnect(retry));
-        return new McpService(new Endpoint(provider, provider::admits, provider.engine()), () -> {});
+        return new McpService(new Endpoint(provider, provider::admits, provider.engine(), meters), () -> {});
     }
 }

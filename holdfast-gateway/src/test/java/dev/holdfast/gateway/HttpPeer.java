@@ -97,10 +97,9 @@ final class HttpPeer {
     }
 
     /** Gets some page of the same server. */
-    HttpResponse<String> get(String path) {
-        return send(HttpRequest.newBuilder(url.resolve(path))
-                .timeout(Duration.ofSeconds(5))
-                .build());
+    HttpResponse<String> get(String path, String... headers) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(url.resolve(path)).timeout(Duration.ofSeconds(5));
+        return send((headers.length == 0 ? request : request.headers(headers)).build());
     }
 
     private static HttpResponse<String> send(HttpRequest request) {

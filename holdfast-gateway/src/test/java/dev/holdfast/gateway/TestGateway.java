@@ -48,21 +48,27 @@ public final class TestGateway implements AutoCloseable {
     }
 
     public TestGateway(StoreChoice store) {
-        this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, Limits.DEFAULT, store);
+        this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, Limits.DEFAULT, store, OPTIONS.heartbeat());
+    }
+
+    /** One that notices a vanished peer after this time. */
+    public TestGateway(Duration heartbeat) {
+        this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, Limits.DEFAULT, OPTIONS.store(), heartbeat);
     }
 
     private TestGateway(String host, Lifetime lifetime, Trust trust, Limits limits) {
-        this(host, lifetime, trust, limits, OPTIONS.store());
+        this(host, lifetime, trust, limits, OPTIONS.store(), OPTIONS.heartbeat());
     }
 
-    private TestGateway(String host, Lifetime lifetime, Trust trust, Limits limits, StoreChoice store) {
+    private TestGateway(
+            String host, Lifetime lifetime, Trust trust, Limits limits, StoreChoice store, Duration heartbeat) {
         gateway = Gateway.start(new ServeOptions(
                 host,
                 OPTIONS.port(),
                 OPTIONS.keepAlive(),
                 OPTIONS.path(),
                 lifetime,
-                OPTIONS.heartbeat(),
+                heartbeat,
                 OPTIONS.retry(),
                 OPTIONS.maxConnectionAge(),
                 OPTIONS.httpSse(),

@@ -9,5 +9,6 @@ import jakarta.servlet.http.HttpServlet;
  * @param servlet answers the requests
  * @param guard lets those see further pages whom the servlet serves
  * @param engine its sessions
+ * @param metrics what is measured of it
  */
-public record Endpoint(HttpServlet servlet, Guard guard, SessionEngine engine) {}
+public record Endpoint(HttpServlet servlet, Guard guard, SessionEngine engine, Metrics metrics) {}

@@ -1,10 +1,12 @@
 package dev.holdfast.gateway.http;
 
+import java.util.List;
 import java.util.regex.Pattern;
 
 /** What a path must be to be served. */
 public final class ServedPath {
     private static final Pattern FORM = Pattern.compile("(/[A-Za-z0-9._~-]+)++");
+    private static final List<String> PAGES = List.of(WebServer.HEALTH, WebServer.STATS, WebServer.METRICS);
     private static final Pattern DOTS = Pattern.compile("/\\.{1,2}(/|$)");
 
     private ServedPath() {}
@@ -19,10 +21,10 @@ public final class ServedPath {
             throw new IllegalArgumentException(
                     flag + " must begin with '/', " + (path.isEmpty() ? "and is empty" : "not be " + path));
         }
-        if (!FORM.matcher(path).matches() || path.equals(WebServer.HEALTH) || path.equals(WebServer.STATS)) {
+        if (!FORM.matcher(path).matches() || PAGES.contains(path)) {
             throw new IllegalArgumentException(
-                    flag + " must be of letters, digits and ._~- between single '/', and not " + WebServer.HEALTH
-                            + " or " + WebServer.STATS + ": " + path);
+                    flag + " must be of letters, digits and ._~- between single '/', and not " + WebServer.HEALTH + ", "
+                            + WebServer.STATS + " or " + WebServer.METRICS + ": " + path);
         }
         if (hasDots(path)) {
             throw new IllegalArgumentException(

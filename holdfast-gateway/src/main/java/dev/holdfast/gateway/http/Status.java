@@ -9,34 +9,33 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
 
-/**
- * How the gateway is.
- *
- * @param code the HTTP status
- * @param json more about it
- */
-record Status(int code, String json) {
+/** How the gateway is, as JSON. */
+final class Status {
     private static final int OK = 200;
     private static final int UNAVAILABLE = 503;
+
+    private Status() {}
 
     /**
      * Whether clients should come: 200, or 503 once the gateway drains and wants no new ones. A store that cannot write is no reason
      * for 503: what runs goes on, and a restart gives the disk no room.
      */
-    static Status health(SessionEngine engine, StoreHealth store) {
+    static Page health(SessionEngine engine, StoreHealth store) {
         boolean draining = engine.draining();
         String well = store.state() == StoreHealth.State.WELL ? "ok" : "degraded";
-        return new Status(
+        return Page.json(
                 draining ? UNAVAILABLE : OK,
                 "{\"status\":\"" + (draining ? "draining" : well) + "\",\"sessions\":" + engine.size() + ",\"store\":"
                         + store.json() + "}");
     }
 
     /** What the engine holds and has counted, by the names of {@link EngineStats}. */
-    static Status stats(SessionEngine engine) {
+    static Page stats(SessionEngine engine) {
         EngineStats stats = engine.stats();
         Map<String, Object> members = new LinkedHashMap<>();
         members.put("sessions", stats.sessions());
+        members.put("states", new TreeMap<>(stats.states()));
+        members.put("connections", stats.connections());
         members.put("parked", stats.parked());
         members.put("runningCalls", stats.runningCalls());
         members.put("historyBytes", stats.historyBytes());
@@ -47,8 +46,14 @@ record Status(int code, String json) {
         members.put("gaps", stats.gaps());
         members.put("dropped", stats.dropped());
         members.put("timedOut", stats.timedOut());
+        members.put("listened", stats.listened());
+        members.put("resumed", stats.resumed());
+        members.put("superseded", stats.superseded());
+        members.put("replayed", stats.replayed());
+        members.put("restored", stats.restored());
+        members.put("writeStalls", new TreeMap<>(stats.writeStalls()));
         try {
-            return new Status(OK, McpJsonDefaults.getMapper().writeValueAsString(members));
+            return Page.json(OK, McpJsonDefaults.getMapper().writeValueAsString(members));
         } catch (IOException e) {
             throw new UncheckedIOException("the stats could not be written", e);
         }

@@ -15,7 +15,7 @@ final class StatusServlet extends HttpServlet {
     private static final String METHODS = "GET, HEAD, OPTIONS";
 
     private final transient Guard guard;
-    private final transient Supplier<Status> status;
+    private final transient Supplier<Page> status;
 
     /**
      * A page.
@@ -23,7 +23,7 @@ final class StatusServlet extends HttpServlet {
      * @param guard who may see it
      * @param status what it tells now
      */
-    StatusServlet(Guard guard, Supplier<Status> status) {
+    StatusServlet(Guard guard, Supplier<Page> status) {
         this.guard = guard;
         this.status = status;
     }
@@ -54,10 +54,10 @@ final class StatusServlet extends HttpServlet {
 
     @Override
     protected void doGet(HttpServletRequest request, HttpServletResponse response) throws IOException {
-        Status now = status.get();
-        byte[] body = (now.json() + "\n").getBytes(StandardCharsets.UTF_8);
+        Page now = status.get();
+        byte[] body = now.text().getBytes(StandardCharsets.UTF_8);
         response.setStatus(now.code());
-        response.setContentType("application/json");
+        response.setContentType(now.type());
         response.setHeader("Cache-Control", "no-store");
         response.setContentLength(body.length);
         response.getOutputStream().write(body);

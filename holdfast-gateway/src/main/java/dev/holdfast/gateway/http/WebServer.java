@@ -24,6 +24,8 @@ public final class WebServer {
     static final String HEALTH = "/healthz";
     /** Where it tells what its engine holds and counts, to those whom it serves. */
     static final String STATS = "/stats";
+    /** Where it tells Prometheus what it measures, to the same. */
+    static final String METRICS = "/metrics";
 
     private static final Logger log = LoggerFactory.getLogger(WebServer.class);
     /** Threads serve requests, not connections: beyond this number they would only wait for each other. */
@@ -108,6 +110,11 @@ public final class WebServer {
         context.addServlet(new ServletHolder("unknown", new UnknownPath()), "/");
         addPage(context, HEALTH, Guard.NONE, () -> Status.health(endpoint.engine(), store.get()));
         addPage(context, STATS, endpoint.guard(), () -> Status.stats(endpoint.engine()));
+        addPage(
+                context,
+                METRICS,
+                endpoint.guard(),
+                () -> Page.metrics(endpoint.metrics().scrape()));
         requests.setHandler(context);
         server.setHandler(requests);
         try {
@@ -117,7 +124,7 @@ public final class WebServer {
         }
     }
 
-    private static void addPage(ServletContextHandler context, String path, Guard guard, Supplier<Status> status) {
+    private static void addPage(ServletContextHandler context, String path, Guard guard, Supplier<Page> status) {
         ServletHolder page = new ServletHolder(path, new StatusServlet(guard, status));
         page.setAsyncSupported(true);
         context.addServlet(page, path);

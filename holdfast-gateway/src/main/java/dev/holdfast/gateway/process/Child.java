@@ -121,6 +121,11 @@ public final class Child {
         return errors.last();
     }
 
+    /** Whether it has died: it was not closed before. */
+    public boolean died() {
+        return life.get() == Life.DEAD;
+    }
+
     /** Completes when nothing is left of the child and its group. */
     public CompletionStage<Void> gone() {
         return gone;

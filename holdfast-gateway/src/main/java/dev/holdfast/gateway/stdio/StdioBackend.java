@@ -20,6 +20,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * An MCP server on stdio behind every session: each has a child process of its own, which speaks JSON-RPC in lines on its
@@ -44,6 +45,9 @@ public final class StdioBackend implements Backend, AutoCloseable {
     /** The children, and when each is gone and forgotten. */
     private final Map<Child, CompletableFuture<Void>> children = new ConcurrentHashMap<>();
 
+    private final LongAdder started = new LongAdder();
+    private final LongAdder unstarted = new LongAdder();
+    private final LongAdder died = new LongAdder();
     private volatile boolean closed;
 
     /**
@@ -79,20 +83,34 @@ public final class StdioBackend implements Backend, AutoCloseable {
 
     /** Starts a child that is ended with this backend at the latest. */
     Child start(ChildName name) throws IOException {
-        if (children.size() >= mostChildren) {
-            throw new IOException("as many processes as there may be are still running");
-        }
-        Child child = new Child(name, processes.start(command.words()), options, room, workers);
+        Child child = new Child(name, process(), options, room, workers);
         CompletableFuture<Void> forgotten = new CompletableFuture<>();
         children.put(child, forgotten);
         child.gone().thenRun(() -> {
             children.remove(child);
+            if (child.died()) {
+                died.increment();
+            }
             forgotten.complete(null);
         });
         if (closed) {
             child.close();
         }
         return child;
+    }
+
+    private Process process() throws IOException {
+        try {
+            if (children.size() >= mostChildren) {
+                throw new IOException("as many processes as there may be are still running");
+            }
+            Process process = processes.start(command.words());
+            started.increment();
+            return process;
+        } catch (IOException e) {
+            unstarted.increment();
+            throw e;
+        }
     }
 
     LogThrottle lines() {
@@ -112,8 +130,23 @@ public final class StdioBackend implements Backend, AutoCloseable {
     }
 
     /** How many children there are, those included that are about to end. */
-    int size() {
+    public int size() {
         return children.size();
+    }
+
+    /** How many children were started. */
+    public long started() {
+        return started.sum();
+    }
+
+    /** How many could not be started, or would have been one too many. */
+    public long unstarted() {
+        return unstarted.sum();
+    }
+
+    /** How many have ended before they were told to, or broke a rule. */
+    public long died() {
+        return died.sum();
     }
 
     /** Ends every child, and waits until nothing is left of them. */

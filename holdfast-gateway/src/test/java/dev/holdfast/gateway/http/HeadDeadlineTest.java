@@ -67,7 +67,7 @@ class HeadDeadlineTest {
     @BeforeEach
     void start() {
         web.start(
-                new Endpoint(held, Guard.NONE, engine),
+                new Endpoint(held, Guard.NONE, engine, () -> ""),
                 OpenStore.open(new StoreChoice.Memory(), Optional.empty()).health(),
                 List.of("/mcp"));
     }

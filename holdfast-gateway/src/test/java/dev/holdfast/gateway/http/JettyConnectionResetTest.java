@@ -39,7 +39,7 @@ class JettyConnectionResetTest {
     @BeforeEach
     void start() {
         OpenStore store = OpenStore.open(new StoreChoice.Memory(), Optional.empty());
-        web.start(new Endpoint(flood, Guard.NONE, engine), store.health(), List.of("/mcp"));
+        web.start(new Endpoint(flood, Guard.NONE, engine, () -> ""), store.health(), List.of("/mcp"));
     }
 
     @AfterEach

@@ -51,7 +51,7 @@ class KeepAliveTest {
     @BeforeEach
     void start() {
         web.start(
-                new Endpoint(new Large(), Guard.NONE, engine),
+                new Endpoint(new Large(), Guard.NONE, engine, () -> ""),
                 OpenStore.open(new StoreChoice.Memory(), Optional.empty()).health(),
                 List.of("/mcp"));
     }

@@ -26,7 +26,7 @@ class StatusTest {
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
 
-    private Status health(StoreHealth.State state) {
+    private Page health(StoreHealth.State state) {
         return Status.health(
                 engine, new StoreHealth("rocksdb", Durability.PROCESS_DEATH, OptionalLong.of(4096), state));
     }
@@ -39,7 +39,7 @@ class StatusTest {
     @Test
     void aStoreOnDiskTellsItsSizeAndWhatItSurvives() {
         assertThat(health(StoreHealth.State.WELL))
-                .isEqualTo(new Status(
+                .isEqualTo(Page.json(
                         200,
                         "{\"status\":\"ok\",\"sessions\":0,\"store\":"
                                 + "{\"kind\":\"rocksdb\",\"survives\":\"process death\",\"bytes\":4096}}"));
@@ -53,19 +53,19 @@ class StatusTest {
         "HANGS, does not answer"
     })
     void aStoreInTroubleDegradesANodeThatServesOn(StoreHealth.State state, String trouble) {
-        Status status = health(state);
+        Page page = health(state);
 
-        assertThat(status.code()).isEqualTo(200);
-        assertThat(status.json()).startsWith("{\"status\":\"degraded\"").endsWith("\"trouble\":\"" + trouble + "\"}}");
+        assertThat(page.code()).isEqualTo(200);
+        assertThat(page.text()).startsWith("{\"status\":\"degraded\"").endsWith("\"trouble\":\"" + trouble + "\"}}\n");
     }
 
     @Test
     void aNodeThatDrainsWantsNoClientsHoweverItsStoreIs() {
         engine.drain(Duration.ZERO);
-        Status status = health(StoreHealth.State.CANNOT_WRITE);
+        Page page = health(StoreHealth.State.CANNOT_WRITE);
 
-        assertThat(status.code()).isEqualTo(503);
-        assertThat(status.json()).startsWith("{\"status\":\"draining\"");
+        assertThat(page.code()).isEqualTo(503);
+        assertThat(page.text()).startsWith("{\"status\":\"draining\"");
     }
 
     @Test

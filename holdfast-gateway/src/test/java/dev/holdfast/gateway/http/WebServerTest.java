@@ -46,7 +46,7 @@ class WebServerTest {
     @BeforeEach
     void start() {
         OpenStore store = OpenStore.open(new StoreChoice.Memory(), Optional.empty());
-        web.start(new Endpoint(new Broken(), Guard.NONE, engine), store.health(), List.of("/mcp"));
+        web.start(new Endpoint(new Broken(), Guard.NONE, engine, () -> ""), store.health(), List.of("/mcp"));
     }
 
     @AfterEach

@@ -1,0 +1,82 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.CallListener;
+import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.gateway.http.Metrics;
+import dev.holdfast.gateway.stdio.StdioBackend;
+import dev.holdfast.micrometer.HoldfastMetrics;
+import dev.holdfast.spi.SessionStore;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.ToDoubleFunction;
+
+/** What a gateway measures. Meters of the JVM are registered when somebody asks for the first time: they take part of its start. */
+final class Meters implements Metrics {
+    private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private final HoldfastMetrics holdfast = new HoldfastMetrics(registry);
+    private final AtomicBoolean asked = new AtomicBoolean();
+
+    SessionLifecycleListener sessions() {
+        return holdfast.sessions();
+    }
+
+    CallListener calls() {
+        return holdfast.calls();
+    }
+
+    /** The same store, whose work is measured. */
+    SessionStore timed(SessionStore store) {
+        return holdfast.timed(store);
+    }
+
+    void watch(SessionEngine engine) {
+        holdfast.watch(engine);
+    }
+
+    void watch(StdioBackend backend) {
+        Gauge.builder("holdfast.children", backend, StdioBackend::size)
+                .description("Child processes, those included that are about to end")
+                .register(registry);
+        counter("holdfast.children.started", backend, StdioBackend::started)
+                .description("Child processes that were started")
+                .register(registry);
+        counter("holdfast.children.unstarted", backend, StdioBackend::unstarted)
+                .description("Child processes that could not be started, or were one too many")
+                .register(registry);
+        counter("holdfast.children.died", backend, StdioBackend::died)
+                .description("Child processes that ended before they were told to, or broke a rule")
+                .register(registry);
+    }
+
+    private static FunctionCounter.Builder<StdioBackend> counter(
+            String name, StdioBackend backend, ToDoubleFunction<StdioBackend> count) {
+        return FunctionCounter.builder(name, backend, count);
+    }
+
+    /** All meters; for tests. */
+    MeterRegistry registry() {
+        return registry;
+    }
+
+    @Override
+    public String scrape() {
+        if (asked.compareAndSet(false, true)) {
+            new JvmMemoryMetrics().bindTo(registry);
+            new JvmThreadMetrics().bindTo(registry);
+            new ProcessorMetrics().bindTo(registry);
+            new FileDescriptorMetrics().bindTo(registry);
+            new UptimeMetrics().bindTo(registry);
+        }
+        return registry.scrape();
+    }
+}
