@@ -65,8 +65,9 @@ final class Wire {
     }
 
     /** Listens; the head is there when this returns. */
-    HttpResponse<Stream<String>> listen() throws Exception {
-        return CLIENT.send(request().GET().build(), HttpResponse.BodyHandlers.ofLines());
+    HttpResponse<Stream<String>> listen(String... more) throws Exception {
+        HttpRequest.Builder get = request().GET();
+        return CLIENT.send((more.length == 0 ? get : get.headers(more)).build(), HttpResponse.BodyHandlers.ofLines());
     }
 
     int delete() throws Exception {
