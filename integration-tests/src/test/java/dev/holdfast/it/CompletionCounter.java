@@ -17,11 +17,14 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Watches how often each asynchronous request is completed: how often it is asked for, and how often the container does so. */
+/**
+ * Watches how often each request is completed that has become asynchronous: how often it is asked for, and how often the container
+ * does so. A request whose answer is complete when its thread returns does not become asynchronous.
+ */
 final class CompletionCounter implements Filter {
     private final List<Tally> tallies = new CopyOnWriteArrayList<>();
 
-    /** The counts of one asynchronous request. */
+    /** The counts of one request. */
     record Tally(String request, AtomicInteger asked, AtomicInteger done) {
         @Override
         public String toString() {
@@ -29,7 +32,7 @@ final class CompletionCounter implements Filter {
         }
     }
 
-    /** Every asynchronous request so far. */
+    /** Every request so far. */
     List<Tally> tallies() {
         return List.copyOf(tallies);
     }
@@ -47,6 +50,7 @@ final class CompletionCounter implements Filter {
 
         Watched(HttpServletRequest request) {
             super(request);
+            tallies.add(tally);
         }
 
         @Override
@@ -65,7 +69,6 @@ final class CompletionCounter implements Filter {
         }
 
         private AsyncContext started(AsyncContext context) {
-            tallies.add(tally);
             context.addListener(new Listener(tally));
             return watched(context);
         }

@@ -145,7 +145,11 @@ class EdgeFaultTest {
                 refused ? new RejectedExecutionException("by the test") : new IllegalStateException("by the test");
         try (SlowStore store = new SlowStore(Duration.ofMillis(50));
                 TestServer server = server().filter(new LeavingFilter(FAIL, fault))
-                        .options(options -> options.sseEndpoint("/sse").store(store.asStore()))
+                        // with a grace period no POST waits for a proof that its client is there: it would leave there
+                        // already
+                        .options(options -> options.sseEndpoint("/sse")
+                                .sseReconnectGracePeriod(Duration.ofSeconds(30))
+                                .store(store.asStore()))
                         .start();
                 RawSseSession session = RawSseSession.open(server.port());
                 RawConnection connection = RawConnection.open(server.port())) {

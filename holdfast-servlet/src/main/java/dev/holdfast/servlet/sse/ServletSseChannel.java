@@ -10,11 +10,13 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An SSE response on an asynchronous servlet request. Containers report failures in different ways: all come out as one.
+ * An SSE response on a servlet request. A response that is complete when the request's thread returns is synchronous; else the
+ * request is asynchronous by then. Containers report failures in different ways: all come out as one.
  *
  * <p>A container may use a response again for another request as soon as it has reported its end. Tomcat does so while a thread
  * that is not its own is still inside of the write that failed, and the failure then hits the other request. So the report of
@@ -24,36 +26,66 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0).asReadOnlyBuffer();
 
     private final ReentrantLock touching = new ReentrantLock();
-    private final AsyncContext context;
+
+    private enum Phase {
+        /** The request's thread has not returned. */
+        ON_THREAD,
+        /** The response is complete when the request's thread returns. */
+        COMPLETE,
+        /** The request is asynchronous. */
+        ASYNC
+    }
+
+    private final HttpServletRequest request;
+    private final HttpServletResponse response;
     private final ServletOutputStream out;
     private final Runnable reset;
+    private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.ON_THREAD);
+    private volatile @Nullable AsyncContext context;
     private boolean gone;
-    private boolean async;
+    private boolean nonBlocking;
     private volatile @Nullable Events events;
 
-    private ServletSseChannel(AsyncContext context, ServletOutputStream out, Runnable reset) {
-        this.context = context;
-        this.out = out;
+    private ServletSseChannel(HttpServletRequest request, HttpServletResponse response, Runnable reset)
+            throws IOException {
+        this.request = request;
+        this.response = response;
+        this.out = response.getOutputStream();
         this.reset = reset;
     }
 
-    /** Turns a request into an open SSE response, on the thread that handles it. */
+    /** Turns a request into an SSE response, on the thread that handles it. */
     public static ServletSseChannel open(HttpServletRequest request, HttpServletResponse response, Runnable reset)
             throws IOException {
-        AsyncContext context =
-                request.isAsyncStarted() ? request.getAsyncContext() : request.startAsync(request, response);
-        context.setTimeout(0);
         response.setStatus(HttpServletResponse.SC_OK);
         response.setHeader("Content-Type", "text/event-stream");
         response.setHeader("Cache-Control", "no-cache, no-transform");
         response.setHeader("X-Accel-Buffering", "no");
-        return new ServletSseChannel(context, response.getOutputStream(), reset);
+        return new ServletSseChannel(request, response, reset);
     }
 
     /** Lets the container report to this connection from now on. */
     public void listen(Events connection) {
         events = connection;
-        context.addListener(this);
+        if (request.isAsyncStarted()) {
+            leaveThread();
+        }
+    }
+
+    @Override
+    public void leaveThread() {
+        if (phase.get() != Phase.ON_THREAD) {
+            return;
+        }
+        AsyncContext begun =
+                request.isAsyncStarted() ? request.getAsyncContext() : request.startAsync(request, response);
+        begun.setTimeout(0);
+        begun.addListener(this);
+        context = begun;
+        if (!phase.compareAndSet(Phase.ON_THREAD, Phase.ASYNC)) {
+            // another thread has written the last bytes meanwhile
+            begun.complete();
+        }
     }
 
     @Override
@@ -95,7 +127,7 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         try {
             requireThere();
             out.setWriteListener(this);
-            async = true;
+            nonBlocking = true;
         } finally {
             touching.unlock();
         }
@@ -118,7 +150,7 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         touching.lock();
         try {
             requireThere();
-            if (async) {
+            if (nonBlocking) {
                 out.write(NOTHING.duplicate());
             }
         } finally {
@@ -128,10 +160,14 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
 
     @Override
     public void complete() {
+        if (phase.compareAndSet(Phase.ON_THREAD, Phase.COMPLETE)) {
+            return;
+        }
+        AsyncContext begun = context;
         touching.lock();
         try {
-            if (!gone) {
-                context.complete();
+            if (begun != null && !gone) {
+                begun.complete();
             }
         } finally {
             touching.unlock();

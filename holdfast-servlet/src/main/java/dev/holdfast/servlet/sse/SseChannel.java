@@ -29,7 +29,10 @@ public interface SseChannel {
     /** Throws if the last flush failed, though the container has yet to report so. Counts as a write, of nothing. */
     void check() throws IOException;
 
-    /** Ends the response. */
+    /** Keeps the response open when the request's thread returns, unless it is complete; for that thread. */
+    void leaveThread();
+
+    /** Ends the response: where the request's thread is there still, when it returns. */
     void complete();
 
     /** Frees the socket of a peer that is stuck, before {@link #complete}: a container that closes it would wait for the peer. */

@@ -65,6 +65,9 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     private final @Nullable PeerProof proof;
     private final Thread requestThread = Thread.currentThread();
 
+    /** For the request's thread alone. */
+    private boolean returning;
+
     private volatile boolean started;
     private volatile boolean headDue;
     private volatile boolean helped;
@@ -104,8 +107,23 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
 
     /** From here on nothing blocks; called once, by the request's thread when it is done. */
     public void start() {
-        started = true;
+        returning = true;
         wake();
+        try {
+            channel.leaveThread();
+        } catch (RuntimeException e) {
+            abort();
+            throw e;
+        }
+        if (state() != Pump.CLOSED) {
+            started = true;
+            wake();
+        }
+    }
+
+    /** Whether nothing may block any more: for others from the moment on at which the request is asynchronous. */
+    private boolean started() {
+        return started || (returning && Thread.currentThread() == requestThread);
     }
 
     /** Writes the head now; called once, by the request's thread when it is done. */
@@ -269,7 +287,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
                 int size = mayWrite(rest);
                 if (size > 0) {
                     write(rest, size);
-                } else if (started) {
+                } else if (started()) {
                     goAsync();
                 } else {
                     if (!mayBlock()) {
@@ -279,7 +297,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
                 }
             } else if (closing != null) {
                 return Pump.CLOSED;
-            } else if (started && composer.opened() && !async) {
+            } else if (started() && composer.opened() && !async) {
                 goAsync();
             } else {
                 return Pump.IDLE;
@@ -295,7 +313,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         if (blocking == 0 && closing != null && bytes.remaining() <= KEPT_BYTES) {
             return bytes.remaining();
         }
-        if (started || !mayBlock()) {
+        if (started() || !mayBlock()) {
             return 0;
         }
         if (blocking + bytes.remaining() <= BLOCKING_BYTES) {
@@ -310,6 +328,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     }
 
     private void goAsync() throws IOException {
+        channel.leaveThread();
         channel.startAsync();
         async = true;
     }

@@ -1,0 +1,116 @@
+package dev.holdfast.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.Filter;
+import jakarta.servlet.FilterChain;
+import jakarta.servlet.ServletException;
+import jakarta.servlet.ServletRequest;
+import jakarta.servlet.ServletResponse;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletRequestWrapper;
+import java.io.IOException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Mono;
+
+/** An answer that is there when its handler returns is one response of the request's thread; what is not, is asynchronous. */
+@ParameterizedClass
+@EnumSource(ContainerKind.class)
+@Timeout(30)
+class SynchronousAnswerTest {
+    private final ContainerKind kind;
+    private final AtomicInteger asynchronous = new AtomicInteger();
+    private final CompletableFuture<String> gate = new CompletableFuture<>();
+    private TestServer server;
+    private RawSession session;
+
+    SynchronousAnswerTest(ContainerKind kind) {
+        this.kind = kind;
+    }
+
+    @BeforeEach
+    void start() throws Exception {
+        server = TestServer.in(kind)
+                .options(options -> options.immediateExecution(true))
+                .filter(new Counting())
+                .tool("later", (exchange, request) -> Mono.fromFuture(gate, true))
+                .tool(
+                        "steps",
+                        (exchange, request) -> Tools.progress(exchange, request, 1)
+                                .then(Tools.progress(exchange, request, 2))
+                                .thenReturn("done"))
+                .start();
+        session = RawSession.open(server.port());
+        asynchronous.set(0);
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        server.close();
+    }
+
+    /** Counts the requests that become asynchronous. */
+    private final class Counting implements Filter {
+        @Override
+        public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain)
+                throws IOException, ServletException {
+            chain.doFilter(
+                    new HttpServletRequestWrapper((HttpServletRequest) request) {
+                        @Override
+                        public AsyncContext startAsync(ServletRequest inner, ServletResponse outer) {
+                            asynchronous.incrementAndGet();
+                            return super.startAsync(inner, outer);
+                        }
+                    },
+                    response);
+        }
+    }
+
+    /** That its length is known shows that it was not written before it was whole. */
+    @Test
+    void aQuickAnswerIsOneResponseAndCanBeResumed() {
+        String priming;
+        try (RawConnection call = session.send(session.post(Json.echo("1", "hello")))) {
+            assertThat(call.head().header("Content-Length")).isPresent();
+            priming = call.frame().orElseThrow().id().orElseThrow();
+            assertThat(call.message().json().at("/result/content/0/text").asString())
+                    .isEqualTo("hello");
+            assertThat(call.messages()).isEmpty();
+        }
+        assertThat(asynchronous).hasValue(0);
+
+        try (RawConnection again = session.stream(session.get(priming))) {
+            assertThat(again.message().json().at("/result/content/0/text").asString())
+                    .isEqualTo("hello");
+        }
+    }
+
+    @Test
+    void whatAHandlerSendsBeforeItsAnswerIsPartOfIt() {
+        try (RawConnection call = session.stream(session.post(Json.callWithProgress("1", "steps")))) {
+            assertThat(call.messages()).hasSize(3);
+            assertThat(call.end()).isEqualTo(RawConnection.End.IN_ORDER);
+        }
+        assertThat(asynchronous).hasValue(0);
+    }
+
+    @Test
+    void anAnswerThatComesLaterIsAsynchronous() {
+        try (RawConnection call = session.stream(session.post(Json.call("1", "later")))) {
+            await().untilAsserted(() -> assertThat(asynchronous).hasValue(1));
+            gate.complete("done");
+            assertThat(call.message().json().at("/result/content/0/text").asString())
+                    .isEqualTo("done");
+        }
+        session.assertAlive();
+    }
+}
