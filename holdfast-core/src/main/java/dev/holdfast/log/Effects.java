@@ -20,6 +20,11 @@ public final class Effects {
     private @Nullable List<Runnable> more;
     private @Nullable EndReason end;
 
+    /** Whether there are none. */
+    boolean none() {
+        return first == null && end == null;
+    }
+
     /** Wakes the connection of a reader. */
     public void wake(StreamCursor reader) {
         then(reader);

@@ -49,6 +49,9 @@ public final class LiveReader implements StreamReader, StreamCursor {
     private Epoch epoch;
 
     private @Nullable KeptEvent hint;
+    /** The end of the stream, which was seen when its last event was read. */
+    private @Nullable End last;
+
     private long reportedGap;
     private volatile @Nullable End end;
     private long endAfter;
@@ -172,6 +175,10 @@ public final class LiveReader implements StreamReader, StreamCursor {
 
     @Override
     public Next read(int maxBytes) {
+        End known = last;
+        if (known != null && end == null) {
+            return known;
+        }
         return log.step(effects -> {
             End now = end;
             if (now != null && cursor >= endAfter) {
@@ -209,13 +216,18 @@ public final class LiveReader implements StreamReader, StreamCursor {
         }
         if (!found.isEmpty()) {
             returnable = true;
+            last = stream.endsAt(cursor) ? ended() : null;
             return new Events(found);
         }
         if (stream.complete()) {
             cursor = stream.last();
-            return new End(stream.ended().orElseThrow(), Optional.empty());
+            return ended();
         }
         return Rest.REST;
+    }
+
+    private End ended() {
+        return new End(stream.ended().orElseThrow(), Optional.empty());
     }
 
     private boolean wanted(KeptEvent node) {

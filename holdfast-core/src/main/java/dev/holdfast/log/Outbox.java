@@ -51,8 +51,19 @@ public final class Outbox {
         void recovered();
     }
 
+    /** What is to be done when a step is over. */
+    sealed interface Turn {}
+
     /** What one append carries. */
-    record Batch(Epoch epoch, Append append) {}
+    record Batch(Epoch epoch, Append append) implements Turn {}
+
+    /** There is no batch now. */
+    enum Wait implements Turn {
+        /** Nothing may go to the store. */
+        NOTHING,
+        /** What waits is taken when the effects of the step are done. */
+        LATER
+    }
 
     private final Owner owner;
     private final Epochs epochs;
@@ -162,20 +173,20 @@ public final class Outbox {
         return onItsWay.isEmpty() ? null : onItsWay.get(onItsWay.size() - 1);
     }
 
-    /** A step is about to end. */
-    void conclude(Effects effects) {
+    /** A step is about to end. Where it has no effects, its batch is taken at once. */
+    Turn conclude(Effects effects) {
         owner.concluding(effects);
+        return effects.none() || !due() ? next() : Wait.LATER;
     }
 
-    /** Whether a batch waits that may go to the store. */
-    boolean due() {
+    private boolean due() {
         return due && state == State.RESTING;
     }
 
     /** The next batch for the store, if one may go. */
-    @Nullable Batch next() {
+    Turn next() {
         if (!due()) {
-            return null;
+            return Wait.NOTHING;
         }
         state = State.APPENDING;
         due = false;

@@ -53,17 +53,16 @@ public final class SessionLog {
     /** Makes a decision, then does what it causes. */
     public <T> T step(Function<Effects, T> decision) {
         Effects effects = new Effects();
-        boolean due;
+        Outbox.Turn turn;
         T result;
         lock.lock();
         try {
             result = decision.apply(effects);
-            outbox.conclude(effects);
-            due = outbox.due();
+            turn = outbox.conclude(effects);
         } finally {
             lock.unlock();
         }
-        perform(effects, due);
+        perform(effects, turn);
         return result;
     }
 
@@ -87,23 +86,27 @@ public final class SessionLog {
 
     /**
      * Does what a step causes, and what follows from that, on this thread as long as the store answers at once. What waits in the
-     * outbox is taken after the effects: a producer that is told there, and sends more and waits for it, appends it itself.
+     * outbox is taken after the effects, if there are any: a producer that is told there, and sends more and waits for it, appends it
+     * itself.
      */
-    private void perform(Effects effects, boolean due) {
+    private void perform(Effects effects, Outbox.Turn turn) {
         Effects present = effects;
-        boolean more = due;
+        Outbox.Turn next = turn;
         while (true) {
             present.perform(end);
-            CompletableFuture<Void> stage = more ? appendNext() : null;
-            if (stage == null) {
+            if (next == Outbox.Wait.LATER) {
+                next = look(outbox::next);
+            }
+            if (!(next instanceof Outbox.Batch batch)) {
                 return;
             }
+            CompletableFuture<Void> stage = append(batch);
             if (!stage.isDone()) {
                 stage.whenComplete((done, failure) -> decided(failure));
                 return;
             }
             present = new Effects();
-            more = decide(failureOf(stage), present);
+            next = decide(failureOf(stage), present);
         }
     }
 
@@ -112,22 +115,15 @@ public final class SessionLog {
         perform(effects, decide(failure, effects));
     }
 
-    /** Decides what was appended; returns whether more is to be. */
-    private boolean decide(@Nullable Throwable failure, Effects effects) {
+    /** Decides what was appended; returns what is to be next. */
+    private Outbox.Turn decide(@Nullable Throwable failure, Effects effects) {
         lock.lock();
         try {
             outbox.decided(causeOf(failure), effects);
-            outbox.conclude(effects);
-            return outbox.due();
+            return outbox.conclude(effects);
         } finally {
             lock.unlock();
         }
-    }
-
-    /** Appends what waits in the outbox, unless somebody else does. */
-    private @Nullable CompletableFuture<Void> appendNext() {
-        Outbox.Batch batch = look(outbox::next);
-        return batch == null ? null : append(batch);
     }
 
     private CompletableFuture<Void> append(Outbox.Batch batch) {
