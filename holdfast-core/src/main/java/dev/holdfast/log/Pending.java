@@ -8,9 +8,7 @@ import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -74,8 +72,8 @@ public class Pending {
             return new Append(only.event == null ? List.of() : List.of(only.event.event), only.changes, trims);
         }
         List<Event> events = new ArrayList<>(batch.size());
-        List<RecordChange> changes = new ArrayList<>();
-        Set<StreamId> begun = new HashSet<>(2);
+        List<RecordChange> changes = new ArrayList<>(2);
+        List<StreamId> begun = new ArrayList<>(2);
         for (Pending pending : batch) {
             if (pending.event != null) {
                 events.add(pending.event.event);

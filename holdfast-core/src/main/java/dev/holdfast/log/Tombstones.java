@@ -49,9 +49,11 @@ final class Tombstones {
     }
 
     private static int size(List<LiveStream.Answer> answers) {
-        return answers.stream()
-                .mapToInt(answer -> answer.request().token().length())
-                .sum();
+        int sum = 0;
+        for (LiveStream.Answer answer : answers) {
+            sum += answer.request().token().length();
+        }
+        return sum;
     }
 
     /** A forgotten stream as its client gets to see it: an error in the place of each response after its cursor. */

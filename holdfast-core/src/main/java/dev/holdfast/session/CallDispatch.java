@@ -43,7 +43,7 @@ final class CallDispatch implements BackendUser {
 
     private void start(BackendConnection connection) {
         for (LiveCall.Handed each : handed) {
-            if (core.look(each.sink()::open)) {
+            if (each.sink().open()) {
                 start(connection, each);
             }
         }

@@ -58,7 +58,9 @@ final class CallStart {
     private Supplier<CompletionStage<Call.Outcome>> begin(
             List<InboundMessage> messages, byte[] extension, long now, Effects effects) {
         core.host().running(messages.size());
-        List<RequestId> ids = messages.stream().map(InboundMessage::requiredId).toList();
+        List<RequestId> ids = messages.size() == 1
+                ? List.of(messages.get(0).requiredId())
+                : messages.stream().map(InboundMessage::requiredId).toList();
         LiveCall call = create(messages, ids, now);
         if (extension.length > 0) {
             call.mayBeRerun();
@@ -155,7 +157,7 @@ final class CallStart {
         if (duplicate.isPresent()) {
             return duplicate.map(Call.Duplicate::new);
         }
-        if (messages.stream().anyMatch(CallStart::tooLong)) {
+        if (tooLong(messages)) {
             return Optional.of(new Call.Refused(Refusal.BODY_SIZE));
         }
         if (!core.journal().hasRoom(messages)) {
@@ -169,8 +171,13 @@ final class CallStart {
                 : Optional.of(new Call.Refused(Refusal.NODE_CALLS));
     }
 
-    private static boolean tooLong(InboundMessage request) {
-        return request.bytes().length > Journal.MOST_INITIALIZE_BYTES && LiveCall.initializes(request);
+    private static boolean tooLong(List<InboundMessage> messages) {
+        for (InboundMessage request : messages) {
+            if (request.bytes().length > Journal.MOST_INITIALIZE_BYTES && LiveCall.initializes(request)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Lets the client of a call read its stream, where it has one of its own. */

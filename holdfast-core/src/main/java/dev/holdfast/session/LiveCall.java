@@ -22,6 +22,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,6 +50,8 @@ public final class LiveCall implements Call {
         String id();
     }
 
+    private static final CallSink.CancelHook NOBODY = notification -> {};
+    private static final CallSink.CancelHook TOLD = notification -> {};
     private static final Logger logger = LoggerFactory.getLogger(LiveCall.class);
     private static final String INITIALIZE = "initialize";
 
@@ -117,19 +120,32 @@ public final class LiveCall implements Call {
 
     /** Whether every request has its answer in the outbox at least, or was cancelled. */
     boolean answered() {
-        return sinks.stream().noneMatch(Sink::open);
+        for (Sink sink : sinks) {
+            if (sink.open()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** What its record says with the answer that stands in the outbox now: which requests still run, or that none does. */
     RecordChange recorded() {
-        List<RequestId> left = sinks.stream().filter(Sink::open).map(Sink::id).toList();
+        if (answered()) {
+            return new RecordChange.CallEnded(id);
+        }
         // more than one request are never run again: nothing is kept beside
-        return left.isEmpty() ? new RecordChange.CallEnded(id) : new RecordChange.CallStarted(id, left);
+        return new RecordChange.CallStarted(
+                id, sinks.stream().filter(Sink::open).map(Sink::id).toList());
     }
 
     /** Whether every request has its answer committed, or was cancelled. */
     boolean done() {
-        return sinks.stream().allMatch(sink -> sink.progress == Progress.OVER);
+        for (Sink sink : sinks) {
+            if (sink.progress != Progress.OVER) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** It may be run again, should this process end before it. */
@@ -151,7 +167,12 @@ public final class LiveCall implements Call {
 
     /** Why a call that is done has ended. */
     EndReason reason() {
-        return sinks.stream().allMatch(sink -> sink.cancelled) ? EndReason.CANCELLED : EndReason.COMPLETED;
+        for (Sink sink : sinks) {
+            if (!sink.cancelled) {
+                return EndReason.COMPLETED;
+            }
+        }
+        return EndReason.CANCELLED;
     }
 
     /** Marks the call as ended; true the first time. */
@@ -209,12 +230,16 @@ public final class LiveCall implements Call {
     /** The way back for one request. */
     public final class Sink implements CallSink {
         private InboundMessage request;
-        private Progress progress = Progress.WAITING;
+        /** Changed inside steps, and read outside of them too. */
+        private volatile Progress progress = Progress.WAITING;
+
         private int incarnation;
         private boolean cancelled;
         private boolean stopped;
         private Optional<InboundMessage> cancellation = Optional.empty();
-        private CancelHook hook = notification -> {};
+        /** What the backend wants to be called with, {@link #TOLD} once it was or would have been. */
+        private final AtomicReference<CancelHook> hook = new AtomicReference<>(NOBODY);
+
         private OptionalDouble told = OptionalDouble.empty();
         private CallWatch watch = CallWatch.NONE;
 
@@ -286,11 +311,7 @@ public final class LiveCall implements Call {
 
         @Override
         public void onCancel(CancelHook next) {
-            boolean late = host.look(() -> {
-                hook = next;
-                return cancelled || stopped;
-            });
-            if (late) {
+            if (hook.getAndUpdate(before -> before == TOLD ? TOLD : next) == TOLD) {
                 next.cancelled(cancellation);
             }
         }
@@ -362,11 +383,10 @@ public final class LiveCall implements Call {
         }
 
         private void tellBackend(Effects effects) {
-            CancelHook current = hook;
             Optional<InboundMessage> notification = cancellation;
             effects.then(() -> {
                 try {
-                    current.cancelled(notification);
+                    hook.getAndSet(TOLD).cancelled(notification);
                 } catch (Throwable e) {
                     logger.error("a call could not be cancelled", e);
                 }

@@ -9,6 +9,7 @@ import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -26,8 +27,10 @@ record CallStart(PostFace face) {
      * @param others notifications and answers that came with the requests
      */
     void call(Exchange exchange, Session session, List<Envelope> requests, List<Envelope> others) {
-        List<InboundMessage> messages =
-                requests.stream().map(r -> r.inbound(exchange.context())).toList();
+        List<InboundMessage> messages = new ArrayList<>(requests.size());
+        for (Envelope request : requests) {
+            messages.add(request.inbound(exchange.context()));
+        }
         Optional<RequestId> id = requests.size() == 1 ? requests.get(0).id() : Optional.empty();
         exchange.when(
                 session.call(messages),

@@ -33,11 +33,6 @@ final class HttpSsePosts implements PostFace {
     }
 
     @Override
-    public boolean namesSession(Exchange exchange) {
-        return sessions.named(exchange);
-    }
-
-    @Override
     public CompletionStage<Optional<Rejection>> checkSession(Exchange exchange) {
         return sessions.check(exchange);
     }

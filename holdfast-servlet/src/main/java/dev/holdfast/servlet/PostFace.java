@@ -12,10 +12,10 @@ import java.util.function.Consumer;
 
 /** What the faces do differently with a POST. */
 interface PostFace {
-    /** Whether a POST names a session, as far as its head tells. */
-    boolean namesSession(Exchange exchange);
-
-    /** Completes with the reason why no message of a POST can be served, as far as its head tells; empty if its body is needed. */
+    /**
+     * Completes with the reason why no message of a POST can be served, as far as its head tells; empty if its body is needed. A POST
+     * for a session whose backend executes immediately stays on its thread from here on.
+     */
     CompletionStage<Optional<Rejection>> checkSession(Exchange exchange);
 
     /** Opens a session and answers the POST, if this request does that here; false if it is a call in an open session. */

@@ -8,18 +8,20 @@ import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.sse.Era;
+import jakarta.servlet.http.HttpServletRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 
 /** Reads a POST: {@code initialize}, a request, a notification, an answer, or a batch of the latter three. */
 final class PostHandler {
     private final PostFace face;
-    private final FaceContext context;
+    private final Function<HttpServletRequest, Object> context;
     private final CallStart calls;
     private final EnvelopeReader envelopes = new EnvelopeReader();
 
-    PostHandler(PostFace face, FaceContext context) {
+    PostHandler(PostFace face, Function<HttpServletRequest, Object> context) {
         this.face = face;
         this.context = context;
         this.calls = new CallStart(face);
@@ -27,14 +29,11 @@ final class PostHandler {
 
     /** Reads a POST and does what it asks for. If its session is not there, its body is not read. */
     void receive(Exchange exchange) {
-        exchange.takeContext(context.options().context());
+        exchange.takeContext(context);
         if (RequestGuard.checkRevision(exchange.headers()).isPresent()) {
             // a client of another era is told so first, with the id of its request
             read(exchange);
         } else {
-            if (context.engine().executesImmediately() && face.namesSession(exchange)) {
-                exchange.stayOnThread();
-            }
             exchange.when(
                     face.checkSession(exchange),
                     Optional.empty(),

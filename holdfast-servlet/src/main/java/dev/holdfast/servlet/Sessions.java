@@ -31,16 +31,17 @@ record Sessions(
     private static final CompletionStage<Optional<Rejection>> PASSES =
             CompletableFuture.completedFuture(Optional.empty());
 
-    /** Whether a request names a session. */
-    boolean named(Exchange exchange) {
-        return id.apply(exchange).isPresent();
-    }
-
-    /** Completes with the reason why no message can be for the session that a request names, if it names one. */
+    /**
+     * Completes with the reason why no message can be for the session that a request names, if it names one. The request stays on its
+     * thread where the backend has to be called on that.
+     */
     CompletionStage<Optional<Rejection>> check(Exchange exchange) {
         Optional<String> named = id.apply(exchange);
         if (named.isEmpty()) {
             return PASSES;
+        }
+        if (engine.executesImmediately()) {
+            exchange.stayOnThread();
         }
         return engine.find(named.get(), exchange.principal()).thenApply(finding -> {
             Optional<Session> session = session(finding);
@@ -54,14 +55,14 @@ record Sessions(
 
     /** Finds the session and goes on with it; if there is none, the request is answered. */
     void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
-        Optional<String> named = id.apply(exchange);
-        if (named.isEmpty()) {
-            exchange.answer().reply(missing.to(message));
-            return;
-        }
         Optional<Session> fresh = exchange.found(engine.clock().getAsLong()).filter(mine);
         if (fresh.isPresent()) {
             then.accept(fresh.get());
+            return;
+        }
+        Optional<String> named = id.apply(exchange);
+        if (named.isEmpty()) {
+            exchange.answer().reply(missing.to(message));
             return;
         }
         exchange.when(engine.find(named.get(), exchange.principal()), message, finding -> {

@@ -37,7 +37,7 @@ final class StreamableHttp implements Face, PostFace {
                 Rejection.malformed("the Mcp-Session-Id header is missing"),
                 session -> !session.listensOnly());
         this.streams = new StreamableHttpStreams(context.streams());
-        this.posts = new PostHandler(this, context);
+        this.posts = new PostHandler(this, context.options().context());
     }
 
     private static Optional<String> sessionId(Exchange exchange) {
@@ -105,11 +105,6 @@ final class StreamableHttp implements Face, PostFace {
                 exchange.answer().reply(sessions.unknown(id.get()));
             }
         });
-    }
-
-    @Override
-    public boolean namesSession(Exchange exchange) {
-        return sessions.named(exchange);
     }
 
     @Override

@@ -14,13 +14,26 @@ import java.util.OptionalInt;
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning">MCP transports,
  *     security warning</a>
  */
-public record OriginPolicy(List<String> allowedHosts, List<String> allowedOrigins) {
+public final class OriginPolicy {
     private static final String ANY = "*";
     private static final String ANY_PORT = ":*";
 
-    public OriginPolicy {
-        allowedHosts = lowerCase(allowedHosts);
-        allowedOrigins = lowerCase(allowedOrigins);
+    private final List<String> allowedHosts;
+    private final List<String> allowedOrigins;
+    private final LastPassed<Caller> callers =
+            new LastPassed<>(caller -> refusal(caller).isEmpty());
+
+    /** Who asks whom: all that is judged. */
+    private record Caller(String host, Optional<String> origin, String localAddress) {
+        boolean toLoopback() {
+            return Authority.loopbackAddress(localAddress);
+        }
+    }
+
+    /** A policy that allows more than its own hosts and origins. */
+    public OriginPolicy(List<String> allowedHosts, List<String> allowedOrigins) {
+        this.allowedHosts = lowerCase(allowedHosts);
+        this.allowedOrigins = lowerCase(allowedOrigins);
     }
 
     private static List<String> lowerCase(List<String> entries) {
@@ -31,15 +44,22 @@ public record OriginPolicy(List<String> allowedHosts, List<String> allowedOrigin
 
     /** Why a request is refused, if it is. */
     public Optional<Rejection> check(RequestHeaders request) {
-        String named = request.header("Host").orElse("").trim();
-        Optional<Authority> host = Authority.parse(named);
-        if (!hostAllowed(host, request.toLoopback())) {
+        Caller caller = new Caller(
+                request.header("Host").orElse("").trim(),
+                request.header("Origin").map(String::trim),
+                request.localAddress());
+        return callers.test(caller) ? Optional.empty() : refusal(caller);
+    }
+
+    private Optional<Rejection> refusal(Caller caller) {
+        Optional<Authority> host = Authority.parse(caller.host);
+        if (!hostAllowed(host, caller.toLoopback())) {
             return Optional.of(Rejection.of(Refusal.HOST)
-                    .because("a request for host " + Rejection.quote(named)
+                    .because("a request for host " + Rejection.quote(caller.host)
                             + "; if that is a name of this server, allow it by allowedHosts or --allowed-host"));
         }
-        Optional<String> origin = request.header("Origin").map(String::trim);
-        if (origin.isPresent() && !originAllowed(origin.get(), host, request.toLoopback())) {
+        Optional<String> origin = caller.origin;
+        if (origin.isPresent() && !originAllowed(origin.get(), host, caller.toLoopback())) {
             return Optional.of(Rejection.of(Refusal.ORIGIN)
                     .because("a request of origin " + Rejection.quote(origin.get())
                             + "; if that is to be trusted, allow it by allowedOrigins or --allowed-origin"));

@@ -17,6 +17,9 @@ public final class RequestGuard {
     private static final Pattern ZERO_QUALITY = Pattern.compile(";\\s*+q=0(?:\\.0*+)?+\\s*+$");
 
     private final int maxRequestSize;
+    private final LastPassed<String> postAccepts =
+            new LastPassed<>(all -> accepts(all, JSON) && accepts(all, EVENT_STREAM));
+    private final LastPassed<String> contentTypes = new LastPassed<>(RequestGuard::isJson);
 
     /**
      * A guard.
@@ -34,14 +37,14 @@ public final class RequestGuard {
 
     /** What the headers of a GET rule out. */
     public static Optional<Rejection> checkGet(RequestHeaders request) {
-        return accepts(request, EVENT_STREAM)
+        return accepts(request.header("Accept").orElse(""), EVENT_STREAM)
                 ? Optional.empty()
                 : Optional.of(notAcceptable("a GET must accept " + EVENT_STREAM));
     }
 
     /** What the headers of a POST rule out whose answer may be a stream. */
     public Optional<Rejection> checkPost(RequestHeaders request) {
-        if (!accepts(request, JSON) || !accepts(request, EVENT_STREAM)) {
+        if (!postAccepts.test(request.header("Accept").orElse(""))) {
             return Optional.of(notAcceptable("a POST must accept both " + JSON + " and " + EVENT_STREAM));
         }
         return checkBody(request);
@@ -49,7 +52,7 @@ public final class RequestGuard {
 
     /** What the headers say against the body of a POST. */
     public Optional<Rejection> checkBody(RequestHeaders request) {
-        if (!isJson(request.header("Content-Type").orElse(""))) {
+        if (!contentTypes.test(request.header("Content-Type").orElse(""))) {
             return Optional.of(Rejection.of(
                     Refusal.NOT_SERVED,
                     415,
@@ -65,15 +68,17 @@ public final class RequestGuard {
     /** Refuses a protocol revision in the headers that is not served; no revision is accepted. */
     public static Optional<Rejection> checkRevision(RequestHeaders request) {
         Optional<String> version = request.header("MCP-Protocol-Version");
+        if (version.isEmpty() || Revisions.SUPPORTED.contains(version.get())) {
+            return Optional.empty();
+        }
         Optional<String> modern = Revisions.modern(version);
         if (modern.isPresent()) {
             return Optional.of(unsupported(modern.get()));
         }
-        return version.filter(v -> !Revisions.SUPPORTED.contains(v))
-                .map(v -> Rejection.badRequest(
-                        Refusal.NOT_SERVED,
-                        "the MCP-Protocol-Version header names a revision that is not supported; " + "supported are "
-                                + String.join(", ", Revisions.SUPPORTED)));
+        return Optional.of(Rejection.badRequest(
+                Refusal.NOT_SERVED,
+                "the MCP-Protocol-Version header names a revision that is not supported; supported are "
+                        + String.join(", ", Revisions.SUPPORTED)));
     }
 
     /** The same for one message: a modern client names its revision in the message as well. */
@@ -120,10 +125,9 @@ public final class RequestGuard {
     }
 
     /** Whether a media type is among those accepted; quality zero means it is not. */
-    private static boolean accepts(RequestHeaders request, String type) {
-        String all = request.header("Accept").orElse("").toLowerCase(Locale.ROOT);
+    private static boolean accepts(String all, String type) {
         String family = type.substring(0, type.indexOf('/') + 1) + "*";
-        for (String range : all.split(",", -1)) {
+        for (String range : all.toLowerCase(Locale.ROOT).split(",", -1)) {
             String[] parts = range.split(";", -1);
             String name = parts[0].trim();
             if (name.equals(type) || name.equals(family) || name.equals("*/*")) {

@@ -13,6 +13,6 @@ public interface RequestHeaders {
     /** The size of the body, -1 if it is not announced. */
     long contentLength();
 
-    /** Whether the request came to a loopback address of this host. */
-    boolean toLoopback();
+    /** The address of this host to which the request came. */
+    String localAddress();
 }

@@ -1,6 +1,5 @@
 package dev.holdfast.servlet.http;
 
-import dev.holdfast.servlet.guard.Authority;
 import dev.holdfast.servlet.guard.RequestHeaders;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.Collections;
@@ -35,7 +34,7 @@ record ServletRequestHeaders(HttpServletRequest request) implements RequestHeade
     }
 
     @Override
-    public boolean toLoopback() {
-        return Authority.loopbackAddress(request.getLocalAddr());
+    public String localAddress() {
+        return request.getLocalAddr();
     }
 }

@@ -20,7 +20,9 @@ public final class ConnectionClock {
     private static final long HEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(HEAD_MILLIS);
     private static final double JITTER = 0.1;
 
-    private final Queue<Unopened> unopened = new ConcurrentLinkedQueue<>();
+    /** Connections whose heads are not written, the oldest first. */
+    private final Queue<SseConnection> unopened = new ConcurrentLinkedQueue<>();
+
     private final AtomicBoolean openingArmed = new AtomicBoolean();
     private final EdgeClock clock;
     private final Set<SseConnection> connections;
@@ -29,9 +31,6 @@ public final class ConnectionClock {
     // two pools: a client that does not read its answer holds a thread for as long as the container lets it
     private final Writers heads = new Writers("holdfast-head", Integer.MAX_VALUE);
     private final Writers openings = new Writers("holdfast-open", Integer.MAX_VALUE);
-
-    /** A connection whose head is not written, and since when. */
-    private record Unopened(SseConnection connection, long since) {}
 
     /**
      * A clock for connections.
@@ -86,7 +85,7 @@ public final class ConnectionClock {
 
     /** Writes the head of a new connection in a few milliseconds, unless a message is written with it before. */
     void openSoon(SseConnection connection) {
-        unopened.add(new Unopened(connection, now()));
+        unopened.add(connection);
         armOpening();
     }
 
@@ -99,10 +98,10 @@ public final class ConnectionClock {
     private void openDue() {
         openingArmed.set(false);
         long now = now();
-        Unopened first = unopened.peek();
-        while (first != null && now - first.since() >= HEAD_NANOS) {
+        SseConnection first = unopened.peek();
+        while (first != null && now - first.openedAt() >= HEAD_NANOS) {
             unopened.poll();
-            clock.guarded(first.connection()::headDue);
+            clock.guarded(first::headDue);
             first = unopened.peek();
         }
         armOpening();

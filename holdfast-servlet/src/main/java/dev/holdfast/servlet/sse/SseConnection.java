@@ -132,6 +132,11 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         start();
     }
 
+    /** When it was opened, by the clock. */
+    long openedAt() {
+        return openedAt;
+    }
+
     /** The head has waited long enough for news. */
     void headDue() {
         if (!composer.opened() && state() != Pump.CLOSED) {

@@ -30,6 +30,11 @@ class OriginPolicyTest {
         public long contentLength() {
             return -1;
         }
+
+        @Override
+        public String localAddress() {
+            return toLoopback ? "127.0.0.1" : "192.0.2.7";
+        }
     }
 
     private static Optional<Refusal> atHome(OriginPolicy policy, String host) {
