@@ -53,10 +53,7 @@ class TraceTest {
                                 .then(Mono.just("done")))
                 .tool("traced", (exchange, request) -> {
                     Observation current = traces.registry().getCurrentObservation();
-                    tracesOfHandlers.add(
-                            current == null
-                                    ? "none"
-                                    : traces.traceId());
+                    tracesOfHandlers.add(current == null ? "none" : traces.traceId());
                     return Mono.just("traced");
                 })
                 .tool("failing", (exchange, request) -> Mono.error(new IllegalStateException("not my day")))

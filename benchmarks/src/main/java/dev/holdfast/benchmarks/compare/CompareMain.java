@@ -26,8 +26,8 @@ final class CompareMain {
     public static void main(String[] args) throws Exception {
         // servers end with this process, however it ends
         Runtime.getRuntime()
-                .addShutdownHook(new Thread(
-                        () -> ProcessHandle.current().descendants().forEach(ProcessHandle::destroy)));
+                .addShutdownHook(
+                        new Thread(() -> ProcessHandle.current().descendants().forEach(ProcessHandle::destroy)));
         Args options = Args.parse(args);
         Path scratch = Files.createTempDirectory("benchmarks");
         Settings settings = new Settings(

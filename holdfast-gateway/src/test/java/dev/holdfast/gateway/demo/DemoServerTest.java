@@ -21,7 +21,7 @@ class DemoServerTest {
     @Test
     void everyToolHasADescriptionAndASchemaOfAnObject() {
         assertThat(list("tools"))
-                .hasSize(18)
+                .hasSize(19)
                 .allSatisfy(tool -> assertThat(tool.get("description")).isNotNull())
                 .allSatisfy(tool -> assertThat(tool.get("inputSchema"))
                         .asInstanceOf(InstanceOfAssertFactories.MAP)
