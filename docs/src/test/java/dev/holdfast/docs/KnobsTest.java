@@ -28,8 +28,8 @@ class KnobsTest {
     private static final Pattern FLAG = Pattern.compile("(?<![\\w-])--[a-z][a-z-]+");
     private static final Pattern PROPERTY = Pattern.compile("(?<![\\w.])holdfast(\\.[a-z-]+)+(?==|`)");
     /** Options of other programs that the pages name. */
-    private static final Set<String> FOREIGN =
-            Set.of("--stdio", "--transport", "--server-url", "--stateful", "--cors", "--help", "--version");
+    private static final Set<String> FOREIGN = Set.of(
+            "--stdio", "--transport", "--server-url", "--stateful", "--cors", "--help", "--version", "--add-modules");
 
     private static final String KNOBS = Page.at("docs/knobs.md").text();
 
