@@ -10,6 +10,7 @@ import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.sdk.trace.data.EventData;
 import io.opentelemetry.sdk.trace.data.SpanData;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -31,6 +32,9 @@ class TraceTest {
     private static final String OTHER_TRACE = "0af7651916cd43dd8448eb211c80319c";
     private static final String OTHER_PARENT = "00-" + OTHER_TRACE + "-b7ad6b7169203331-01";
 
+    /** By which a broken connection is noticed. */
+    private static final Duration HEARTBEAT = Duration.ofMillis(200);
+
     private final ContainerKind kind;
     private final Traces traces = new Traces();
     private final CompletableFuture<Void> gate = new CompletableFuture<>();
@@ -45,7 +49,8 @@ class TraceTest {
     @BeforeEach
     void start() throws Exception {
         server = TestServer.in(kind)
-                .options(transport -> transport.callListener(new ObservedCalls(traces.registry())))
+                .options(transport ->
+                        transport.heartbeatInterval(HEARTBEAT).callListener(new ObservedCalls(traces.registry())))
                 .tool(
                         "slow",
                         (exchange, request) -> Tools.progress(exchange, request, 1)
