@@ -9,39 +9,15 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A backend whose tools say themselves which of their calls may be run again. It learns that from the {@code tools/list} results
- * that pass through it: a call may be run again of a tool with a {@code readOnlyHint} or an {@code idempotentHint}, both of
- * which are false unless told. Beside those, every request that only reads by the specification, and no other.
- *
- * <p>What is known is known per principal, for a server may show each caller tools of its own, and lasts as long as this object:
- * up to 1,000 tools of each of 1,000 principals, those that were asked for least recently are forgotten first. The pages of a
- * list add up, and a later answer replaces what is known of the tools that it names. {@code notifications/tools/list_changed}
- * changes nothing: it does not say of which tool, most often one was added, and a client that hears it asks for the list, whose
- * answer comes by here. What a name is forgotten for, or was never known for, is not run again.
- *
- * <p>Hints are to be believed of a server that one trusts, as is the one behind this engine.
- *
- * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations">MCP schema, ToolAnnotations</a>
+ * A backend whose tools say themselves which of their calls may be run again, by {@link RepeatRules}: it learns from the
+ * {@code tools/list} results that pass through it.
  */
 public final class HintedBackend implements Backend {
-    private static final String TOOLS_LIST = "tools/list";
-    private static final String TOOLS_CALL = "tools/call";
-    private static final Set<String> READING = Set.of(
-            "ping",
-            TOOLS_LIST,
-            "resources/list",
-            "resources/templates/list",
-            "resources/read",
-            "prompts/list",
-            "prompts/get",
-            "completion/complete");
-
     private final Backend backend;
-    private final ToolHints hints = new ToolHints();
+    private final RepeatRules rules = new RepeatRules();
 
     /** The same backend, with what its tools say of themselves. */
     public HintedBackend(Backend backend) {
@@ -63,17 +39,27 @@ public final class HintedBackend implements Backend {
 
     @Override
     public boolean mayBeRerun(InboundMessage request, String principal) {
-        if (request.method().equals(TOOLS_CALL)) {
-            return JsonPeek.text(request.bytes(), "name")
-                    .filter(tool -> hints.harmless(principal, tool))
-                    .isPresent();
-        }
-        return READING.contains(request.method());
+        return rules.harmless(principal, request.method(), request.bytes());
     }
 
     @Override
     public boolean executesImmediately() {
         return backend.executesImmediately();
+    }
+
+    @Override
+    public boolean needsContext() {
+        return backend.needsContext();
+    }
+
+    @Override
+    public int mostConnections() {
+        return backend.mostConnections();
+    }
+
+    @Override
+    public boolean existsOnce() {
+        return backend.existsOnce();
     }
 
     /** A connection on which lists of tools are overheard; everything else passes by. */
@@ -88,7 +74,8 @@ public final class HintedBackend implements Backend {
 
         @Override
         public void call(InboundMessage request, CallSink sink) {
-            connection.call(request, request.method().equals(TOOLS_LIST) ? new Overheard(sink, principal) : sink);
+            connection.call(
+                    request, request.method().equals(RepeatRules.TOOLS_LIST) ? new Overheard(sink, principal) : sink);
         }
 
         @Override
@@ -120,7 +107,7 @@ public final class HintedBackend implements Backend {
         @Override
         public CompletionStage<Void> send(OutboundMessage message) {
             if (message.kind() == EventKind.RESPONSE) {
-                hints.learn(principal, ToolList.read(message.bytes()));
+                rules.learn(principal, message.bytes());
             }
             return sink.send(message);
         }

@@ -130,6 +130,13 @@ public final class JsonRpc implements MessageFactory {
         return error(id, code, message, ",\"data\":" + dataJson);
     }
 
+    /** Returns the notification that a resource was updated. */
+    public static byte[] resourceUpdated(String uri) {
+        String body = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":"
+                + JsonText.quoted(uri) + "}}";
+        return body.getBytes(UTF_8);
+    }
+
     /** Returns the id that is this string; {@code "1"} as a string is another id than the number. */
     public static RequestId stringId(String value) {
         return JsonText.id(value);
