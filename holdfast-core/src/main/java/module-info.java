@@ -1,7 +1,7 @@
 /**
  * Sessions, streams, cursors, lifecycle and the in-memory store. Needs the JDK and slf4j-api only.
  *
- * <p>{@code dev.holdfast.log} and {@code dev.holdfast.session} are internal.
+ * <p>{@code dev.holdfast.log}, {@code dev.holdfast.session} and {@code dev.holdfast.cluster} are internal.
  */
 module dev.holdfast.core {
     requires static transitive org.jspecify;

@@ -16,6 +16,10 @@ public record EventId(StreamId stream, Epoch epoch, long offset) {
     private static final int RADIX = 36;
     private static final int LONGEST = 64;
     private static final int PARTS = 5;
+    /** Where most prefixes and offsets fit; longer ones take longer. */
+    private static final int PREFIX_SIZE = 24;
+
+    private static final int OFFSET_SIZE = 4;
 
     /** Reads a {@code Last-Event-ID}; empty if no server of this kind can have written it. */
     public static Optional<EventId> parse(String text) {
@@ -47,18 +51,27 @@ public record EventId(StreamId stream, Epoch epoch, long offset) {
 
     /** Everything of the ids of one stream and epoch but the offset. */
     public static String prefix(StreamId stream, Epoch epoch) {
-        return Integer.toString(stream.epoch(), RADIX)
-                + '.'
-                + Long.toString(stream.number(), RADIX)
-                + '.'
-                + Integer.toString(epoch.counter(), RADIX)
-                + '.'
-                + Integer.toUnsignedString(epoch.nonce(), RADIX)
-                + '.';
+        StringBuilder text = new StringBuilder(PREFIX_SIZE);
+        append(text, stream.epoch());
+        append(text.append('.'), stream.number());
+        append(text.append('.'), epoch.counter());
+        append(text.append('.'), Integer.toUnsignedLong(epoch.nonce()));
+        return text.append('.').toString();
     }
 
+    /** The id of an event, and of the position behind it. */
     public static String text(String prefix, long offset) {
-        return prefix + Long.toString(offset, RADIX);
+        StringBuilder text = new StringBuilder(prefix.length() + OFFSET_SIZE).append(prefix);
+        append(text, offset);
+        return text.toString();
+    }
+
+    /** Appends a number that is not negative; {@link Long#toString(long, int)} makes an array and a text for each. */
+    private static void append(StringBuilder text, long number) {
+        if (number >= RADIX) {
+            append(text, number / RADIX);
+        }
+        text.append(Character.forDigit((int) (number % RADIX), RADIX));
     }
 
     @Override

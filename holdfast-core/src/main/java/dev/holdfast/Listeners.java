@@ -51,6 +51,11 @@ record Listeners(List<SessionLifecycleListener> all) implements SessionLifecycle
     }
 
     @Override
+    public void onBackendReleased(String sessionId) {
+        tell(listener -> listener.onBackendReleased(sessionId));
+    }
+
+    @Override
     public void onSessionParked(String sessionId) {
         tell(listener -> listener.onSessionParked(sessionId));
     }

@@ -13,8 +13,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
-import java.util.TreeMap;
 
 /** One session in a {@link MemoryStore}; its own monitor guards it. */
 final class MemorySession {
@@ -22,16 +20,10 @@ final class MemorySession {
     private final SessionRecord first;
     private final Map<String, byte[]> journal;
     private final Map<StreamId, RunningCall> running;
-    private final Map<StreamId, Stream> streams = new HashMap<>(0);
+    private final Map<StreamId, MemoryStream> streams = new HashMap<>(0);
     private String revision;
     private byte[] extension;
     private volatile long expiresAt;
-
-    private static final class Stream {
-        private final NavigableMap<Long, Event> events = new TreeMap<>();
-        private long last;
-        private long trimmed;
-    }
 
     MemorySession(Epoch epoch, SessionRecord record) {
         this.epochs.add(epoch);
@@ -83,40 +75,48 @@ final class MemorySession {
 
     private Map<StreamId, SessionStore.Extent> extents() {
         Map<StreamId, SessionStore.Extent> extents = new HashMap<>();
-        streams.forEach((id, stream) -> extents.put(id, new SessionStore.Extent(stream.last, stream.trimmed)));
+        streams.forEach((id, stream) -> extents.put(id, new SessionStore.Extent(stream.last(), stream.trimmed())));
         return extents;
     }
 
     /** Appends under the present epoch only; returns which that is. */
     synchronized Epoch append(Epoch epoch, Append append) {
         if (epoch().equals(epoch)) {
-            // a call's end comes last: its stream may get its last event with it
-            append.events().forEach(this::add);
-            append.trims().forEach(this::trim);
-            append.changes().forEach(this::apply);
+            write(append);
         }
         return epoch();
     }
 
+    /** Appends under whatever epoch; inside the monitor where somebody else may use the session. */
+    void write(Append append) {
+        // a call's end comes last: its stream may get its last event with it
+        append.events().forEach(this::add);
+        append.trims().forEach(this::trim);
+        append.changes().forEach(this::apply);
+    }
+
+    /** The last offset that a stream had, 0 where it is not known; as {@link #write}. */
+    long last(StreamId id) {
+        MemoryStream stream = streams.get(id);
+        return stream == null ? 0 : stream.last();
+    }
+
     private void add(Event event) {
-        Stream stream = streams.computeIfAbsent(event.stream(), id -> new Stream());
-        stream.events.put(event.offset(), event);
-        stream.last = Math.max(stream.last, event.offset());
+        streams.computeIfAbsent(event.stream(), id -> new MemoryStream()).add(event);
     }
 
     private void trim(Append.Trim trim) {
-        Stream stream = streams.get(trim.stream());
-        if (stream != null && stream.events.remove(trim.offset()) != null) {
-            stream.trimmed = Math.max(stream.trimmed, trim.offset());
+        MemoryStream stream = streams.get(trim.stream());
+        if (stream != null && stream.trim(trim.offset())) {
             forgetIfOver(trim.stream());
         }
     }
 
     /** A stream has lost an event, or its call. */
     private void forgetIfOver(StreamId id) {
-        Stream stream = streams.get(id);
+        MemoryStream stream = streams.get(id);
         boolean over = !id.equals(StreamId.LISTENING) && !running.containsKey(id);
-        if (over && stream != null && stream.events.isEmpty()) {
+        if (over && stream != null && stream.isEmpty()) {
             streams.remove(id);
         }
     }
@@ -142,19 +142,7 @@ final class MemorySession {
     }
 
     synchronized List<Event> read(StreamId id, long after, int maxBytes) {
-        Stream stream = streams.get(id);
-        if (stream == null) {
-            return List.of();
-        }
-        List<Event> found = new ArrayList<>();
-        long room = maxBytes;
-        for (Event event : stream.events.tailMap(after, false).values()) {
-            room -= event.bytes().length;
-            if (!found.isEmpty() && room < 0) {
-                break;
-            }
-            found.add(event);
-        }
-        return found;
+        MemoryStream stream = streams.get(id);
+        return stream == null ? List.of() : stream.after(after, maxBytes);
     }
 }

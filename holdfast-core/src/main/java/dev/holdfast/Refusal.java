@@ -20,6 +20,8 @@ public enum Refusal {
     STORE(3008, "the session store is not available"),
     /** The backend is not there, and as much waits for it as may. */
     BACKEND(3009, "the backend is not there, and too much waits for it"),
+    /** As many backends as may be there at once are there, and all of them are in use. */
+    BACKENDS(3010, "every backend is in use"),
     /** Nobody that the server knows asks. */
     UNAUTHENTICATED(3101, "the caller is not known"),
     /** The {@code Host} header names no host of this server. */

@@ -53,6 +53,12 @@ public interface SessionLifecycleListener {
      */
     default void onBackendChanged(String sessionId) {}
 
+    /**
+     * The backend of a session that is not in use was ended, because there are as many as there may be and another session needs one.
+     * The session gets a fresh one when it is used again.
+     */
+    default void onBackendReleased(String sessionId) {}
+
     /** A session has left memory and waits in the store; the next request with its id brings it back. */
     default void onSessionParked(String sessionId) {}
 

@@ -33,16 +33,46 @@ public interface Backend {
     /**
      * Whether a call runs on the thread that makes it, and expects to find there what belongs to its request, such as thread-locals
      * that a filter has set. Then each call is made on the thread that brought its request, which waits for that as long as it
-     * takes to read the request, to store its start and to restore the session. Always the same answer; must not block.
+     * takes to read the request, to store its start and to restore the session. A call whose process has died has no such thread any
+     * more, and is not run again. Always the same answer; must not block.
      */
     default boolean executesImmediately() {
         return false;
     }
 
     /**
+     * Whether a connection is opened only for a message of the client, whose context comes with the {@code initialize} request. Where not,
+     * the connection of a session that comes back from the store is opened at once, without a context. Always the same answer; must
+     * not block.
+     */
+    default boolean needsContext() {
+        return false;
+    }
+
+    /**
+     * How many connections there may be at once, those included that are being opened or closed. Where there are as many, the
+     * connection of a session ends that is detached or idle for longest and runs no call, and another is opened when that session is
+     * used again. At least 1, always the same answer; must not block.
+     */
+    default int mostConnections() {
+        return Integer.MAX_VALUE;
+    }
+
+    /**
+     * Whether a session has one connection to this backend in a whole cluster, like a child process that holds state of its own. Then it
+     * is opened on one node, requests that reach other nodes are sent to that one, without their
+     * {@link InboundMessage#context context}, and when that node dies the next one that is asked opens a fresh one. Otherwise each node
+     * that a session's requests reach opens one, in the state that the session's journal gives it. Always the same answer; must not
+     * block. Without meaning where no other node shares the store.
+     */
+    default boolean existsOnce() {
+        return false;
+    }
+
+    /**
      * The values of a connection.
      *
-     * @param initialize the {@code initialize} request
+     * @param initialize the {@code initialize} request, with the context of the message that the connection is opened for, if there is one
      * @param principal who opened the session, empty for nobody
      * @param incarnation names this life of the session's backend; no two lives of one session share it
      */
@@ -76,4 +106,13 @@ public interface Backend {
      * @param cause the same as a short phrase, for requests that wait for this backend
      */
     record Unreachable(OutboundMessage response, String cause) implements Outcome {}
+
+    /**
+     * The backend serves as many as it may, and leaves nothing behind. Another attempt may succeed a little later: the client is told
+     * to come back, and nothing of its request was done.
+     *
+     * @param response the JSON-RPC error response, where the client cannot be told otherwise
+     * @param cause the same as a short phrase, for requests that wait for this backend
+     */
+    record Busy(OutboundMessage response, String cause) implements Outcome {}
 }

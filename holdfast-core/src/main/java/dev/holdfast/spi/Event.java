@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param stream the stream it belongs to
  * @param epoch the epoch that appended it
- * @param offset its place in the stream, from 1, without holes when appended
+ * @param offset its place in the stream, from 1, without holes when appended; {@link SharedSessionStore#UNPLACED} where a shared
+ *     store is to give it one
  * @param kind one of {@link EventKind}
  * @param id the id of a response or of a request to the client, else absent
  * @param bytes the message as UTF-8 JSON on one line; shared, never changed
@@ -18,4 +19,9 @@ public record Event(
         long offset,
         byte kind,
         @Nullable RequestId id,
-        byte[] bytes) {}
+        byte[] bytes) {
+    /** The same event at another place of its stream. */
+    public Event at(long place) {
+        return new Event(stream, epoch, place, kind, id, bytes);
+    }
+}

@@ -47,6 +47,11 @@ public record InboundMessage(
         return new InboundMessage(kind, id, method, NOTHING, journal, NO_CONTEXT);
     }
 
+    /** The same message with another context. */
+    public InboundMessage withContext(Object other) {
+        return new InboundMessage(kind, id, method, bytes, journal, other);
+    }
+
     /** The same message without the context of the connection that carried it, as the journal keeps it. */
     public InboundMessage withoutContext() {
         return new InboundMessage(kind, id, method, bytes, journal, NO_CONTEXT);

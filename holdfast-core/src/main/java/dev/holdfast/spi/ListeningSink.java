@@ -1,5 +1,6 @@
 package dev.holdfast.spi;
 
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
@@ -50,4 +51,15 @@ public interface ListeningSink {
      * @param cause a short phrase for the client and the log
      */
     void lost(String cause);
+
+    /**
+     * Reports that the backend is gone, and has done nothing of some requests. Those do not end with an error: they go to the fresh
+     * connection, which is opened for them.
+     *
+     * @param cause a short phrase for the client and the log
+     * @param untouched requests of calls that run, as the connection got them
+     */
+    default void lost(String cause, List<InboundMessage> untouched) {
+        lost(cause);
+    }
 }

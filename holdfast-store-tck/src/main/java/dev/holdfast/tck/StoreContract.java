@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -69,10 +70,12 @@ public abstract class StoreContract {
         }
     }
 
-    /** Why a stage fails, once it has. */
+    /** Why a stage fails, once it has: as the stage says it, or as the cause of what a stage that depends on another says. */
     static Throwable failureOf(CompletionStage<?> stage) {
         Optional<Throwable> failure = await(stage.handle((done, broken) -> Optional.ofNullable(broken)));
-        return failure.orElseThrow(() -> new AssertionError("the store did what it must refuse"));
+        return failure.map(broken ->
+                        broken instanceof CompletionException && broken.getCause() != null ? broken.getCause() : broken)
+                .orElseThrow(() -> new AssertionError("the store did what it must refuse"));
     }
 
     SessionRecord record() {

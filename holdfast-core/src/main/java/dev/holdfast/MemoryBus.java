@@ -1,0 +1,152 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.ClusterBus;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The bus of a {@link MemoryCluster}; its own monitor guards it, and no handler is called inside. */
+final class MemoryBus implements ClusterBus {
+    private static final Logger logger = LoggerFactory.getLogger(MemoryBus.class);
+
+    private final Map<String, Incarnation> incarnations = new HashMap<>();
+    private final InstantSource clock;
+    private final Executor executor;
+
+    /** One that has begun, and perhaps lapsed. */
+    private static final class Incarnation {
+        private final Queue<byte[]> inbox = new ArrayDeque<>();
+        private long until;
+        private @Nullable Consumer<byte[]> handler;
+        private boolean handing;
+    }
+
+    MemoryBus(InstantSource clock, Executor executor) {
+        this.clock = clock;
+        this.executor = executor;
+    }
+
+    private Optional<Incarnation> alive(String node) {
+        return Optional.ofNullable(incarnations.get(node)).filter(found -> found.until > clock.millis());
+    }
+
+    private static <T> CompletionStage<T> done(T value) {
+        return CompletableFuture.completedFuture(value);
+    }
+
+    @Override
+    public synchronized CompletionStage<Void> begin(String node, Duration lease) {
+        if (alive(node).isPresent()) {
+            return CompletableFuture.failedFuture(new IllegalStateException(node + " lives already"));
+        }
+        incarnations.values().removeIf(lapsed -> lapsed.until <= clock.millis());
+        Incarnation fresh = new Incarnation();
+        fresh.until = clock.millis() + lease.toMillis();
+        incarnations.put(node, fresh);
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public synchronized CompletionStage<Boolean> renew(String node, Duration lease) {
+        Optional<Incarnation> found = alive(node);
+        found.ifPresent(present -> present.until = clock.millis() + lease.toMillis());
+        return done(found.isPresent());
+    }
+
+    @Override
+    public synchronized CompletionStage<Void> end(String node) {
+        incarnations.remove(node);
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public synchronized CompletionStage<Set<String>> living() {
+        Set<String> living = new TreeSet<>(incarnations.keySet());
+        living.removeIf(node -> alive(node).isEmpty());
+        return done(living);
+    }
+
+    @Override
+    public CompletionStage<Boolean> send(String node, byte[] message) {
+        synchronized (this) {
+            Optional<Incarnation> found = alive(node).filter(present -> present.inbox.size() < INBOX_MESSAGES);
+            if (found.isEmpty()) {
+                return done(false);
+            }
+            found.get().inbox.add(message);
+        }
+        handOver(node);
+        return done(true);
+    }
+
+    @Override
+    public Inbox receive(String node, Consumer<byte[]> handler) {
+        synchronized (this) {
+            alive(node).ifPresent(present -> present.handler = handler);
+        }
+        handOver(node);
+        return () -> stop(node, handler);
+    }
+
+    private synchronized void stop(String node, Consumer<byte[]> handler) {
+        Incarnation found = incarnations.get(node);
+        if (found != null && found.handler == handler) {
+            found.handler = null;
+        }
+    }
+
+    /** Lets one task hand over what is there, unless one does. */
+    private void handOver(String node) {
+        synchronized (this) {
+            Optional<Incarnation> found = alive(node).filter(present -> !present.handing && present.handler != null);
+            if (found.isEmpty()) {
+                return;
+            }
+            found.get().handing = true;
+        }
+        executor.execute(() -> {
+            for (Optional<Runnable> next = next(node); next.isPresent(); next = next(node)) {
+                handle(next.get());
+            }
+        });
+    }
+
+    private static void handle(Runnable next) {
+        try {
+            next.run();
+        } catch (RuntimeException e) {
+            logger.error("a message could not be handled", e);
+        }
+    }
+
+    private synchronized Optional<Runnable> next(String node) {
+        Optional<Incarnation> found = alive(node);
+        if (found.isEmpty()) {
+            return Optional.empty();
+        }
+        Consumer<byte[]> handler = found.get().handler;
+        byte[] message = handler == null ? null : found.get().inbox.poll();
+        if (handler == null || message == null) {
+            found.get().handing = false;
+            return Optional.empty();
+        }
+        return Optional.of(() -> handler.accept(message));
+    }
+
+    synchronized void close() {
+        incarnations.clear();
+    }
+}

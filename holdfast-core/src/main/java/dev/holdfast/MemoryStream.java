@@ -1,0 +1,113 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.Event;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The events of one stream in a {@link MemorySession}, in the order of their offsets: most streams have one event, and for a moment. */
+final class MemoryStream {
+    private @Nullable Event[] events = new @Nullable Event[1];
+    /** Where the events are: from here to before there. */
+    private int from;
+
+    private int to;
+    private long last;
+    private long trimmed;
+
+    /** The last offset that it ever had. */
+    long last() {
+        return last;
+    }
+
+    /** The last offset that was trimmed. */
+    long trimmed() {
+        return trimmed;
+    }
+
+    boolean isEmpty() {
+        return from == to;
+    }
+
+    /** Adds an event, or takes it in the place of one that has its offset. */
+    void add(Event event) {
+        last = Math.max(last, event.offset());
+        int at = place(event.offset());
+        if (at < to && at(at).offset() == event.offset()) {
+            events[at] = event;
+            return;
+        }
+        if (to == events.length) {
+            at -= from;
+            makeRoom();
+        }
+        System.arraycopy(events, at, events, at + 1, to - at);
+        events[at] = event;
+        to++;
+    }
+
+    private void makeRoom() {
+        int count = to - from;
+        events = Arrays.copyOfRange(events, from, from + Math.max(2, count + (count >> 1)));
+        from = 0;
+        to = count;
+    }
+
+    /** Removes an event; false if there is none with this offset. */
+    boolean trim(long offset) {
+        int at = place(offset);
+        if (at == to || at(at).offset() != offset) {
+            return false;
+        }
+        trimmed = Math.max(trimmed, offset);
+        if (at == from) {
+            events[from++] = null;
+        } else {
+            System.arraycopy(events, at + 1, events, at, to - at - 1);
+            events[--to] = null;
+        }
+        return true;
+    }
+
+    /** The events after an offset, up to so many bytes, but one at least if there is one. */
+    List<Event> after(long offset, int maxBytes) {
+        List<Event> found = new ArrayList<>();
+        long room = maxBytes;
+        for (int at = place(offset); at < to; at++) {
+            Event event = at(at);
+            if (event.offset() == offset) {
+                continue;
+            }
+            room -= event.bytes().length;
+            if (!found.isEmpty() && room < 0) {
+                break;
+            }
+            found.add(event);
+        }
+        return found;
+    }
+
+    /** Where the first event stands that has this offset or a later one. */
+    private int place(long offset) {
+        int low = from;
+        int high = to;
+        while (low < high) {
+            int middle = (low + high) >>> 1;
+            if (at(middle).offset() < offset) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return low;
+    }
+
+    private Event at(int index) {
+        Event event = events[index];
+        if (event == null) {
+            throw new IllegalStateException("no event at " + index);
+        }
+        return event;
+    }
+}

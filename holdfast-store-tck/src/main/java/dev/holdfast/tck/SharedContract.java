@@ -1,0 +1,272 @@
+package dev.holdfast.tck;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.SharedSessionStore.Appended;
+import dev.holdfast.spi.SharedSessionStore.Member;
+import dev.holdfast.spi.StaleEpochException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Joins, fences and commits of several nodes. */
+public abstract class SharedContract extends SharedStoreContract {
+    protected SharedContract(Supplier<? extends SharedBed> beds) {
+        super(beds);
+    }
+
+    private static RecordChange put(String key) {
+        return new RecordChange.JournalPut(key, bytes(key));
+    }
+
+    @Test
+    void nodesCanShareIt() {
+        assertThat(store().promise().shared()).isTrue();
+        assertThat(store().bus()).isSameAs(store().bus());
+    }
+
+    @Test
+    @DisplayName("Creates a session under its first epoch, which is present in the hands of a node")
+    void aSessionIsCreatedInTheHandsOfANode() {
+        begin();
+        assertThat(await(elsewhere().members(KEY))).containsExactly(new Member(FIRST, NODE));
+        Throwable refused = failureOf(elsewhere().create(KEY, new Epoch(1, 9), record(), OTHER_NODE));
+        assertThat(refused).isInstanceOf(IllegalStateException.class);
+        assertThat(await(store().members(KEY))).containsExactly(new Member(FIRST, NODE));
+    }
+
+    @Test
+    @DisplayName(
+            "Joins a session: counts its next epoch, makes it present beside those that are, and returns what is kept")
+    void aJoinFencesNobody() {
+        begin();
+        commit(store(), FIRST, 1, all(event(CALL, 1), unplaced(FIRST, "a")));
+        SharedSessionStore.Joined joined = join(elsewhere(), -8, OTHER_NODE);
+        Epoch second = new Epoch(2, -8);
+        assertThat(joined.claim().epoch()).isEqualTo(second);
+        assertThat(joined.claim().before()).containsExactly(FIRST);
+        assertThat(joined.claim().streams()).containsOnlyKeys(LISTENING, CALL);
+        assertThat(joined.claim().record().principal()).isEqualTo("somebody");
+        assertThat(await(store().members(KEY)))
+                .containsExactly(new Member(FIRST, NODE), new Member(second, OTHER_NODE));
+        commit(store(), FIRST, 2, all(event(CALL, 2)));
+        commit(elsewhere(), second, 1, all(unplaced(second, "b")));
+        assertThat(await(store().look(KEY)).orElseThrow().epoch()).isEqualTo(second);
+    }
+
+    @Test
+    @DisplayName("Joins a session; empty where no such session exists")
+    void aSessionThatIsNotThereIsNotJoined() {
+        assertThat(await(store().join(KEY, 1, NODE))).isEmpty();
+        begin();
+        bed().advance(LIFE);
+        assertThat(await(elsewhere().join(KEY, 1, NODE))).isEmpty();
+        assertThat(await(elsewhere().members(KEY))).isEmpty();
+    }
+
+    @Test
+    void ofManyWhoJoinAtOnceEachGetsAnEpochOfItsOwn() {
+        begin();
+        List<CompletableFuture<Epoch>> joins = IntStream.range(0, 20)
+                .mapToObj(i -> (i % 2 == 0 ? store() : elsewhere()).join(KEY, i, "node-" + i))
+                .map(stage -> stage.thenApply(
+                                joined -> joined.orElseThrow().claim().epoch())
+                        .toCompletableFuture())
+                .toList();
+        List<Integer> counters =
+                joins.stream().map(join -> await(join).counter()).sorted().toList();
+        assertThat(counters)
+                .containsExactlyElementsOf(IntStream.rangeClosed(2, 21).boxed().toList());
+        assertThat(await(store().members(KEY))).hasSize(21);
+    }
+
+    @Test
+    @DisplayName("A claim is the join that fences everybody else")
+    void aClaimFencesEverybody() {
+        begin();
+        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        Epoch third = claim().epoch();
+        assertThat(await(store().members(KEY))).containsExactly(new Member(third, ""));
+        for (Epoch fenced : List.of(FIRST, second)) {
+            assertThat(failureOf(elsewhere().commit(KEY, fenced, 1, all(unplaced(fenced, "late")))))
+                    .isInstanceOf(StaleEpochException.class);
+        }
+        assertThat(read(LISTENING)).isEmpty();
+    }
+
+    @Test
+    @DisplayName(
+            "Fences an epoch, so that nothing is committed under it any more; returns whether this call has fenced it")
+    void whoIsFencedCommitsNothing() {
+        begin();
+        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        assertThat(await(elsewhere().fence(KEY, FIRST))).isTrue();
+        assertThat(await(store().fence(KEY, FIRST))).isFalse();
+        assertThat(await(store().fence(KEY, new Epoch(2, 3))))
+                .as("another nonce")
+                .isFalse();
+        assertThat(await(store().fence(OTHER, FIRST))).as("no such session").isFalse();
+        assertThat(failureOf(store().commit(KEY, FIRST, 1, all(event(CALL, 1)))))
+                .isInstanceOf(StaleEpochException.class);
+        assertThat(failureOf(store().append(KEY, FIRST, all(event(CALL, 1))))).isInstanceOf(StaleEpochException.class);
+        assertThat(failureOf(store().token(KEY, FIRST, CALL, SharedSessionStore.Part.HEIR, 0, 1)))
+                .isInstanceOf(StaleEpochException.class);
+        assertThat(read(CALL)).isEmpty();
+        assertThat(await(store().members(KEY))).containsExactly(new Member(second, OTHER_NODE));
+        commit(elsewhere(), second, 1, all(event(CALL, second, 1)));
+    }
+
+    @Test
+    @DisplayName("a session without present epochs stays until it expires")
+    void aSessionStaysThatEverybodyHasLeft() {
+        begin();
+        await(store().fence(KEY, FIRST));
+        assertThat(await(store().members(KEY))).isEmpty();
+        assertThat(join(elsewhere(), 2, OTHER_NODE).claim().before()).containsExactly(FIRST);
+    }
+
+    @Test
+    @DisplayName(
+            "Events of the listening stream whose offset is UNPLACED get the next offsets of that stream, in order")
+    void theStorePlacesEventsOfTheListeningStream() {
+        begin();
+        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        Event answer = event(CALL, 1);
+        Appended one = commit(store(), FIRST, 1, all(unplaced(FIRST, "a"), answer, unplaced(FIRST, "b")));
+        Appended two = commit(elsewhere(), second, 1, all(unplaced(second, "c")));
+        Appended three = commit(store(), FIRST, 2, all(unplaced(FIRST, "d")));
+        assertThat(List.of(one.listening(), two.listening(), three.listening())).containsExactly(2L, 3L, 4L);
+        assertThat(told(read(LISTENING))).containsExactly("1: a", "2: b", "3: c", "4: d");
+        assertThat(read(LISTENING)).extracting(Event::epoch).containsExactly(FIRST, FIRST, second, FIRST);
+        assertSame(read(CALL).get(0), answer);
+    }
+
+    @Test
+    void theLastOffsetOfTheListeningStreamOutlivesItsEvents() {
+        begin();
+        commit(store(), FIRST, 1, all(unplaced(FIRST, "a"), unplaced(FIRST, "b")));
+        trim(LISTENING, 1, 2);
+        assertThat(commit(store(), FIRST, 2, changing()).listening()).isEqualTo(2);
+        assertThat(commit(store(), FIRST, 3, all(unplaced(FIRST, "c"))).listening())
+                .isEqualTo(3);
+        assertThat(told(read(LISTENING))).containsExactly("3: c");
+    }
+
+    @Test
+    void whatManyCommitAtOnceStandsInTheListeningStreamOnceAndWithoutHoles() {
+        begin();
+        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        List<CompletableFuture<Appended>> commits = IntStream.rangeClosed(1, 100)
+                .boxed()
+                .flatMap(i -> List.of(
+                        store().commit(KEY, FIRST, i, all(unplaced(FIRST, "a" + i)))
+                                .toCompletableFuture(),
+                        elsewhere()
+                                .commit(KEY, second, i, all(unplaced(second, "b" + i)))
+                                .toCompletableFuture())
+                        .stream())
+                .toList();
+        commits.forEach(StoreContract::await);
+        List<Event> all = read(LISTENING);
+        assertThat(all)
+                .extracting(Event::offset)
+                .containsExactlyElementsOf(
+                        LongStream.rangeClosed(1, 200).boxed().toList());
+        for (Epoch epoch : List.of(FIRST, second)) {
+            String name = epoch.equals(FIRST) ? "a" : "b";
+            assertThat(all.stream()
+                            .filter(event -> event.epoch().equals(epoch))
+                            .map(event -> told(List.of(event)).get(0).split(": ", 2)[1]))
+                    .as("in the order of the calls")
+                    .containsExactlyElementsOf(IntStream.rangeClosed(1, 100)
+                            .mapToObj(i -> name + i)
+                            .toList());
+        }
+    }
+
+    @Test
+    @DisplayName("a commit that comes again under its epoch and number does nothing, and gets the answer of the first")
+    void aCommitWhoseAnswerWasLostIsSentAgain() {
+        begin();
+        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        Append append = new Append(List.of(unplaced(FIRST, "a")), List.of(put("level")), List.of());
+        Appended first = commit(store(), FIRST, 1, append);
+        commit(elsewhere(), second, 1, new Append(List.of(unplaced(second, "b")), List.of(put("x")), List.of()));
+        assertThat(commit(store(), FIRST, 1, append)).isEqualTo(first);
+        assertThat(commit(elsewhere(), FIRST, 1, append)).isEqualTo(first);
+        assertThat(told(read(LISTENING))).containsExactly("1: a", "2: b");
+        assertThat(commit(store(), FIRST, 2, changing())).isEqualTo(new Appended(2, 2));
+    }
+
+    @Test
+    @DisplayName("Fails with a StaleEpochException under a number that is neither the last one nor the next")
+    void whatLacksACommitBeforeItIsRefused() {
+        begin();
+        commit(store(), FIRST, 1, all(unplaced(FIRST, "a")));
+        commit(store(), FIRST, 2, all(unplaced(FIRST, "b")));
+        for (long wrong : new long[] {1, 4}) {
+            assertThat(failureOf(store().commit(KEY, FIRST, wrong, all(unplaced(FIRST, "c")))))
+                    .isInstanceOf(StaleEpochException.class);
+        }
+        commit(store(), FIRST, SharedSessionStore.UNNUMBERED, all(unplaced(FIRST, "c")));
+        commit(store(), FIRST, 3, all(unplaced(FIRST, "d")));
+        assertThat(told(read(LISTENING))).containsExactly("1: a", "2: b", "3: c", "4: d");
+    }
+
+    @Test
+    @DisplayName("how many commits have changed the record's journal so far, this one included")
+    void theJournalHasAVersion() {
+        begin();
+        RecordChange started = new RecordChange.CallStarted(CALL, List.of(new RequestId("1")));
+        assertThat(commit(store(), FIRST, 1, changing(started)).version()).isZero();
+        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        assertThat(commit(elsewhere(), second, 1, changing(put("level"), put("roots")))
+                        .version())
+                .isOne();
+        assertThat(commit(store(), FIRST, 2, changing(new RecordChange.JournalRemoved("roots")))
+                        .version())
+                .isEqualTo(2);
+        assertThat(commit(store(), FIRST, 3, changing(new RecordChange.Negotiated("2025-11-25", bytes("i"))))
+                        .version())
+                .isEqualTo(3);
+        assertThat(commit(elsewhere(), second, 2, changing(new RecordChange.CallEnded(CALL)))
+                        .version())
+                .isEqualTo(3);
+        SharedSessionStore.Joined joined = join(store(), 3, NODE);
+        assertThat(joined.version()).isEqualTo(3);
+        assertThat(joined.claim().record().journal()).containsOnlyKeys("initialize", "level");
+    }
+
+    @Test
+    @DisplayName("Fails with an IllegalStateException for a session that is not there")
+    void nothingIsCommittedToASessionThatIsNotThere() {
+        begin();
+        await(elsewhere().delete(KEY));
+        assertThat(failureOf(store().commit(KEY, FIRST, 1, all(unplaced(FIRST, "a")))))
+                .isInstanceOf(IllegalStateException.class);
+        assertThat(failureOf(store().token(KEY, FIRST, CALL, SharedSessionStore.Part.READER, 0, 1)))
+                .isInstanceOf(IllegalStateException.class);
+        assertThat(await(store().members(KEY))).isEmpty();
+    }
+
+    @Test
+    @DisplayName("Removes a session, unless another epoch than this one is present; then it stays as it is")
+    void aSessionStaysWhileAnotherNodeHasIt() {
+        begin();
+        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        assertThat(await(store().delete(KEY, FIRST))).isFalse();
+        await(elsewhere().fence(KEY, second));
+        assertThat(await(store().delete(KEY, FIRST))).isTrue();
+        assertThat(await(elsewhere().join(KEY, 3, OTHER_NODE))).isEmpty();
+    }
+}
