@@ -15,19 +15,14 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import java.time.InstantSource;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.random.RandomGenerator;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** What an engine's sessions need of it. */
 final class EngineHost implements SessionHost {
-    private static final Logger logger = LoggerFactory.getLogger(EngineHost.class);
-
     private final Backend backend;
     private final MessageFactory messages;
     private final SessionStore store;
@@ -38,12 +33,11 @@ final class EngineHost implements SessionHost {
     private final InstantSource wallClock;
     private final RandomGenerator random;
     private final ScheduledExecutorService scheduler;
-    private final Executor executor;
     private final Telemetry telemetry;
     private final Node node;
+    private final ClusterSide cluster;
     private final StreamSetting streams;
     private final BiFunction<String, String, CompletionStage<Boolean>> terminator;
-    private volatile boolean storeWorks = true;
 
     /**
      * @param terminator ends a session that is not in memory any more, by its id and its principal
@@ -54,10 +48,12 @@ final class EngineHost implements SessionHost {
             EngineClock clock,
             Telemetry telemetry,
             Node node,
+            ClusterSide cluster,
             BiFunction<String, String, CompletionStage<Boolean>> terminator) {
-        this.backend = builder.backend;
+        this.backend = limited(builder, scheduler, clock, node);
         this.messages = builder.messages;
-        this.store = builder.store;
+        this.store = cluster.store();
+        this.cluster = cluster;
         this.promise = builder.store.promise();
         this.limits = builder.limits;
         this.nodeLimits = builder.nodeLimits;
@@ -65,11 +61,21 @@ final class EngineHost implements SessionHost {
         this.wallClock = builder.wallClock;
         this.random = builder.random;
         this.scheduler = scheduler;
-        this.executor = builder.executor;
         this.telemetry = telemetry;
         this.node = node;
         this.streams = new StreamSetting(limits, messages, clock, node.memory());
         this.terminator = terminator;
+    }
+
+    private static Backend limited(
+            SessionEngineBuilder builder, ScheduledExecutorService scheduler, EngineClock clock, Node node) {
+        int most = builder.backend.mostConnections();
+        if (most == Integer.MAX_VALUE) {
+            return builder.backend;
+        }
+        UnusedBackends unused = new UnusedBackends(node.live(), clock::now);
+        BackendPlaces places = new BackendPlaces(most, unused::releaseOne, clock::now, scheduler, builder.executor);
+        return new LimitedBackend(builder.backend, places, builder.messages);
     }
 
     @Override
@@ -100,6 +106,11 @@ final class EngineHost implements SessionHost {
     @Override
     public boolean shared() {
         return promise.shared();
+    }
+
+    @Override
+    public boolean joins() {
+        return cluster.present();
     }
 
     @Override
@@ -134,26 +145,17 @@ final class EngineHost implements SessionHost {
 
     @Override
     public boolean elsewhere(Runnable task) {
-        try {
-            executor.execute(task);
-            return true;
-        } catch (RuntimeException | OutOfMemoryError e) {
-            // there may be too many threads, or an executor that is full
-            logger.error("nobody does what has to be done for a session that came back", e);
-            return false;
-        }
+        return cluster.elsewhere(task);
     }
 
     @Override
     public boolean storeWorks() {
-        return storeWorks;
+        return cluster.storeWorks();
     }
 
     @Override
     public void storeWorks(boolean works) {
-        if (storeWorks != works) {
-            storeWorks = works;
-        }
+        cluster.storeWorks(works);
     }
 
     @Override
@@ -199,6 +201,11 @@ final class EngineHost implements SessionHost {
     @Override
     public void parked(
             SessionKey key, String id, String principal, Epoch epoch, long bytes, long since, long patience) {
+        if (cluster.present()) {
+            // any node may bring it back: the store ends it in time
+            forget(key);
+            return;
+        }
         node.parked().add(key, new Parked(id, principal, epoch, bytes, since, patience));
         node.live().remove(key);
     }
@@ -212,6 +219,7 @@ final class EngineHost implements SessionHost {
 
     @Override
     public void forget(SessionKey key) {
+        cluster.left(key);
         node.live().remove(key);
     }
 

@@ -46,7 +46,7 @@ final class Opener {
         return orAbandoned(
                 session,
                 session.opening()
-                        .openBackend(initialize.withoutContext())
+                        .openBackend(initialize)
                         .thenCompose(outcome -> answered(session, initialize, outcome)));
     }
 
@@ -77,6 +77,10 @@ final class Opener {
             String id = opened.sessionId().orElseGet(this::newId);
             return admit(
                     session, session.opening().create(id, initialize, opened), new Opened(session, opened.response()));
+        }
+        if (outcome instanceof Backend.Busy) {
+            session.end().abandon();
+            return CompletableFuture.completedFuture(new Unavailable(Refusal.BACKENDS));
         }
         return outcome instanceof Backend.Unreachable unreachable
                 ? refuse(session, unreachable.response())

@@ -51,6 +51,7 @@ public final class SessionEngine implements AutoCloseable {
     private final Telemetry telemetry;
     private final Capacity capacity;
     private final Node node;
+    private final ClusterSide cluster;
     private final EngineHost host;
     private final SessionFinder finder;
     private final Opener opener;
@@ -77,7 +78,8 @@ public final class SessionEngine implements AutoCloseable {
                 new NodeMemory(live, builder.nodeLimits),
                 drain,
                 new Admission(capacity, drain, counts, live));
-        this.host = new EngineHost(builder, scheduler, clock, telemetry, node, this::terminateAny);
+        this.cluster = new ClusterSide(builder, scheduler, node);
+        this.host = new EngineHost(builder, scheduler, clock, telemetry, node, cluster, this::terminateAny);
         this.finder = new SessionFinder(
                 host, node, new Restore(host, node, new ExpiryClock(builder.wallClock, builder.clock)));
         this.opener = new Opener(host, node);
@@ -96,6 +98,7 @@ public final class SessionEngine implements AutoCloseable {
 
     /** Starts to watch the time. Call it once. */
     public SessionEngine start() {
+        cluster.start();
         telemetry.promised(store.promise());
         long nanos = sweepInterval.toNanos();
         sweeping = scheduler.scheduleWithFixedDelay(this::sweep, nanos, nanos, TimeUnit.NANOSECONDS);
@@ -111,7 +114,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the backend has answered and the store has the session; fails on a fault of either
      */
     public CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
-        return opener.open(initialize, principal, lifetime);
+        return cluster.opening(opener.open(initialize, principal, lifetime));
     }
 
     /**
@@ -123,7 +126,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the store has the session; fails on a fault of the store
      */
     public CompletionStage<Opening> open(String principal, Lifetime lifetime) {
-        return opener.open(principal, lifetime);
+        return cluster.opening(opener.open(principal, lifetime));
     }
 
     /**
@@ -134,7 +137,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return complete at once for a session in memory; fails with a {@link StoreUnavailableException} if the store failed
      */
     public CompletionStage<Finding> find(String id, String principal) {
-        return finder.find(id, principal);
+        return cluster.finding(finder.find(id, principal));
     }
 
     /**
@@ -245,7 +248,7 @@ public final class SessionEngine implements AutoCloseable {
      *     fails
      */
     public CompletionStage<Void> drain(Duration timeout) {
-        return node.drain().begin(timeout);
+        return cluster.endAfter(node.drain().begin(timeout));
     }
 
     /** Whether {@link #drain} has begun. */
@@ -256,7 +259,7 @@ public final class SessionEngine implements AutoCloseable {
     /** Drains without patience for running calls, and waits until nothing is left. */
     @Override
     public void close() {
-        node.drain().begin(Duration.ZERO).toCompletableFuture().join();
+        drain(Duration.ZERO).toCompletableFuture().join();
         sweeping.cancel(false);
         releaseOwned.run();
     }

@@ -33,6 +33,8 @@ public final class SessionEngineBuilder {
     RandomGenerator random = new SecureRandom();
     Duration sweepInterval = Duration.ofMillis(500);
     Duration parkAfter = Duration.ofMinutes(10);
+    String nodeName = "node";
+    Duration lease = Duration.ofSeconds(3);
     Executor executor = SessionEngineBuilder::onThreadOfItsOwn;
     private @Nullable ScheduledExecutorService scheduler;
 
@@ -135,6 +137,32 @@ public final class SessionEngineBuilder {
             throw new IllegalArgumentException("parkAfter must be 10 seconds to 365 days, got " + value);
         }
         parkAfter = value;
+        return this;
+    }
+
+    /**
+     * The name of this node among those that share a {@link dev.holdfast.spi.SharedSessionStore}, for people who read logs: it need not
+     * be unique. At most 64 letters, digits, dots, dashes and underscores. Default {@code node}.
+     */
+    public SessionEngineBuilder nodeName(String value) {
+        if (!value.matches("[A-Za-z0-9._-]{1,64}")) {
+            throw new IllegalArgumentException(
+                    "nodeName must be 1 to 64 letters, digits, dots, dashes and underscores, got " + value);
+        }
+        nodeName = value;
+        return this;
+    }
+
+    /**
+     * How long other nodes that share the store wait for this one when it is silent, 500 ms to 5 minutes: then what it ran is ended by
+     * them, or run again. A node that has not reached the store for so long gives up its sessions until it has, and its clients come
+     * back to other nodes. Default 3 s.
+     */
+    public SessionEngineBuilder lease(Duration value) {
+        if (value.toMillis() < 500 || value.toMinutes() > 5) {
+            throw new IllegalArgumentException("lease must be 500 ms to 5 minutes, got " + value);
+        }
+        lease = value;
         return this;
     }
 

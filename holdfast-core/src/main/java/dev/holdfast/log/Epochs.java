@@ -34,6 +34,13 @@ public final class Epochs {
         return epoch.counter() < certainFrom;
     }
 
+    /** Another one is present, and these came before it, of whatever node. */
+    void begin(SessionStore.Claim claim) {
+        all.clear();
+        all.addAll(claim.before());
+        all.add(claim.epoch());
+    }
+
     void begin(Epoch next) {
         all.add(next);
         if (all.size() > SessionStore.EPOCHS_KEPT + 1) {

@@ -25,8 +25,11 @@ public final class KeptEvent {
     /** What an event costs beside its bytes: this node, the event, and their links. */
     private static final int OVERHEAD = 128;
 
+    /** The offset of an event to which the store has yet to give one: behind everything that is committed. */
+    static final long UNPLACED = Long.MAX_VALUE;
+
     public final LiveStream stream;
-    public final Event event;
+    public Event event;
     int rank = HELD;
     public boolean kept = true;
     /** Whether a request to the client was answered, or withdrawn. */
@@ -47,6 +50,16 @@ public final class KeptEvent {
     KeptEvent(LiveStream stream, Event event) {
         this.stream = stream;
         this.event = event;
+    }
+
+    /** The store has given it this offset, if it was to give it one. */
+    void place(long offset) {
+        event = event.at(offset);
+    }
+
+    /** Whether it has its offset. */
+    public boolean placed() {
+        return event.offset() != UNPLACED;
     }
 
     int size() {

@@ -5,6 +5,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A queue that weighs next to nothing until something is put into it: most sessions never need most of theirs. */
@@ -36,6 +37,11 @@ public final class LazyQueue<T> {
 
     public Optional<T> takeFirst() {
         return Optional.ofNullable(queue == null ? null : queue.pollFirst());
+    }
+
+    /** Everything, in order. */
+    public Stream<T> stream() {
+        return queue == null ? Stream.empty() : queue.stream();
     }
 
     /** Takes everything, in order. */

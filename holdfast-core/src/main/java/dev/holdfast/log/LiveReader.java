@@ -10,7 +10,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,9 +32,6 @@ public final class LiveReader implements StreamReader, StreamCursor {
     }
 
     private static final Logger logger = LoggerFactory.getLogger(LiveReader.class);
-    /** How long after a write another one must begin so that its success says something about the first. */
-    static final long CONFIRMATION_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-
     private final Host host;
     private final SessionLog log;
     private final LiveStream stream;
@@ -66,18 +62,7 @@ public final class LiveReader implements StreamReader, StreamCursor {
     private Epoch prefixEpoch;
     private String prefix;
 
-    private long confirmed;
-    private Mark older = Mark.NONE;
-    private Mark newer = Mark.NONE;
-
-    /** Read up to {@code offset}, and written at {@code at}. */
-    private record Mark(long offset, long at) {
-        static final Mark NONE = new Mark(0, 0);
-
-        boolean confirmedBy(long began) {
-            return offset > 0 && began - at >= CONFIRMATION_NANOS;
-        }
-    }
+    private final WriteMarks marks = new WriteMarks();
 
     private LiveReader(
             Host host, SessionLog log, LiveStream stream, long cursor, long repeatThrough, boolean returnable) {
@@ -246,28 +231,10 @@ public final class LiveReader implements StreamReader, StreamCursor {
 
     @Override
     public void wrote(long began, long completed) {
-        if (newer.confirmedBy(began)) {
-            confirm(newer.offset);
-            older = Mark.NONE;
-            newer = Mark.NONE;
-        } else if (older.confirmedBy(began)) {
-            confirm(older.offset);
-            older = newer;
-            newer = Mark.NONE;
+        long confirmed = marks.wrote(began, completed, cursor);
+        if (confirmed != WriteMarks.NOTHING) {
+            host.confirm(this, confirmed);
         }
-        if (cursor > Math.max(confirmed, Math.max(older.offset, newer.offset))) {
-            Mark mark = new Mark(cursor, completed);
-            if (older.offset == 0) {
-                older = mark;
-            } else {
-                newer = mark;
-            }
-        }
-    }
-
-    private void confirm(long offset) {
-        confirmed = offset;
-        host.confirm(this, offset);
     }
 
     @Override

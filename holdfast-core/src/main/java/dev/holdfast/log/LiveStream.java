@@ -133,6 +133,11 @@ public final class LiveStream {
         return append(new Event(id, epoch, ++last, message.kind(), message.id(), message.bytes()));
     }
 
+    /** Takes a message to which the store gives an offset when it is committed. */
+    KeptEvent unplaced(OutboundMessage message, Epoch epoch) {
+        return append(new Event(id, epoch, KeptEvent.UNPLACED, message.kind(), message.id(), message.bytes()));
+    }
+
     /** Takes back what the store has kept of this stream, which nobody has seen yet. */
     void restore(List<Event> kept, SessionStore.Extent extent) {
         for (Event event : kept) {
@@ -158,6 +163,7 @@ public final class LiveStream {
     /** Makes an event visible to readers, and counts it. */
     void commit(KeptEvent node) {
         committed = node.event.offset();
+        last = Math.max(last, committed);
         if (node.kept) {
             bytes += node.size();
             events++;
@@ -169,7 +175,15 @@ public final class LiveStream {
         if (node.kept) {
             unlink(node);
         }
-        last = node.event.offset() - 1;
+        if (node.placed()) {
+            last = node.event.offset() - 1;
+        }
+    }
+
+    /** Others have committed up to here. */
+    public void advance(long offset) {
+        committed = Math.max(committed, offset);
+        last = Math.max(last, committed);
     }
 
     /** Forgets an event. Somebody may miss it, unless it was a ping, which tells nothing. */

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  *   UNNAMED -> RESTING                       the session's key is known, its record created
  *   RESTING -> APPENDING -> RESTING          one batch at a time
  *              APPENDING -> CLAIMING -> RESTING
+ *   RESTING -> RENEWING -> RESTING           a new epoch is on its way, and batches wait for it
  *   any -> CLOSED
  * </pre>
  */
@@ -31,6 +33,7 @@ public final class Outbox {
         RESTING,
         APPENDING,
         CLAIMING,
+        RENEWING,
         CLOSED
     }
 
@@ -55,7 +58,30 @@ public final class Outbox {
     sealed interface Turn {}
 
     /** What one append carries. */
-    record Batch(Epoch epoch, Append append) implements Turn {}
+    static final class Batch implements Turn {
+        private final Epoch epoch;
+        private final Append append;
+        /** The last offset of the listening stream with this batch, where the store has placed its events. */
+        private volatile long listening;
+
+        private Batch(Epoch epoch, Append append) {
+            this.epoch = epoch;
+            this.append = append;
+        }
+
+        Epoch epoch() {
+            return epoch;
+        }
+
+        Append append() {
+            return append;
+        }
+
+        /** The store has placed its events of the listening stream: the last of them here, the others before it. */
+        void placed(long last) {
+            listening = last;
+        }
+    }
 
     /** There is no batch now. */
     enum Wait implements Turn {
@@ -67,6 +93,7 @@ public final class Outbox {
 
     private final Owner owner;
     private final Epochs epochs;
+    private final boolean placesLater;
     private State state = State.UNNAMED;
     private List<Pending> waiting = List.of();
     private List<Append.Trim> trims = List.of();
@@ -76,9 +103,18 @@ public final class Outbox {
     private boolean due;
     private boolean leaving;
 
-    Outbox(Owner owner, Epochs epochs) {
+    /**
+     * @param placesLater whether the store gives events of the listening stream their offsets
+     */
+    Outbox(Owner owner, Epochs epochs, boolean placesLater) {
         this.owner = owner;
         this.epochs = epochs;
+        this.placesLater = placesLater;
+    }
+
+    /** Whether the store gives events of this stream their offsets. */
+    boolean placesLater(LiveStream stream) {
+        return placesLater && stream.listening();
     }
 
     /** The store knows the session from now on. */
@@ -90,7 +126,7 @@ public final class Outbox {
 
     /** Whether new entries are taken. */
     public boolean open() {
-        return !leaving && (state == State.UNNAMED || state == State.RESTING || state == State.APPENDING);
+        return !leaving && state != State.CLAIMING && state != State.CLOSED;
     }
 
     /** Whether the store knows the session. */
@@ -166,7 +202,7 @@ public final class Outbox {
     /** The last entry that is on its way. */
     @Nullable Pending last() {
         // what rests here is about to be appended by whoever has just ended the append before
-        if (state != State.APPENDING && state != State.RESTING) {
+        if (state != State.APPENDING && state != State.RESTING && state != State.RENEWING) {
             return null;
         }
         List<Pending> onItsWay = waiting.isEmpty() ? current : waiting;
@@ -205,6 +241,7 @@ public final class Outbox {
         }
         if (failure == null) {
             state = State.RESTING;
+            place(Objects.requireNonNull(appending).listening);
             appending = null;
             commit(effects);
             return;
@@ -220,6 +257,32 @@ public final class Outbox {
         due = false;
         refuse(behind, effects);
         owner.doubtful(failure, effects);
+    }
+
+    /** Gives the batch's events of the listening stream the offsets that end here, where the store has placed them. */
+    private void place(long last) {
+        long place = last;
+        for (int i = current.size() - 1; i >= 0; i--) {
+            KeptEvent event = current.get(i).event();
+            if (event != null && !event.placed()) {
+                event.place(place--);
+            }
+        }
+    }
+
+    /** Lets batches wait for a new epoch; false if something is on its way. */
+    boolean beginRenewal() {
+        boolean begins = state == State.RESTING;
+        state = begins ? State.RENEWING : state;
+        return begins;
+    }
+
+    /** Goes on, in the new epoch if there is one. */
+    void endRenewal(Optional<SessionStore.Claim> next) {
+        if (state == State.RENEWING) {
+            next.ifPresent(epochs::begin);
+            state = State.RESTING;
+        }
     }
 
     /** Readers are woken before producers, who may do much on this thread. */

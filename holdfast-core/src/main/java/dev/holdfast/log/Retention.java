@@ -241,6 +241,13 @@ public final class Retention {
         }
     }
 
+    /** Nobody who comes back shall find this on the listening stream. */
+    public void forget(KeptEvent node) {
+        if (node.kept && committed(node)) {
+            remove(node);
+        }
+    }
+
     private void forget(LiveStream stream) {
         finished.remove(stream);
         forgotten.accept(stream);

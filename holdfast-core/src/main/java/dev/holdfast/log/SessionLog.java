@@ -25,6 +25,7 @@ public final class SessionLog {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final SessionStore store;
+    private final Optional<Commits> commits;
     private final Consumer<EndReason> end;
     private final Epochs epochs;
     private final Outbox outbox;
@@ -37,7 +38,8 @@ public final class SessionLog {
         this.store = store;
         this.end = end;
         this.epochs = epochs;
-        this.outbox = new Outbox(owner, epochs);
+        this.commits = Commits.into(store);
+        this.outbox = new Outbox(owner, epochs, commits.isPresent());
     }
 
     /** Used inside a step. */
@@ -128,7 +130,9 @@ public final class SessionLog {
 
     private CompletableFuture<Void> append(Outbox.Batch batch) {
         try {
-            return store.append(key(), batch.epoch(), batch.append()).toCompletableFuture();
+            return commits.isPresent()
+                    ? commits.get().append(key(), batch)
+                    : store.append(key(), batch.epoch(), batch.append()).toCompletableFuture();
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);
         }
@@ -185,6 +189,29 @@ public final class SessionLog {
             outbox.hurry();
             Pending last = outbox.last();
             return last == null ? DONE : stage(last);
+        });
+    }
+
+    /**
+     * Claims a new epoch though nothing is in doubt, so that no epoch of the session is newer than that of what is appended next.
+     *
+     * @param nonce the random half of that epoch
+     * @return completes with whether the log goes on in it; with false nothing has changed. Fails if the store could not be asked
+     */
+    public CompletionStage<Boolean> renew(int nonce) {
+        return settled().thenCompose(done -> {
+            if (!step(effects -> outbox.beginRenewal())) {
+                return CompletableFuture.completedFuture(false);
+            }
+            CompletionStage<Optional<SessionStore.Claim>> claim;
+            try {
+                claim = store.claim(key(), nonce);
+            } catch (RuntimeException e) {
+                claim = CompletableFuture.failedFuture(e);
+            }
+            return claim.whenComplete((found, failure) ->
+                            run(effects -> outbox.endRenewal(failure == null ? found : Optional.empty())))
+                    .thenApply(Optional::isPresent);
         });
     }
 

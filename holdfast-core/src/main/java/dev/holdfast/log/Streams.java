@@ -93,7 +93,9 @@ public final class Streams {
     }
 
     public KeptEvent assign(LiveStream stream, OutboundMessage message) {
-        KeptEvent event = stream.assign(message, epochs.present());
+        KeptEvent event = outbox.placesLater(stream)
+                ? stream.unplaced(message, epochs.present())
+                : stream.assign(message, epochs.present());
         uncommittedBytes += event.size();
         uncommittedEvents++;
         return event;

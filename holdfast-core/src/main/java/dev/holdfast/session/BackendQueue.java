@@ -1,6 +1,8 @@
 package dev.holdfast.session;
 
+import dev.holdfast.log.Effects;
 import dev.holdfast.log.LazyQueue;
+import dev.holdfast.spi.InboundMessage;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongConsumer;
@@ -37,6 +39,20 @@ final class BackendQueue {
         Optional<BackendUser> first = users.takeFirst();
         first.ifPresent(user -> grows(-user.bytes()));
         return first;
+    }
+
+    /** The context of the first message that waits and has one. */
+    Object context() {
+        return users.stream()
+                .map(BackendUser::context)
+                .filter(context -> context != InboundMessage.NO_CONTEXT)
+                .findFirst()
+                .orElse(InboundMessage.NO_CONTEXT);
+    }
+
+    /** Tells all that they will not get the backend. */
+    void refuseAll(String cause, Effects effects) {
+        takeAll().forEach(user -> effects.then(() -> user.refused(cause)));
     }
 
     /** Lets all go, in order. */

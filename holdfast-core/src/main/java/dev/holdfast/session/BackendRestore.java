@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
 final class BackendRestore {
     private static final Logger logger = LoggerFactory.getLogger(BackendRestore.class);
     /** How long a fresh backend may take for the journal. */
-    private static final long REPLAY_MILLIS = 30_000;
+    static final long REPLAY_MILLIS = 30_000;
 
     private final SessionCore core;
     private final BackendSlot slot;
@@ -24,7 +24,7 @@ final class BackendRestore {
     }
 
     void begin(int incarnation) {
-        slot.open(core.look(core.journal()::initialize), incarnation).whenComplete((outcome, failure) -> {
+        slot.open(slot.initialize(), incarnation).whenComplete((outcome, failure) -> {
             if (failure != null) {
                 logger.error("session {}: the backend could not be opened", core.shortId(), failure);
                 slot.putOff(incarnation, "the backend could not be opened");
@@ -32,6 +32,8 @@ final class BackendRestore {
                 opened(incarnation, opened);
             } else if (outcome instanceof Backend.Unreachable unreachable) {
                 slot.putOff(incarnation, unreachable.cause());
+            } else if (outcome instanceof Backend.Busy busy) {
+                slot.putOff(incarnation, busy.cause());
             } else {
                 slot.giveUp(incarnation, "the backend refused the session");
             }
@@ -54,7 +56,7 @@ final class BackendRestore {
         core.host().later(() -> mute(incarnation), REPLAY_MILLIS);
         new Replay(core.id()).send(messages, fresh.connection()).whenComplete((done, failure) -> {
             if (failure instanceof Error) {
-                slot.lost(incarnation, "the backend failed");
+                slot.lost(incarnation, "the backend failed", List.of());
             } else if (failure != null) {
                 slot.giveUp(incarnation, "the backend refused what it had accepted before");
             } else if (slot.restored(incarnation)) {
@@ -66,7 +68,7 @@ final class BackendRestore {
 
     private void mute(int incarnation) {
         if (slot.restoring(incarnation)) {
-            slot.lost(incarnation, "the backend does not answer what it had answered before");
+            slot.lost(incarnation, "the backend does not answer what it had answered before", List.of());
         }
     }
 

@@ -4,6 +4,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
@@ -19,8 +20,8 @@ final class BackendSink implements ListeningSink {
         /** Whether this incarnation is the present one and not lost; inside a step. */
         boolean present(int incarnation);
 
-        /** This incarnation is gone. */
-        void lost(int incarnation, String cause);
+        /** This incarnation is gone, and has done nothing of some requests. */
+        void lost(int incarnation, String cause, List<InboundMessage> untouched);
     }
 
     private final SessionCore core;
@@ -91,7 +92,12 @@ final class BackendSink implements ListeningSink {
 
     @Override
     public void lost(String cause) {
-        hearer.lost(incarnation, cause);
+        lost(cause, List.of());
+    }
+
+    @Override
+    public void lost(String cause, List<InboundMessage> untouched) {
+        hearer.lost(incarnation, cause, untouched);
     }
 
     /** The opening is over: nobody can give it up any more. */

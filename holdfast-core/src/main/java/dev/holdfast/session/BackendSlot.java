@@ -10,7 +10,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  *   EMPTY --use--> RESTORING --replayed--> SERVING
  *                  RESTORING --not reached, lost--> EMPTY, those who waited are refused
  *                  RESTORING --refused--> the session ends
- *   SERVING, OPENING --lost--> RESTORING if somebody waits, else EMPTY
+ *   SERVING, OPENING, CONNECTED --lost--> RESTORING if somebody waits, else EMPTY
+ *   CONNECTED --released, nobody uses it--> EMPTY
  *   any --close--> CLOSED
  * </pre>
  */
@@ -48,8 +48,7 @@ final class BackendSlot implements BackendSink.Hearer {
     }
 
     private final SessionCore core;
-    private final Outbound outbound;
-    private final Readers readers;
+    private final BackendOpenings openings;
     private final CallEnding calls;
     private final ServerIdentity identity;
     private final BackendQueue waiting;
@@ -59,12 +58,10 @@ final class BackendSlot implements BackendSink.Hearer {
     private boolean served;
     private long restoringSince;
     private @Nullable BackendConnection connection;
-    private Optional<BackendSink> opening = Optional.empty();
 
     BackendSlot(SessionCore core, Outbound outbound, Readers readers, CallEnding calls, ServerIdentity identity) {
         this.core = core;
-        this.outbound = outbound;
-        this.readers = readers;
+        this.openings = new BackendOpenings(core, outbound, readers);
         this.calls = calls;
         this.identity = identity;
         this.waiting = new BackendQueue(core.host().limits().sessionBytes(), core::hold);
@@ -110,19 +107,14 @@ final class BackendSlot implements BackendSink.Hearer {
         return first == NONE ? Optional.empty() : Optional.of(open(initialize, first));
     }
 
+    /** What a fresh connection is opened with. */
+    InboundMessage initialize() {
+        return core.look(() -> core.journal().initialize().withContext(waiting.context()));
+    }
+
     /** Opens a connection for an incarnation. */
     CompletionStage<Backend.Outcome> open(InboundMessage initialize, int next) {
-        String name = Long.toString(core.seed().epoch().nonce(), 36) + "." + next;
-        BackendSink sink = new BackendSink(core, outbound, readers, this, next);
-        core.run(effects -> opening = Optional.of(sink));
-        try {
-            return core.host()
-                    .backend()
-                    .open(new Backend.OpenRequest(initialize, core.principal(), name), sink)
-                    .whenComplete((outcome, failure) -> sink.opened());
-        } catch (Throwable e) {
-            return CompletableFuture.failedFuture(e);
-        }
+        return openings.open(initialize, next, this);
     }
 
     /** The first connection is there, even if it was lost again already; false if the slot was closed meanwhile. */
@@ -157,13 +149,9 @@ final class BackendSlot implements BackendSink.Hearer {
                 state = State.NEW;
                 lastLost = incarnation;
                 calls.backendLost(UNINITIALIZED);
-                refuse(waiting.takeAll(), UNINITIALIZED, effects);
+                waiting.refuseAll(UNINITIALIZED, effects);
             }
         });
-    }
-
-    private static void refuse(List<BackendUser> users, String cause, Effects effects) {
-        users.forEach(user -> effects.then(() -> user.refused(cause)));
     }
 
     @Override
@@ -177,7 +165,7 @@ final class BackendSlot implements BackendSink.Hearer {
             return Optional.empty();
         }
         BackendConnection now = connection;
-        return now == null ? opening.flatMap(BackendSink::answers) : Optional.of(now::answer);
+        return now == null ? openings.answers() : Optional.of(now::answer);
     }
 
     /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. */
@@ -210,11 +198,11 @@ final class BackendSlot implements BackendSink.Hearer {
                 return true;
             }
             if (state == State.NEW) {
-                refuse(List.of(user), UNINITIALIZED, effects);
+                effects.then(() -> user.refused(UNINITIALIZED));
                 return false;
             }
             if (state == State.CLOSED || !waiting.add(user)) {
-                refuse(List.of(user), "no backend is there", effects);
+                effects.then(() -> user.refused("no backend is there"));
                 return false;
             }
             int next = state == State.EMPTY ? beginRestore() : NONE;
@@ -316,12 +304,12 @@ final class BackendSlot implements BackendSink.Hearer {
         lastLost = restored;
         tell(outcome, effects);
         calls.backendLost(cause);
-        refuse(waiting.takeAll(), cause, effects);
+        waiting.refuseAll(cause, effects);
         return true;
     }
 
     @Override
-    public void lost(int which, String cause) {
+    public void lost(int which, String cause, List<InboundMessage> untouched) {
         core.run(effects -> {
             if (!present(which) || state == State.CLOSED) {
                 return;
@@ -329,7 +317,9 @@ final class BackendSlot implements BackendSink.Hearer {
             lastLost = which;
             Optional<BackendConnection> dead = Optional.ofNullable(connection);
             connection = null;
+            List<CallDispatch> again = calls.untouched(untouched);
             calls.backendLost(cause);
+            again.stream().filter(user -> !waiting.add(user)).forEach(user -> effects.then(() -> user.refused(cause)));
             effects.then(() -> core.host().telemetry().backendLost(core.id(), cause));
             dead.ifPresent(gone -> effects.then(() -> close(gone)));
             replace(which, cause, effects);
@@ -340,7 +330,7 @@ final class BackendSlot implements BackendSink.Hearer {
     private void replace(int gone, String cause, Effects effects) {
         if (state == State.RESTORING) {
             endRestore(gone, cause, RestoreOutcome.PUT_OFF, effects);
-        } else if (state == State.SERVING && !waiting.isEmpty()) {
+        } else if ((state == State.SERVING || state == State.CONNECTED) && !waiting.isEmpty()) {
             boolean useless = !served;
             int next = beginRestore();
             if (useless) {
@@ -350,7 +340,27 @@ final class BackendSlot implements BackendSink.Hearer {
             }
         } else if (state != State.OPENING) {
             state = State.EMPTY;
+            openings.forget();
         }
+    }
+
+    /** Ends the backend for another session's, unless it is in use; who needs it next gets a fresh one. */
+    boolean release() {
+        return core.<Boolean>step(effects -> {
+            BackendConnection unused = connection;
+            Lifecycle.State now = core.lifecycle().state();
+            if (state != State.CONNECTED || unused == null || now.held() || now.closed()) {
+                return false;
+            }
+            state = State.EMPTY;
+            lastLost = incarnation;
+            connection = null;
+            openings.forget();
+            calls.backendLost("another session needed the backend");
+            effects.then(() -> core.host().telemetry().backendReleased(core.id()));
+            effects.then(() -> close(unused));
+            return true;
+        });
     }
 
     /** Ends the backend. */
@@ -363,8 +373,7 @@ final class BackendSlot implements BackendSink.Hearer {
         waiting.takeAll().forEach(user -> effects.then(user::dropped));
         BackendConnection last = connection;
         connection = null;
-        opening.ifPresent(unfinished -> effects.then(unfinished::abandon));
-        opening = Optional.empty();
+        openings.abandon(effects);
         if (last != null) {
             effects.then(() -> close(last));
         }

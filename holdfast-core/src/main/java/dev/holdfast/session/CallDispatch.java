@@ -15,7 +15,7 @@ final class CallDispatch implements BackendUser {
     private final CallEnding calls;
     private final LiveCall call;
     private final Executor caller;
-    private List<LiveCall.Handed> handed = List.of();
+    private List<RequestSink.Handed> handed = List.of();
 
     CallDispatch(SessionCore core, CallEnding calls, LiveCall call, Executor caller) {
         this.core = core;
@@ -32,6 +32,11 @@ final class CallDispatch implements BackendUser {
     }
 
     @Override
+    public Object context() {
+        return call.sinks().get(0).request().context();
+    }
+
+    @Override
     public void handedTo(int incarnation) {
         handed = call.hand(incarnation);
     }
@@ -42,7 +47,7 @@ final class CallDispatch implements BackendUser {
     }
 
     private void start(BackendConnection connection) {
-        for (LiveCall.Handed each : handed) {
+        for (RequestSink.Handed each : handed) {
             if (each.sink().open()) {
                 start(connection, each);
             }
@@ -60,7 +65,7 @@ final class CallDispatch implements BackendUser {
         caller.execute(() -> {});
     }
 
-    private void start(BackendConnection connection, LiveCall.Handed each) {
+    private void start(BackendConnection connection, RequestSink.Handed each) {
         CallWatch.Scope current = each.watch().enter();
         try {
             connection.call(each.request(), each.sink());

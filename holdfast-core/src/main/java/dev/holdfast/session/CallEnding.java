@@ -7,6 +7,7 @@ import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import java.util.ArrayList;
@@ -29,7 +30,7 @@ final class CallEnding {
 
     /** The answer to a request on its way into the log. */
     private final class Answer extends Pending {
-        private final LiveCall.Sink sink;
+        private final RequestSink sink;
         private final byte kind;
         private final OutboundMessage message;
         private final String otherwise;
@@ -37,7 +38,7 @@ final class CallEnding {
         /**
          * @param otherwise what the client is told if the store does not have it
          */
-        private Answer(KeptEvent event, LiveCall.Sink sink, OutboundMessage message, String otherwise) {
+        private Answer(KeptEvent event, RequestSink sink, OutboundMessage message, String otherwise) {
             super(event, changes(sink, event.event.kind()));
             this.sink = sink;
             this.kind = event.event.kind();
@@ -72,7 +73,7 @@ final class CallEnding {
         }
     }
 
-    private static List<RecordChange> changes(LiveCall.Sink sink, byte kind) {
+    private static List<RecordChange> changes(RequestSink sink, byte kind) {
         List<RecordChange> journaled = kind == EventKind.RESPONSE ? Journal.changes(sink.request()) : List.of();
         RecordChange recorded = sink.call().recorded();
         if (journaled.isEmpty()) {
@@ -84,16 +85,16 @@ final class CallEnding {
     }
 
     /** The backend has answered a request; inside a step, while the log is open. */
-    Pending answer(LiveCall.Sink sink, OutboundMessage answer) {
+    Pending answer(RequestSink sink, OutboundMessage answer) {
         return answer(sink, answer, NOT_STORED);
     }
 
     /** The backend has answered a request while the log is not open; inside a step. */
-    void lose(LiveCall.Sink sink) {
+    void lose(RequestSink sink) {
         own.whenOpen(() -> fail(sink, NOT_STORED));
     }
 
-    private Pending answer(LiveCall.Sink sink, OutboundMessage answer, String otherwise) {
+    private Pending answer(RequestSink sink, OutboundMessage answer, String otherwise) {
         KeptEvent event = core.streams().assign(sink.call().stream(), answer);
         sink.answer();
         Pending pending = new Answer(event, sink, answer, otherwise);
@@ -102,7 +103,7 @@ final class CallEnding {
     }
 
     /** Answers a request with an error, now or when the log goes on; inside a step. */
-    void fail(LiveCall.Sink sink, String cause) {
+    void fail(RequestSink sink, String cause) {
         own.whenOpen(() -> {
             if (sink.open()) {
                 answer(sink, core.host().messages().error(sink.id(), INTERNAL_ERROR, cause), cause);
@@ -111,16 +112,16 @@ final class CallEnding {
     }
 
     /** The same outside of a step. */
-    void failNow(LiveCall.Sink sink, String cause) {
+    void failNow(RequestSink sink, String cause) {
         core.run(effects -> fail(sink, cause));
     }
 
     /** Ends the calls that have run for too long: their clients get an error, their backend is told. Inside a step. */
     void timeOut(long now, Effects effects) {
         long limit = core.lifetime().callNanos();
-        List<LiveCall.Sink> late =
+        List<RequestSink> late =
                 core.requests().overdue(call -> core.host().clock().passed(limit, call.startedAt(), now));
-        for (LiveCall.Sink sink : late) {
+        for (RequestSink sink : late) {
             fail(
                     sink,
                     "the call took longer than " + TimeText.of(core.lifetime().call()));
@@ -139,11 +140,23 @@ final class CallEnding {
                 .toList();
         core.streams().retention().settle(asked);
         asked.forEach(question -> own.withdraw(question, cause));
-        for (LiveCall.Sink sink : core.requests().all()) {
+        for (RequestSink sink : core.requests().all()) {
             if (sink.incarnation() > 0) {
                 fail(sink, cause);
             }
         }
+    }
+
+    /** Takes requests back that the backend has done nothing of; inside a step. Returns those who need another backend for them. */
+    List<CallDispatch> untouched(List<InboundMessage> requests) {
+        List<CallDispatch> again = new ArrayList<>(0);
+        for (InboundMessage request : requests) {
+            core.requests()
+                    .find(request.requiredId())
+                    .filter(sink -> sink.giveBack(request))
+                    .ifPresent(sink -> again.add(new CallDispatch(core, this, sink.call(), Runnable::run)));
+        }
+        return again;
     }
 
     /** Answers every running call with an error. Completes when what is on its way is committed. */
@@ -164,7 +177,7 @@ final class CallEnding {
     }
 
     /** The log is closed: a request without an answer in it will not get one; inside a step. */
-    void lose(LiveCall.Sink sink, Effects effects) {
+    void lose(RequestSink sink, Effects effects) {
         CallWatch watch = sink.lastWatch();
         if (watch != CallWatch.NONE) {
             effects.then(watch::lost);

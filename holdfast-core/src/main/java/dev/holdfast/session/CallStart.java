@@ -132,7 +132,7 @@ final class CallStart {
 
     /** Whether a call may be run again after a death of this process. */
     private boolean harmless(List<InboundMessage> messages) {
-        return core.outlives()
+        return core.reruns()
                 && messages.size() == 1
                 && !LiveCall.initializes(messages.get(0))
                 && core.host().backend().mayBeRerun(messages.get(0), core.principal());
@@ -218,7 +218,7 @@ final class CallStart {
                 .ifPresent(sink -> cancelled(sink, effects)));
     }
 
-    private void cancelled(LiveCall.Sink sink, Effects effects) {
+    private void cancelled(RequestSink sink, Effects effects) {
         LiveCall call = sink.call();
         core.requests().end(sink);
         if (call.answered()) {

@@ -3,6 +3,7 @@ package dev.holdfast.session;
 import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.Pending;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
@@ -58,15 +59,14 @@ final class Inbound {
     }
 
     /** Opens the backend; its answer goes the way of every answer. */
-    private void initialize(LiveCall.Sink sink) {
-        InboundMessage initialize = sink.request().withoutContext();
-        backend.open(initialize)
+    private void initialize(RequestSink sink) {
+        backend.open(sink.request())
                 .ifPresentOrElse(
                         opening -> opening.whenComplete((outcome, failure) -> opened(sink, outcome, failure)),
                         () -> calls.failNow(sink, "the session is initialized already"));
     }
 
-    private void opened(LiveCall.Sink sink, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
+    private void opened(RequestSink sink, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
         if (outcome instanceof Backend.Opened opened) {
             core.negotiated(opened.revision());
             core.run(effects -> core.journal().accepted(sink.request()));
@@ -78,6 +78,8 @@ final class Inbound {
             notOpened(sink, refused.response());
         } else if (outcome instanceof Backend.Unreachable unreachable) {
             notOpened(sink, unreachable.response());
+        } else if (outcome instanceof Backend.Busy busy) {
+            notOpened(sink, busy.response());
         } else {
             logger.error("session {}: could not be initialized", core.shortId(), failure);
             backend.notOpened();
@@ -85,7 +87,7 @@ final class Inbound {
         }
     }
 
-    private void notOpened(LiveCall.Sink sink, OutboundMessage response) {
+    private void notOpened(RequestSink sink, OutboundMessage response) {
         backend.notOpened();
         outbound.send(sink, response);
     }
@@ -145,6 +147,11 @@ final class Inbound {
         }
 
         @Override
+        public Object context() {
+            return notification.context();
+        }
+
+        @Override
         public void handedTo(int incarnation) {
             core.journal().apply(notification);
         }
@@ -171,11 +178,27 @@ final class Inbound {
             question.ifPresent(asked -> {
                 asked.node().answered = true;
                 core.streams().retention().settle(List.of(asked.node()));
+                if (core.host().joins() && asked.node().stream.listening()) {
+                    forget(asked.node());
+                }
             });
             return question.flatMap(asked -> backend.answers(asked.incarnation()));
         });
         asker.ifPresent(taker -> answer(taker, response));
         return asker.isPresent();
+    }
+
+    /**
+     * Lets nobody find a question again that is answered: who reads the stream on another node does not know of the answer. Whoever
+     * answers has got the question, and what came before it; inside a step.
+     */
+    private void forget(KeptEvent question) {
+        if (question.placed()) {
+            long offset = question.event.offset();
+            core.streams().retention().confirm(question.stream, offset);
+            core.streams().retention().forget(question);
+            core.outbox().insist(List.of(core.record().read(offset)));
+        }
     }
 
     /** Answers this incarnation of the backend, if it is still there. */

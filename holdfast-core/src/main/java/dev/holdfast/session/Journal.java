@@ -5,6 +5,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RecordChange;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,6 +48,28 @@ public final class Journal {
     /** What has to be replayed after {@code initialize}, in order. */
     List<InboundMessage> replay() {
         return new ArrayList<>(entries.values());
+    }
+
+    /**
+     * Becomes this, {@code initialize} apart, which stays.
+     *
+     * @param wanted messages by their keys, in order
+     * @return those that it did not have
+     */
+    List<InboundMessage> become(Map<String, InboundMessage> wanted) {
+        List<InboundMessage> missing = new ArrayList<>();
+        wanted.forEach((key, message) -> {
+            InboundMessage had = entries.get(key);
+            if (had == null || !Arrays.equals(had.bytes(), message.bytes())) {
+                missing.add(message);
+            }
+        });
+        List<String> removed = entries.keySet().stream()
+                .filter(key -> !wanted.containsKey(key))
+                .toList();
+        removed.forEach(key -> grows(-size(key, entries.remove(key))));
+        missing.forEach(this::apply);
+        return missing;
     }
 
     /** Whether what these messages would add is within the session's limits, of events and of bytes. */

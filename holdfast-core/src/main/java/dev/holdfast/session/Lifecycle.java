@@ -109,6 +109,11 @@ public final class Lifecycle {
         return move(s -> new State(SessionState.DETACHED, 0, 0, false, true, now));
     }
 
+    /** It is here too, though its client may read it elsewhere. */
+    Move joined(long now) {
+        return move(s -> new State(SessionState.IDLE, 0, 0, false, true, now));
+    }
+
     /** The backend is open and the client may know the session. */
     Move opened(long now) {
         return move(s -> new State(SessionState.IDLE, s.readers, s.running, false, false, now));

@@ -37,7 +37,6 @@ public final class LiveSession implements Session, LiveCall.Host {
     private final CallStart starts;
     private final Inbound inbound;
     private final SessionEnd end;
-    private final SessionSweep sweep;
 
     public LiveSession(SessionHost host, String principal, SessionSeed seed) {
         this.core = new SessionCore(host, principal, seed);
@@ -50,7 +49,6 @@ public final class LiveSession implements Session, LiveCall.Host {
         this.starts = new CallStart(core, readers, calls, this);
         this.inbound = new Inbound(core, backend, calls, outbound, identity);
         this.end = new SessionEnd(core, calls, outbound, backend, readers);
-        this.sweep = new SessionSweep(core, calls, end);
         core.wire(outbound, end);
     }
 
@@ -61,6 +59,11 @@ public final class LiveSession implements Session, LiveCall.Host {
     /** How it begins, or comes back. */
     public SessionOpening opening() {
         return new SessionOpening(core, identity, backend, new RestoredState(core, own, calls, this));
+    }
+
+    /** What it shows to the nodes that have it too. */
+    public SharedSide shared() {
+        return new SharedSide(core, readers, backend, new RestoredState(core, own, calls, this));
     }
 
     /** What it is kept under. */
@@ -164,7 +167,7 @@ public final class LiveSession implements Session, LiveCall.Host {
     }
 
     @Override
-    public CompletionStage<Void> send(LiveCall.Sink sink, OutboundMessage message) {
+    public CompletionStage<Void> send(RequestSink sink, OutboundMessage message) {
         return outbound.send(sink, message);
     }
 
@@ -194,7 +197,12 @@ public final class LiveSession implements Session, LiveCall.Host {
      * @param parkNanos how long a client may be away before its session leaves memory
      */
     public void sweep(long now, long parkNanos) {
-        sweep.sweep(now, parkNanos);
+        new SessionSweep(core, calls, end).sweep(now, parkNanos);
+    }
+
+    /** Lets its backend go, if nobody uses it; it gets a fresh one when it is used again. False if somebody does, or there is none. */
+    public boolean releaseBackend() {
+        return backend.release();
     }
 
     /** How many bytes it keeps. */

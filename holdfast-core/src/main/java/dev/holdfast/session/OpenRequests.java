@@ -22,7 +22,7 @@ final class OpenRequests {
     /** So many pings may wait for their answers: a client that is away, or answers none, is not to find more. */
     static final int MOST_PINGS = 128;
 
-    private final Map<RequestId, LiveCall.Sink> inFlight = new LinkedHashMap<>(0);
+    private final Map<RequestId, RequestSink> inFlight = new LinkedHashMap<>(0);
     private Map<RequestId, Question> asked = Collections.emptyMap();
     private int pings;
 
@@ -62,18 +62,18 @@ final class OpenRequests {
         call.sinks().forEach(sink -> inFlight.put(sink.id(), sink));
     }
 
-    void end(LiveCall.Sink sink) {
+    void end(RequestSink sink) {
         inFlight.remove(sink.id(), sink);
     }
 
-    Optional<LiveCall.Sink> find(RequestId id) {
+    Optional<RequestSink> find(RequestId id) {
         return Optional.ofNullable(inFlight.get(id));
     }
 
     /** The requests of calls that run for too long and have no answer yet; of two calls the older one is late first. */
-    List<LiveCall.Sink> overdue(Predicate<LiveCall> late) {
-        List<LiveCall.Sink> found = List.of();
-        for (LiveCall.Sink sink : inFlight.values()) {
+    List<RequestSink> overdue(Predicate<LiveCall> late) {
+        List<RequestSink> found = List.of();
+        for (RequestSink sink : inFlight.values()) {
             if (!late.test(sink.call())) {
                 break;
             }
@@ -88,7 +88,7 @@ final class OpenRequests {
     /** Who follows the requests whose answers go to a stream. */
     List<CallWatch> watching(LiveStream stream) {
         List<CallWatch> found = List.of();
-        for (LiveCall.Sink sink : inFlight.values()) {
+        for (RequestSink sink : inFlight.values()) {
             if (sink.call().stream() == stream && sink.watch() != CallWatch.NONE) {
                 found = found.isEmpty() ? new ArrayList<>(1) : found;
                 found.add(sink.watch());
@@ -97,7 +97,7 @@ final class OpenRequests {
         return found;
     }
 
-    List<LiveCall.Sink> all() {
+    List<RequestSink> all() {
         return List.copyOf(inFlight.values());
     }
 

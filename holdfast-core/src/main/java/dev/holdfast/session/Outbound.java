@@ -60,7 +60,7 @@ final class Outbound implements Outbox.Owner {
     }
 
     /** Appends to the stream of a call. */
-    CompletionStage<Void> send(LiveCall.Sink sink, OutboundMessage message) {
+    CompletionStage<Void> send(RequestSink sink, OutboundMessage message) {
         BooleanSupplier taken = () -> sink.takes(message) && !repeats(sink, message);
         return send(sink.call().stream(), message, sink, sink.incarnation(), taken);
     }
@@ -74,7 +74,7 @@ final class Outbound implements Outbox.Owner {
     private CompletionStage<Void> send(
             LiveStream stream,
             OutboundMessage message,
-            LiveCall.@Nullable Sink sink,
+            @Nullable RequestSink sink,
             int incarnation,
             BooleanSupplier taken) {
         Supplier<CompletionStage<Void>> stage = core.step(effects -> {
@@ -96,7 +96,7 @@ final class Outbound implements Outbox.Owner {
             }
             Pending pending = sink != null && answers
                     ? calls.answer(sink, message)
-                    : add(stream, message, Optional.ofNullable(sink).map(LiveCall.Sink::call), incarnation);
+                    : add(stream, message, Optional.ofNullable(sink).map(RequestSink::call), incarnation);
             return () -> core.log().stageOf(pending);
         });
         return stage.get();
@@ -107,7 +107,7 @@ final class Outbound implements Outbox.Owner {
     }
 
     /** Whether a call that is run again has been told as far as this before. */
-    private boolean repeats(LiveCall.Sink sink, OutboundMessage message) {
+    private boolean repeats(RequestSink sink, OutboundMessage message) {
         OptionalDouble told = sink.told();
         return told.isPresent()
                 && message.kind() == EventKind.PROGRESS

@@ -11,12 +11,18 @@ import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.Lifecycle.Detachment;
 import dev.holdfast.session.Lifecycle.Move;
+import dev.holdfast.spi.StreamId;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.LinkedHashSet;
 import java.util.Optional;
+import java.util.Set;
 
 /** Who reads the streams of a session: attaching, taking over, coming back, leaving. */
 public final class Readers implements LiveReader.Host {
     private final SessionCore core;
+    /** Those that read what other nodes write. */
+    private Set<StreamCursor> outside = Collections.emptySet();
     /** When the listening stream was left; as long as nobody has read it, when the session came into memory. */
     private long leftAt;
 
@@ -126,6 +132,72 @@ public final class Readers implements LiveReader.Host {
         return true;
     }
 
+    /** A connection begins to read what other nodes write; false if the session is at its end. */
+    boolean enter(StreamCursor reader, boolean listening, Attachment how) {
+        return core.step(effects -> {
+            Move move = core.lifecycle().attach(core.host().clock().now());
+            if (move.closes() || move.reconnects()) {
+                effects.then(() -> core.alive(move));
+            }
+            if (move.leavesClosed()) {
+                return false;
+            }
+            if (outside.isEmpty()) {
+                outside = new LinkedHashSet<>();
+            }
+            outside.add(reader);
+            if (listening) {
+                core.record().follow();
+            }
+            core.host().telemetry().reading().attached(how, 0);
+            return true;
+        });
+    }
+
+    /** The listening stream is read on another node. */
+    void readElsewhere() {
+        core.run(effects -> {
+            leftAt = core.host().clock().now();
+            core.record().follow();
+        });
+    }
+
+    /** It reads no more; later calls change nothing. */
+    void leave(StreamCursor reader, boolean listening, StreamReader.Close how) {
+        core.run(effects -> {
+            if (!outside.remove(reader)) {
+                return;
+            }
+            long now = core.host().clock().now();
+            leftAt = listening ? now : leftAt;
+            if (core.lifecycle().detach(now, detachment(how)).detaches()) {
+                detached(effects);
+            }
+        });
+    }
+
+    /** A newer connection reads the stream of a call on another node. */
+    void supersede(StreamId id) {
+        core.run(effects -> core.streams()
+                .find(id)
+                .ifPresent(stream -> stream.reader().ifPresent(older -> {
+                    core.host().telemetry().reading().supersede();
+                    retire(stream, older, effects);
+                })));
+    }
+
+    /** The session ends, and so does what reads outside of its streams. */
+    void close(EndReason reason) {
+        core.run(effects -> endOutside(reason, Optional.empty(), effects));
+    }
+
+    private void endOutside(EndReason reason, Optional<Duration> retry, Effects effects) {
+        outside.forEach(reader -> {
+            reader.end(reason, retry);
+            effects.wake(reader);
+        });
+    }
+
     /** The client has everything, and has told so on another connection. */
     private void retire(LiveStream stream, StreamCursor older, Effects effects) {
         stream.release(older);
@@ -191,9 +263,11 @@ public final class Readers implements LiveReader.Host {
 
     @Override
     public void missed(LiveStream stream) {
-        core.host()
-                .telemetry()
-                .gap(core.id(), stream.id().epoch() + "." + stream.id().number());
+        missed(stream.id());
+    }
+
+    void missed(StreamId stream) {
+        core.host().telemetry().gap(core.id(), stream.epoch() + "." + stream.number());
     }
 
     @Override
@@ -211,6 +285,7 @@ public final class Readers implements LiveReader.Host {
     /** Ends all reading, so that every client comes back to the successor of this server. */
     void handOver() {
         core.look(core.streams()::all).forEach(stream -> end(stream, EndReason.DRAINED, Optional.empty()));
+        close(EndReason.DRAINED);
     }
 
     private void end(LiveStream stream, EndReason reason, Optional<Duration> retry) {

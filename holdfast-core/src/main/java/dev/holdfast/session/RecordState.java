@@ -121,6 +121,13 @@ final class RecordState {
         return changes;
     }
 
+    /** Its client has surely read the listening stream up to here. */
+    RecordChange read(long offset) {
+        confirmed = Math.max(confirmed, offset);
+        confirmedAt = clock.millis();
+        return extended();
+    }
+
     /**
      * What the record has to be where the session leaves memory to come back.
      *

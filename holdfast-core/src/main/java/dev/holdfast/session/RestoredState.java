@@ -80,7 +80,9 @@ final class RestoredState {
                 complete(stream);
             }
         }
-        streams.all().forEach(this::withdrawQuestions);
+        int born = core.seed().extension().born();
+        streams.all().forEach(stream -> withdrawQuestions(stream, born));
+        streams.listening().advance(Math.min(core.seed().extension().confirmed(), unread(claim)));
         retention.confirm(streams.listening(), core.seed().extension().confirmed());
         Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
         interrupted.addAll(running.keySet());
@@ -89,6 +91,23 @@ final class RestoredState {
                 id -> interrupt(id, Objects.requireNonNull(running.get(id))).ifPresent(again::add));
         retention.makeRoom();
         return again;
+    }
+
+    /** How far the listening stream goes that was not read here, because others write it too. */
+    private static long unread(Claim claim) {
+        return claim.streams().containsKey(StreamId.LISTENING) ? 0 : Long.MAX_VALUE;
+    }
+
+    /**
+     * Takes over the call of a node that has died, with what the store has kept of its stream; inside a step.
+     *
+     * @return the call, if it is to be run again
+     */
+    Optional<BackendUser> inherit(StreamId id, RunningCall running, List<Event> kept, Extent extent) {
+        if (!core.listensOnly()) {
+            withdrawQuestions(streams.restore(id, running.requests(), kept, extent), 0);
+        }
+        return interrupt(id, running).map(BackendUser.class::cast);
     }
 
     private InboundMessage read(byte[] message) {
@@ -118,7 +137,7 @@ final class RestoredState {
     }
 
     /** Nobody waits any more for what the last life asked. What earlier lives asked was withdrawn when this one began. */
-    private void withdrawQuestions(LiveStream stream) {
+    private void withdrawQuestions(LiveStream stream, int born) {
         List<KeptEvent> asked = new ArrayList<>(0);
         for (Optional<KeptEvent> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
             if (LiveStream.answerable(at.get())) {
@@ -127,7 +146,7 @@ final class RestoredState {
         }
         retention.settle(asked);
         for (KeptEvent question : asked) {
-            if (question.event.epoch().counter() >= core.seed().extension().born()) {
+            if (question.event.epoch().counter() >= born) {
                 own.withdraw(question, WITHDRAWN);
             }
         }
@@ -136,7 +155,7 @@ final class RestoredState {
     private Optional<NextRun> interrupt(StreamId id, RunningCall running) {
         LiveStream stream =
                 core.listensOnly() ? streams.listening() : streams.find(id).orElseThrow();
-        Optional<Rerun> rerun = UnreadableException.read(() -> Rerun.of(running));
+        Optional<Rerun> rerun = core.reruns() ? UnreadableException.read(() -> Rerun.of(running)) : Optional.empty();
         List<InboundMessage> requests = rerun.isPresent()
                 ? List.of(read(rerun.get().request()))
                 : running.requests().stream().map(RestoredState::unknown).toList();

@@ -130,6 +130,14 @@ public final class SessionCore implements Outbox.Owner {
         return host.durable() && !seed.lifetime().grace().isZero();
     }
 
+    /**
+     * Whether a call may be run again after a death of this process, where its backend says that it does no harm. Not where a call
+     * belongs on the thread of its request, which is gone with the process.
+     */
+    boolean reruns() {
+        return outlives() && !host.backend().executesImmediately();
+    }
+
     Lifecycle lifecycle() {
         return lifecycle;
     }

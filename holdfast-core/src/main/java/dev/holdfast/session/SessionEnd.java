@@ -113,6 +113,7 @@ public final class SessionEnd implements SessionCore.Ends {
     /** Ends its log, its streams and its backend. */
     void release(EndReason why) {
         outbound.close(why);
+        readers.close(why);
         backend.close();
     }
 
@@ -163,7 +164,7 @@ public final class SessionEnd implements SessionCore.Ends {
     /** What its client wants no more, or nobody can bring back, ends for every node. */
     private CompletionStage<?> removal() {
         return switch (core.ended()) {
-            case TERMINATED, RESTORE_FAILED ->
+            case TERMINATED, RESTORE_FAILED, DISCONNECTED ->
                 StoreQuestion.ask(() -> core.host().store().delete(core.key()));
             default -> core.host().remove(core.key(), core.look(core.log().epochs()::present));
         };

@@ -30,6 +30,9 @@ public interface SessionHost {
     /** Whether other nodes use the store too. */
     boolean shared();
 
+    /** Whether this node is in a session beside others, each with a part of its calls; inside a step too. */
+    boolean joins();
+
     Backend backend();
 
     /** How the few messages of the engine's own are written; inside a step too. */

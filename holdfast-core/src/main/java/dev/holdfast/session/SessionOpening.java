@@ -80,14 +80,25 @@ public final class SessionOpening {
         core.negotiated(claim.record().revision());
         core.log().start(core.key());
         core.run(effects -> {
-            core.lifecycle().returned(core.host().clock().now());
+            long now = core.host().clock().now();
+            Lifecycle.Move begun = core.host().joins()
+                    ? core.lifecycle().joined(now)
+                    : core.lifecycle().returned(now);
+            assert !begun.leavesClosed() : "nobody knows it yet";
             core.outbox().insist(core.record().begun());
             List<BackendUser> again = state.run(claim, events);
             known.run();
             List<BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again);
             turnedAway.forEach(user -> effects.then(() -> user.refused("no backend is there")));
         });
-        restoreBackend(FIRST_RESTORE_MILLIS);
+        if (!core.host().backend().needsContext() && !mayBeElsewhere()) {
+            restoreBackend(FIRST_RESTORE_MILLIS);
+        }
+    }
+
+    /** Whether another node may have the session's only backend. */
+    private boolean mayBeElsewhere() {
+        return core.host().joins() && core.host().backend().existsOnce();
     }
 
     /** Opens a fresh backend for the calls that are run again, and for a client that only listens; later if nobody can now. */

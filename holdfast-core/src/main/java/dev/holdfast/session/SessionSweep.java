@@ -12,13 +12,11 @@ final class SessionSweep {
     private final SessionCore core;
     private final CallEnding calls;
     private final SessionEnd end;
-    private final long begunAt;
 
     SessionSweep(SessionCore core, CallEnding calls, SessionEnd end) {
         this.core = core;
         this.calls = calls;
         this.end = end;
-        this.begunAt = core.host().clock().now();
     }
 
     /**
@@ -31,7 +29,9 @@ final class SessionSweep {
             return;
         }
         State seen = core.lifecycle().state();
-        boolean away = core.host().durable() && seen.phase() == SessionState.DETACHED && !seen.held();
+        boolean unread =
+                seen.phase() == SessionState.DETACHED || (core.host().joins() && seen.phase() == SessionState.IDLE);
+        boolean away = core.host().durable() && unread && !seen.held();
         if (away && core.host().clock().passed(parkNanos, seen.since(), now) && new Parking(core, end).park(seen)) {
             return;
         }
@@ -47,7 +47,7 @@ final class SessionSweep {
         return core.listensOnly()
                 && core.revision().isEmpty()
                 && core.lifecycle().state().running() == 0
-                && core.host().clock().passed(core.lifetime().initializationNanos(), begunAt, now);
+                && core.host().clock().passed(core.lifetime().initializationNanos(), core.since(), now);
     }
 
     private void grownOld(long now, Effects effects) {

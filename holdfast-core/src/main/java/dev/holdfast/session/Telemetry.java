@@ -183,6 +183,12 @@ public final class Telemetry {
                 more -> logger.info("session {}: the backend is gone: {}{}", shortened(sessionId), cause, more));
     }
 
+    /** The backend of a session that nobody uses was ended, so that there is room for another one. */
+    void backendReleased(String sessionId) {
+        logger.debug("session {}: its backend made room for another", shortened(sessionId));
+        tell(l -> l.onBackendReleased(sessionId));
+    }
+
     /** A session has ended; a client that never used it does not miss it. */
     void closed(String sessionId, EndReason reason, boolean used) {
         Told all = of(ended, reason);

@@ -7,7 +7,9 @@ import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import dev.holdfast.SessionState;
 import dev.holdfast.engine.TestStore.Fate;
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -203,5 +205,50 @@ class BackendLossTest {
         session.terminate();
         assertThat(first.closed).isOne();
         assertThat(bed.news.heard).containsExactly("created", "closed: TERMINATED");
+    }
+
+    @Test
+    void whatItHasDoneNothingOfGoesToTheNextAndTheRestEnds() {
+        Connection untouched = bed.post(session, 1);
+        Connection touched = bed.post(session, 2);
+        first.sink.lost("it forgot the session", List.of(first.call(1).request()));
+        assertThat(touched.read()).containsExactly("error 2 -32603: it forgot the session");
+        assertThat(bed.backend.lives).hasSize(2);
+        assertThat(bed.backend.life().calls).hasSize(1);
+        bed.backend.life().call(1).respond();
+        first.call(1).respond();
+        assertThat(untouched.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void aRequestThatNoneOfManyHasTouchedEndsWithAnError() {
+        Connection post = bed.post(session, 1);
+        for (int i = 0; i < 4; i++) {
+            TestBackend.Life life = bed.backend.life();
+            life.sink.lost("it forgot the session", List.of(life.call(1).request()));
+        }
+        assertThat(post.read()).containsExactly("error 1 -32603: it forgot the session");
+        assertThat(bed.backend.lives).hasSize(4);
+    }
+
+    @Test
+    void aRequestThatWasCancelledMeanwhileGoesNowhere() {
+        Connection post = bed.post(session, 1);
+        TestBackend.Asked asked = first.call(1);
+        assertThat(session.cancel(Wire.id(1), Wire.cancelled(1))).isNotNull();
+        first.sink.lost("it forgot the session", List.of(asked.request()));
+        assertThat(bed.backend.lives).hasSize(1);
+        assertThat(post.reason()).isEqualTo(EndReason.CANCELLED);
+    }
+
+    @Test
+    void aFreshConnectionIsOpenedWithTheContextOfTheMessageThatNeedsIt() {
+        die();
+        InboundMessage request = Wire.request(1).withContext("a header");
+        Call call = TestBed.accepted(session.call(List.of(request)));
+        call.dispatch();
+        assertThat(bed.backend.life().request.initialize().context()).isEqualTo("a header");
+        assertThat(Wire.text(bed.backend.life().request.initialize().bytes())).isEqualTo("initialize 0");
+        bed.backend.life().call(1).respond();
     }
 }

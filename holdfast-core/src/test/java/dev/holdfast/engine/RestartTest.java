@@ -291,6 +291,18 @@ class RestartTest {
         assertThat(TestBed.resume(session, post).read()).containsExactly("error 1" + INTERRUPTED);
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aCallThatBelongsOnTheThreadOfItsRequestIsNotRunAgain(boolean fromTheStart) {
+        bed.backend.harmless = "tools/call";
+        bed.backend.immediate = fromTheStart;
+        Connection post = bed.post(session, 1);
+        bed.backend.immediate = true;
+        restart();
+        assertThat(backend().heard).isEmpty();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("error 1" + INTERRUPTED);
+    }
+
     @Test
     void itIsRunAgainWhenTheStoreHasCountedThat() {
         bed.backend.harmless = "tools/call";

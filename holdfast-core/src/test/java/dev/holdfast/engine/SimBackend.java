@@ -81,6 +81,7 @@ final class SimBackend implements Backend {
         boolean refused;
         private boolean foreign;
         boolean closed;
+        private long closedAt;
         boolean abandoned;
         private boolean vanished;
         private final int number;
@@ -158,6 +159,10 @@ final class SimBackend implements Backend {
             boolean replayed = replayed(text);
             Work work = new Work(request, sink, replayed);
             world.trace(() -> this + " gets " + text + (replayed ? " once more" : ""));
+            if (closed && !lost && world.time.getAsLong() == closedAt) {
+                // it was on its way when the connection was closed
+                return;
+            }
             if (!replayed) {
                 SimCall call = world.call(request.requiredId());
                 world.check(!lost && !closed, () -> text + " was handed to a dead backend");
@@ -202,6 +207,7 @@ final class SimBackend implements Backend {
         public CompletionStage<Void> close() {
             world.trace(() -> this + " is closed");
             closed = true;
+            closedAt = world.time.getAsLong();
             // given up before it had answered its journal: as good as lost
             lost |= session.usable() && session.live().state() != SessionState.CLOSED;
             return CompletableFuture.completedFuture(null);

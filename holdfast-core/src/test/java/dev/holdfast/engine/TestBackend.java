@@ -25,9 +25,23 @@ final class TestBackend implements Backend {
     /** The method that may be run again. */
     String harmless = "";
 
+    boolean immediate;
     boolean answersReplayed = true;
+    /** Whether its first life takes the place of another backend's. */
+    boolean joining;
+
+    /** Whether a session has one of its lives in the whole cluster. */
+    boolean once;
+
     String revision = REVISION;
     String introduction = "result 0";
+    boolean needsContext;
+    /** How many connections there may be. */
+    int most = Integer.MAX_VALUE;
+
+    /** Whether a connection that is closed takes its time; then {@link Life#gone} ends it. */
+    boolean lingering;
+
     private String proposed = "";
 
     /** The session id that the next connection proposes. */
@@ -47,11 +61,26 @@ final class TestBackend implements Backend {
         return life.outcome;
     }
 
+    @Override
+    public boolean existsOnce() {
+        return once;
+    }
+
     private static void raise(Throwable failure) {
         if (failure instanceof Error error) {
             throw error;
         }
         throw (RuntimeException) failure;
+    }
+
+    @Override
+    public boolean needsContext() {
+        return needsContext;
+    }
+
+    @Override
+    public int mostConnections() {
+        return most;
     }
 
     /** Its process is gone, and with it everything it had open. */
@@ -62,6 +91,11 @@ final class TestBackend implements Backend {
     @Override
     public boolean mayBeRerun(InboundMessage request, String principal) {
         return request.method().equals(harmless);
+    }
+
+    @Override
+    public boolean executesImmediately() {
+        return immediate;
     }
 
     /** The latest incarnation. */
@@ -94,12 +128,13 @@ final class TestBackend implements Backend {
         String dyingFrom = "";
         int closed;
         int abandoned;
+        private final CompletableFuture<Void> gone = new CompletableFuture<>();
         private boolean replayed;
 
         private Life(OpenRequest request, ListeningSink sink) {
             this.request = request;
             this.sink = sink;
-            this.replayed = lives.isEmpty();
+            this.replayed = lives.isEmpty() && !joining;
         }
 
         void accept() {
@@ -159,7 +194,15 @@ final class TestBackend implements Backend {
         @Override
         public CompletionStage<Void> close() {
             closed++;
-            return CompletableFuture.completedFuture(null);
+            if (!lingering) {
+                gone();
+            }
+            return gone;
+        }
+
+        /** Nothing is left of the connection. */
+        void gone() {
+            gone.complete(null);
         }
     }
 }

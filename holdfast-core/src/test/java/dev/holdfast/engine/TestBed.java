@@ -58,11 +58,27 @@ final class TestBed implements AutoCloseable {
     }
 
     private TestBed(SessionLimits limits, NodeLimits nodeLimits, SessionStore.Durability durability, boolean shared) {
+        this(limits, nodeLimits, durability, shared, Integer.MAX_VALUE);
+    }
+
+    private TestBed(
+            SessionLimits limits,
+            NodeLimits nodeLimits,
+            SessionStore.Durability durability,
+            boolean shared,
+            int connections) {
         this.limits = limits;
         this.nodeLimits = nodeLimits;
+        backend.most = connections;
         store.durability = durability;
         store.shared = shared;
         engine = start();
+    }
+
+    /** One whose backend has no more connections than this. */
+    static TestBed limited(int connections) {
+        return new TestBed(
+                SessionLimits.DEFAULT, NodeLimits.DEFAULT, SessionStore.Durability.NOTHING, false, connections);
     }
 
     /** One whose store outlives its engine, and is used by other engines too. */
@@ -151,6 +167,11 @@ final class TestBed implements AutoCloseable {
         @Override
         public void onSessionRestored(String sessionId) {
             heard.add("restored");
+        }
+
+        @Override
+        public void onBackendReleased(String sessionId) {
+            heard.add("backend released");
         }
 
         @Override

@@ -1,0 +1,186 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.spi.ClusterBus;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The right of this node to write: the lease of its present incarnation, by the node's own monotonic clock, which counts from the
+ * moment at which a renewal was asked for, so that it runs out here before it does on the bus. A node without a lease begins again, as
+ * another incarnation. {@link #tick} is called by the thread that does the engine's timed work: a node whose work stands still lets
+ * its lease lapse.
+ */
+final class Lease {
+    private static final Logger logger = LoggerFactory.getLogger(Lease.class);
+
+    /** Who hears of it; called outside of locks. */
+    interface Hearer {
+        /** A message for the present incarnation. */
+        void message(byte[] message);
+
+        /** The present incarnation has no lease any more. */
+        void lost();
+
+        /** Whether the bus has answered. */
+        void works(boolean works);
+    }
+
+    private final ClusterBus bus;
+    private final Duration length;
+    private final LongSupplier clock;
+    private final Supplier<String> names;
+    private final Hearer hearer;
+    private final AtomicReference<State> state = new AtomicReference<>(new Without(false));
+
+    private sealed interface State {}
+
+    /**
+     * There is none.
+     *
+     * @param beginning whether one is on its way
+     */
+    private record Without(boolean beginning) implements State {}
+
+    /** An incarnation that may write until its lease runs out. */
+    private static final class Held implements State {
+        private final String node;
+        private final ClusterBus.Inbox inbox;
+        private volatile long until;
+
+        private Held(String node, ClusterBus.Inbox inbox, long until) {
+            this.node = node;
+            this.inbox = inbox;
+            this.until = until;
+        }
+    }
+
+    /** There will be none any more. */
+    private record Ended() implements State {}
+
+    /**
+     * @param names gives each incarnation a name that no other has
+     */
+    Lease(ClusterBus bus, Duration length, LongSupplier clock, Supplier<String> names, Hearer hearer) {
+        this.bus = bus;
+        this.length = length;
+        this.clock = clock;
+        this.names = names;
+        this.hearer = hearer;
+    }
+
+    private @Nullable Held held() {
+        return state.get() instanceof Held held && clock.getAsLong() - held.until < 0 ? held : null;
+    }
+
+    /** Whether this node may write now. */
+    boolean held(String node) {
+        Held now = held();
+        return now != null && now.node.equals(node);
+    }
+
+    /** The incarnation that may write now; fails where there is none. */
+    String node() {
+        Held now = held();
+        if (now == null) {
+            throw new StoreUnavailableException(new IllegalStateException("this node has no lease"));
+        }
+        return now.node;
+    }
+
+    /** Renews the lease, or begins one. */
+    void tick() {
+        State now = state.get();
+        if (now instanceof Held held) {
+            if (clock.getAsLong() - held.until >= 0) {
+                lose(held);
+            } else {
+                renew(held);
+            }
+        } else if (now instanceof Without without && !without.beginning) {
+            begin(without);
+        }
+    }
+
+    private void begin(Without none) {
+        Without beginning = new Without(true);
+        if (!state.compareAndSet(none, beginning)) {
+            return;
+        }
+        String node = names.get();
+        long asked = clock.getAsLong();
+        ask(() -> bus.begin(node, length), (begun, failure) -> {
+            if (failure != null) {
+                logger.debug("no lease for {}", node, failure);
+                state.compareAndSet(beginning, new Without(false));
+                hearer.works(false);
+                return;
+            }
+            Held held = new Held(node, bus.receive(node, hearer::message), asked + length.toNanos());
+            if (state.compareAndSet(beginning, held)) {
+                logger.info("this node is {}", node);
+                hearer.works(true);
+            } else {
+                letGo(held);
+            }
+        });
+    }
+
+    private void renew(Held held) {
+        long asked = clock.getAsLong();
+        ask(() -> bus.renew(held.node, length), (renewed, failure) -> {
+            hearer.works(failure == null);
+            if (failure != null) {
+                logger.debug("the lease of {} could not be renewed", held.node, failure);
+            } else if (renewed) {
+                held.until = asked + length.toNanos();
+            } else {
+                lose(held);
+            }
+        });
+    }
+
+    private void lose(Held held) {
+        Without none = new Without(false);
+        if (!state.compareAndSet(held, none)) {
+            return;
+        }
+        logger.warn("the lease of {} has lapsed: its clients are sent away, and it begins again", held.node);
+        held.inbox.close();
+        hearer.lost();
+        begin(none);
+    }
+
+    /** Lets go of it: other nodes need not wait until it has lapsed. */
+    CompletionStage<Void> end() {
+        State last = state.getAndSet(new Ended());
+        return last instanceof Held held ? letGo(held) : CompletableFuture.completedFuture(null);
+    }
+
+    private CompletionStage<Void> letGo(Held held) {
+        held.inbox.close();
+        return bus.end(held.node);
+    }
+
+    /** What has to be done when the bus has answered, or has failed. */
+    private interface Then<T> {
+        void answered(T value, @Nullable Throwable failure);
+    }
+
+    private static <T> void ask(Supplier<CompletionStage<T>> question, Then<T> then) {
+        CompletionStage<T> answer;
+        try {
+            answer = question.get();
+        } catch (RuntimeException e) {
+            answer = CompletableFuture.failedFuture(e);
+        }
+        answer.whenComplete(then::answered);
+    }
+}

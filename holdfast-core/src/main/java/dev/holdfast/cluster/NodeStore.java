@@ -1,0 +1,313 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.ClusterBus;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.StaleEpochException;
+import dev.holdfast.spi.StreamId;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The shared store as the sessions of one node use it. To claim a session is to join it: what other nodes write is not part of the
+ * claim. A commit that fails is sent again until the store has decided it, as long as this node has its lease; without one, nothing is
+ * written.
+ */
+final class NodeStore implements SharedSessionStore {
+    private static final long FIRST_DELAY_MILLIS = 20;
+    private static final long MOST_DELAY_MILLIS = 250;
+
+    private final SharedSessionStore store;
+    private final Lease lease;
+    private final Surroundings surroundings;
+    private final Map<SessionKey, Membership> memberships = new ConcurrentHashMap<>();
+    private final Set<Commit> undecided = ConcurrentHashMap.newKeySet();
+
+    /** What it needs of its node. */
+    interface Surroundings {
+        /** Does something later. */
+        void later(Runnable task, long millis);
+
+        /** Whether the store has answered. */
+        void works(boolean works);
+
+        /** This node has committed something to a session. */
+        void committed(SessionKey key);
+
+        /** This node has deleted a session that these have too. */
+        void deleted(SessionKey key, List<Member> others);
+    }
+
+    NodeStore(SharedSessionStore store, Lease lease, Surroundings surroundings) {
+        this.store = store;
+        this.lease = lease;
+        this.surroundings = surroundings;
+    }
+
+    /** This node's part of a session, if it has one. */
+    Optional<Membership> membership(SessionKey key) {
+        return Optional.ofNullable(memberships.get(key));
+    }
+
+    /** The session has left this node's memory. */
+    void left(SessionKey key) {
+        Membership left = memberships.remove(key);
+        if (left != null) {
+            left.epochs.forEach(epoch -> quietly(() -> store.fence(key, epoch)));
+        }
+    }
+
+    /** The lease is lost: nobody waits any longer for what the store has not decided. */
+    void giveUp() {
+        undecided.forEach(Commit::giveUp);
+    }
+
+    /** What is not done now is done by whoever finds this node dead. */
+    private static void quietly(Supplier<CompletionStage<Boolean>> action) {
+        try {
+            CompletionStage<Boolean> unused = action.get();
+        } catch (RuntimeException e) {
+            // the store is away
+        }
+    }
+
+    @Override
+    public Promise promise() {
+        return store.promise();
+    }
+
+    @Override
+    public ClusterBus bus() {
+        return store.bus();
+    }
+
+    @Override
+    public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record) {
+        return create(key, epoch, record, lease.node());
+    }
+
+    @Override
+    public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record, String node) {
+        return store.create(key, epoch, record, node)
+                .thenAccept(created -> memberships.put(key, new Membership(node, epoch, 0, record.expiresAt())));
+    }
+
+    @Override
+    public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
+        return join(key, nonce, lease.node())
+                .thenApply(joined -> joined.map(Joined::claim).map(NodeStore::ownPart));
+    }
+
+    /** What is kept of a session but for what others write. */
+    private static Claim ownPart(Claim claim) {
+        SessionRecord record = claim.record();
+        SessionRecord own = new SessionRecord(
+                record.version(),
+                record.kind(),
+                record.principal(),
+                record.expiresAt(),
+                record.extension(),
+                record.revision(),
+                record.journal(),
+                Map.of());
+        return new Claim(claim.epoch(), claim.before(), own, Map.of(), claim.certainFrom());
+    }
+
+    @Override
+    public CompletionStage<Optional<Joined>> join(SessionKey key, int nonce, String node) {
+        return store.join(key, nonce, node).thenApply(joined -> {
+            joined.ifPresent(found -> memberships.merge(
+                    key,
+                    new Membership(
+                            node,
+                            found.claim().epoch(),
+                            found.version(),
+                            found.claim().record().expiresAt()),
+                    (had, fresh) -> {
+                        if (!had.node.equals(node)) {
+                            return fresh;
+                        }
+                        had.epochs.add(found.claim().epoch());
+                        return had;
+                    }));
+            return joined;
+        });
+    }
+
+    @Override
+    public CompletionStage<Boolean> fence(SessionKey key, Epoch epoch) {
+        return store.fence(key, epoch);
+    }
+
+    @Override
+    public CompletionStage<List<Member>> members(SessionKey key) {
+        return store.members(key);
+    }
+
+    /** Whether somebody who has joined is still there. */
+    CompletionStage<Boolean> lives(Optional<Member> member) {
+        return member.isEmpty()
+                ? CompletableFuture.completedFuture(false)
+                : store.bus()
+                        .living()
+                        .thenApply(living -> living.contains(member.get().node()));
+    }
+
+    @Override
+    public CompletionStage<Appended> commit(SessionKey key, Epoch epoch, long number, Append append) {
+        Membership membership = memberships.get(key);
+        if (membership == null) {
+            return CompletableFuture.failedFuture(new StaleEpochException(epoch, epoch));
+        }
+        Commit commit = new Commit(key, epoch, number, unlowered(append, membership), membership);
+        undecided.add(commit);
+        commit.done.whenComplete((appended, failure) -> undecided.remove(commit));
+        commit.send(FIRST_DELAY_MILLIS);
+        return commit.done;
+    }
+
+    /** Nobody lets a session expire sooner than others who have it need it. */
+    private static Append unlowered(Append append, Membership membership) {
+        List<RecordChange> changes = append.changes().stream()
+                .filter(change ->
+                        !(change instanceof RecordChange.Expires expires) || expires.at() >= membership.expiresAt())
+                .toList();
+        return changes.size() == append.changes().size()
+                ? append
+                : new Append(append.events(), changes, append.trims());
+    }
+
+    /** A commit on its way, until the store has decided it. */
+    private final class Commit {
+        private final SessionKey key;
+        private final Epoch epoch;
+        private final long number;
+        private final Append append;
+        private final Membership membership;
+        private final CompletableFuture<Appended> done = new CompletableFuture<>();
+
+        private Commit(SessionKey key, Epoch epoch, long number, Append append, Membership membership) {
+            this.key = key;
+            this.epoch = epoch;
+            this.number = number;
+            this.append = append;
+            this.membership = membership;
+        }
+
+        private void giveUp() {
+            done.completeExceptionally(new StaleEpochException(epoch, epoch));
+        }
+
+        private void send(long delay) {
+            if (!lease.held(membership.node)) {
+                giveUp();
+                return;
+            }
+            CompletionStage<Appended> sent;
+            try {
+                sent = store.commit(key, epoch, number, append);
+            } catch (RuntimeException e) {
+                sent = CompletableFuture.failedFuture(e);
+            }
+            sent.whenComplete((appended, failure) -> decided(appended, causeOf(failure), delay));
+        }
+
+        private void decided(Appended appended, @Nullable Throwable failure, long delay) {
+            if (failure == null) {
+                membership.committed(append.changes(), appended);
+                surroundings.works(true);
+                done.complete(appended);
+                surroundings.committed(key);
+            } else if (failure instanceof StaleEpochException || failure instanceof IllegalStateException) {
+                done.completeExceptionally(failure);
+            } else {
+                surroundings.works(false);
+                surroundings.later(() -> send(Math.min(2 * delay, MOST_DELAY_MILLIS)), delay);
+            }
+        }
+    }
+
+    static @Nullable Throwable causeOf(@Nullable Throwable failure) {
+        return failure instanceof CompletionException wrapped && wrapped.getCause() != null
+                ? wrapped.getCause()
+                : failure;
+    }
+
+    @Override
+    public CompletionStage<Long> token(
+            SessionKey key, Epoch epoch, StreamId stream, Part part, long expected, long token) {
+        return membership(key).filter(own -> lease.held(own.node)).isPresent()
+                ? store.token(key, epoch, stream, part, expected, token)
+                : CompletableFuture.failedFuture(new StoreUnavailableException(null));
+    }
+
+    @Override
+    public Tail tail(SessionKey key, Runnable hinted) {
+        return store.tail(key, hinted);
+    }
+
+    @Override
+    public CompletionStage<Optional<Look>> look(SessionKey key) {
+        return store.look(key);
+    }
+
+    @Override
+    public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
+        return store.read(key, stream, after, maxBytes);
+    }
+
+    /** Ends a session for every node. */
+    @Override
+    public CompletionStage<Void> delete(SessionKey key) {
+        CompletionStage<List<Member>> members = store.members(key).exceptionally(failure -> List.of());
+        return members.thenCompose(all -> store.delete(key).thenAccept(deleted -> {
+            Optional<Membership> own = membership(key);
+            surroundings.deleted(
+                    key,
+                    all.stream()
+                            .filter(member -> own.filter(here -> here.node.equals(member.node()))
+                                    .isEmpty())
+                            .toList());
+        }));
+    }
+
+    /** Ends a session here, and for good if no other node has it, or will need what it has left behind. */
+    @Override
+    public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
+        long expiresAt = membership(key).map(Membership::expiresAt).orElse(Long.MAX_VALUE);
+        return store.look(key).thenCompose(look -> {
+            boolean needed =
+                    look.filter(found -> found.record().expiresAt() > expiresAt).isPresent();
+            return needed
+                    ? CompletableFuture.completedFuture(false)
+                    : fenceOlder(key, epoch).thenCompose(fenced -> store.delete(key, epoch));
+        });
+    }
+
+    /** Fences the epochs that this node had in a session before this one. */
+    private CompletionStage<Void> fenceOlder(SessionKey key, Epoch epoch) {
+        return CompletableFuture.allOf(membership(key).stream()
+                .flatMap(own -> own.epochs.stream())
+                .filter(own -> !own.equals(epoch))
+                .map(own -> store.fence(key, own).toCompletableFuture())
+                .toArray(CompletableFuture[]::new));
+    }
+
+    /** Does nothing: whoever made the store closes it. */
+    @Override
+    public void close() {}
+}

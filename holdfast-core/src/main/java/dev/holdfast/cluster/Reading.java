@@ -1,0 +1,232 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.CallWatch.Attachment;
+import dev.holdfast.EventId;
+import dev.holdfast.Resume;
+import dev.holdfast.StreamReader;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore.Extent;
+import dev.holdfast.spi.SessionStore.Look;
+import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.SharedSessionStore.Part;
+import dev.holdfast.spi.StreamId;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** How a client of a session comes to read a stream: it takes the stream's token, which ends whoever reads it, wherever that is. */
+final class Reading {
+    private static final Extent NEW = new Extent(0, 0);
+    private static final int READ_BYTES = 1 << 16;
+    private static final String NOBODY = "";
+
+    private final LiveSession here;
+    private final SessionKey key;
+    private final NodeStore store;
+    private final SharedSession.Node node;
+
+    Reading(LiveSession here, NodeStore store, SharedSession.Node node) {
+        this.here = here;
+        this.key = here.key();
+        this.store = store;
+        this.node = node;
+    }
+
+    /** A stream that is to be read from the store. */
+    private record Source(StreamId stream, String writer, List<RequestId> requests, boolean over, Look look) {
+        private Extent extent() {
+            return look.streams().getOrDefault(stream, NEW);
+        }
+    }
+
+    /** Where a client goes on, and whether it has missed something. */
+    private record Place(TailReader.Start start, boolean missed) {}
+
+    private static CompletionStage<Resume> is(Resume resume) {
+        return CompletableFuture.completedFuture(resume);
+    }
+
+    private Resume closed() {
+        return new Resume.Closed(here.shared().ended());
+    }
+
+    CompletionStage<Resume> listen() {
+        return take(StreamId.LISTENING, NOBODY)
+                .thenCompose(token -> store.look(key).thenApply(look -> {
+                    if (look.isEmpty()) {
+                        return closed();
+                    }
+                    Source source = listening(look.get());
+                    long confirmed = Math.min(
+                            here.shared().confirmed(look.get().record()),
+                            source.extent().last());
+                    boolean missed = source.extent().trimmed() > confirmed;
+                    TailReader.Start start =
+                            new TailReader.Start(0, confirmed, look.get().epoch());
+                    return begin(source, token, new Place(start, missed), Attachment.LISTENED);
+                }));
+    }
+
+    private static Source listening(Look look) {
+        return new Source(StreamId.LISTENING, NOBODY, List.of(), false, look);
+    }
+
+    /** Reads the stream of a call that another node runs, from its start. */
+    CompletionStage<StreamReader> first(Forwarding.Started call, List<RequestId> requests) {
+        TailReader.Start start = new TailReader.Start(0, 0, call.epoch());
+        return take(call.stream(), NOBODY).thenApply(token -> {
+            TailReader reader = new TailReader(
+                    new TailHost(here, store, node), call.stream(), call.writer(), token, start, requests);
+            node.tails().begin(here, reader, Attachment.STARTED);
+            return reader;
+        });
+    }
+
+    CompletionStage<Resume> resume(EventId after) {
+        StreamId stream = after.stream();
+        if (stream.equals(StreamId.LISTENING)) {
+            return store.look(key)
+                    .thenCompose(look -> look.isEmpty() ? is(closed()) : resume(listening(look.get()), after));
+        }
+        if (here.shared().writes(stream)) {
+            return resumeHere(after);
+        }
+        return node.writers().of(here, stream).thenCompose(standing -> {
+            if (standing instanceof Writers.Here) {
+                return resumeHere(after);
+            } else if (standing instanceof Writers.Elsewhere elsewhere) {
+                return resume(
+                        new Source(stream, elsewhere.node(), elsewhere.requests(), false, elsewhere.look()), after);
+            } else if (standing instanceof Writers.Over over) {
+                return resume(new Source(stream, NOBODY, List.of(), true, over.look()), after);
+            }
+            return here.resume(after);
+        });
+    }
+
+    private CompletionStage<Resume> resumeHere(EventId after) {
+        return take(after.stream(), NOBODY).thenCompose(token -> {
+            store.membership(key).ifPresent(own -> {
+                own.keep(here.shared()::writes);
+                own.reads(after.stream(), token);
+            });
+            return here.resume(after);
+        });
+    }
+
+    private CompletionStage<Resume> resume(Source source, EventId after) {
+        return take(source.stream(), source.writer())
+                .thenCompose(token -> place(source, after).thenApply(place -> {
+                    if (source.over()
+                            && place.start().cursor() >= source.extent().last()) {
+                        return new Resume.Ended();
+                    }
+                    if (source.stream().equals(StreamId.LISTENING)) {
+                        long had = place.start().cursor();
+                        here.shared().release(had);
+                        node.peers().tellOthers(key, new NodeMessage.Released(key, had));
+                    }
+                    return begin(source, token, place, place.missed() ? Attachment.GAP : Attachment.RESUMED);
+                }));
+    }
+
+    /** Finds the place of a cursor: of what is kept, the client has no event that is newer than its cursor's epoch. */
+    private CompletionStage<Place> place(Source source, EventId after) {
+        Extent extent = source.extent();
+        boolean ours = here.shared().had(after.epoch(), source.look().epoch());
+        long most = ours ? Math.min(after.offset(), extent.last()) : 0;
+        return reach(source.stream(), after, 0, most).thenApply(cursor -> {
+            boolean missed = !ours
+                    || cursor < after.offset()
+                    || cursor < extent.trimmed()
+                    || here.shared().doubts(after.epoch());
+            Epoch epoch = ours ? after.epoch() : source.look().epoch();
+            return new Place(new TailReader.Start(cursor, 0, epoch), missed);
+        });
+    }
+
+    private CompletionStage<Long> reach(StreamId stream, EventId after, long from, long most) {
+        if (from >= most) {
+            return CompletableFuture.completedFuture(most);
+        }
+        return store.read(key, stream, from, READ_BYTES).thenCompose(events -> {
+            for (Event event : events) {
+                if (event.offset() > most) {
+                    return CompletableFuture.completedFuture(most);
+                }
+                if (!after.covers(event.offset(), event.epoch())) {
+                    return CompletableFuture.completedFuture(event.offset() - 1);
+                }
+            }
+            return events.isEmpty()
+                    ? CompletableFuture.completedFuture(most)
+                    : reach(stream, after, events.get(events.size() - 1).offset(), most);
+        });
+    }
+
+    private Resume begin(Source source, long token, Place place, Attachment how) {
+        TailReader reader = new TailReader(
+                new TailHost(here, store, node),
+                source.stream(),
+                source.writer(),
+                token,
+                place.start(),
+                source.requests());
+        if (source.over()) {
+            reader.over();
+        }
+        if (!node.tails().begin(here, reader, how)) {
+            return closed();
+        }
+        if (place.missed()) {
+            here.shared().missed(source.stream());
+            return new Resume.Gap(reader);
+        }
+        return new Resume.Resumed(reader);
+    }
+
+    /**
+     * Takes the token of a stream, and ends whoever reads it now.
+     *
+     * @param writer the node on which the first reader of a call's stream may be, who has no token
+     */
+    private CompletionStage<Long> take(StreamId stream, String writer) {
+        Epoch epoch = here.shared().epoch();
+        Optional<Membership> own = store.membership(key);
+        if (own.isEmpty()) {
+            throw new IllegalStateException("the session has left this node");
+        }
+        return take(
+                stream, writer, epoch, SharedSessionStore.NO_TOKEN, own.get().nextToken(epoch), own.get());
+    }
+
+    private CompletionStage<Long> take(
+            StreamId stream, String writer, Epoch epoch, long expected, long token, Membership own) {
+        return store.token(key, epoch, stream, Part.READER, expected, token).thenCompose(now -> {
+            if (now != token) {
+                return take(stream, writer, epoch, now, token, own);
+            }
+            end(stream, writer, expected, own);
+            return CompletableFuture.completedFuture(token);
+        });
+    }
+
+    private void end(StreamId stream, String writer, long older, Membership own) {
+        NodeMessage message = new NodeMessage.Superseded(key, stream, older);
+        int counter = (int) (older >>> Integer.SIZE);
+        if (older == SharedSessionStore.NO_TOKEN) {
+            if (!writer.isEmpty()) {
+                node.peers().tell(writer, message);
+            }
+        } else if (own.has(counter)) {
+            node.tails().superseded(here, stream, older);
+        } else {
+            node.peers().tell(key, counter, message);
+        }
+    }
+}

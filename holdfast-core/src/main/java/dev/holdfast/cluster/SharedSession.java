@@ -1,0 +1,169 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.Call;
+import dev.holdfast.EndReason;
+import dev.holdfast.EventId;
+import dev.holdfast.Refusal;
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.SessionState;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A session as those who talk to its client use it, on one node of several: calls run here, with streams of their own; what other
+ * nodes have of it is read from the store, and reached through their inboxes.
+ */
+final class SharedSession implements Session {
+    private static final Logger logger = LoggerFactory.getLogger(SharedSession.class);
+
+    private final LiveSession here;
+    private final NodeStore store;
+    private final Node node;
+
+    /** What a session needs of its node. */
+    record Node(
+            ClusterNode.Engine engine, Peers peers, Tails tails, Writers writers, Optional<Forwarding> forwarding) {}
+
+    SharedSession(LiveSession here, NodeStore store, Node node) {
+        this.here = here;
+        this.store = store;
+        this.node = node;
+    }
+
+    @Override
+    public String id() {
+        return here.id();
+    }
+
+    @Override
+    public String shortId() {
+        return here.shortId();
+    }
+
+    @Override
+    public String revision() {
+        return here.revision();
+    }
+
+    @Override
+    public boolean listensOnly() {
+        return here.listensOnly();
+    }
+
+    @Override
+    public SessionState state() {
+        return here.state();
+    }
+
+    /** Asks; how it fails is one. */
+    private static <T> CompletionStage<T> ask(Supplier<CompletionStage<T>> question) {
+        return StoreQuestion.ask(question);
+    }
+
+    @Override
+    public CompletionStage<Call.Outcome> call(List<InboundMessage> requests) {
+        if (!node.engine.storeWorks()) {
+            return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+        }
+        return node.forwarding.isPresent()
+                ? ask(() -> node.forwarding.get().call(here, requests))
+                : here.call(requests).thenCompose(this::caughtUp);
+    }
+
+    /** Before a call runs, the backend here has what other nodes have put into the journal: the start of the call has told of it. */
+    private <T> CompletionStage<T> caughtUp(T value) {
+        Optional<Membership> own = store.membership(here.key());
+        long missing = own.map(Membership::missing).orElse(-1L);
+        if (own.isEmpty() || missing < 0) {
+            return CompletableFuture.completedFuture(value);
+        }
+        return ask(() -> store.look(here.key()))
+                .thenCompose(look -> {
+                    if (look.isEmpty()) {
+                        return CompletableFuture.completedFuture(value);
+                    }
+                    return here.shared().catchUp(look.get().record()).thenCompose(done -> {
+                        own.get().caughtUp(missing);
+                        return caughtUp(value);
+                    });
+                })
+                .exceptionally(failure -> {
+                    // the call has started, and has to run; the next one catches up
+                    logger.warn("session {}: what other nodes have set could not be read", shortId(), failure);
+                    return value;
+                });
+    }
+
+    @Override
+    public CompletionStage<Optional<Refusal>> notify(InboundMessage notification) {
+        if (node.forwarding.isPresent()) {
+            return ask(() -> node.forwarding.get().notify(here, notification));
+        }
+        if (!here.revision().isEmpty()) {
+            return here.notify(notification);
+        }
+        // another node may have initialized it
+        return ask(() -> store.look(here.key()))
+                .thenCompose(look -> look.isEmpty()
+                        ? CompletableFuture.completedFuture(null)
+                        : here.shared().catchUp(look.get().record()))
+                .thenCompose(done -> here.notify(notification));
+    }
+
+    @Override
+    public CompletionStage<Boolean> answer(InboundMessage response) {
+        return here.answer(response)
+                .thenCompose(taken -> taken
+                        ? CompletableFuture.completedFuture(true)
+                        : tellOthers(new NodeMessage.Answered(here.key(), response))
+                                .thenApply(others -> others > 0));
+    }
+
+    @Override
+    public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
+        boolean runs = here.shared().runs(request);
+        CompletionStage<Void> cancelled = here.cancel(request, notification);
+        return runs
+                ? cancelled
+                : tellOthers(new NodeMessage.Cancelled(here.key(), request, notification))
+                        .thenAccept(others -> {});
+    }
+
+    private CompletionStage<Integer> tellOthers(NodeMessage message) {
+        return ask(() -> node.peers.tellOthers(here.key(), message));
+    }
+
+    @Override
+    public CompletionStage<Resume> listen() {
+        return node.engine.handingOver() ? drained() : ask(() -> reading().listen());
+    }
+
+    @Override
+    public CompletionStage<Resume> resume(EventId after) {
+        return node.engine.handingOver() ? drained() : ask(() -> reading().resume(after));
+    }
+
+    private static CompletionStage<Resume> drained() {
+        return CompletableFuture.completedFuture(new Resume.Closed(EndReason.DRAINED));
+    }
+
+    private Reading reading() {
+        return new Reading(here, store, node);
+    }
+
+    @Override
+    public CompletionStage<Void> terminate() {
+        return here.terminate();
+    }
+}

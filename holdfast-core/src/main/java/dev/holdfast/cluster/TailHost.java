@@ -1,0 +1,64 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.StreamReader.Close;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.spi.Event;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/** What a node does for those who read, in one session, what other nodes write. */
+final class TailHost implements TailReader.Host {
+    private final LiveSession session;
+    private final NodeStore store;
+    private final SharedSession.Node node;
+
+    TailHost(LiveSession session, NodeStore store, SharedSession.Node node) {
+        this.session = session;
+        this.store = store;
+        this.node = node;
+    }
+
+    @Override
+    public CompletionStage<List<Event>> read(TailReader reader, long after, int maxBytes) {
+        return store.read(session.key(), reader.stream(), after, maxBytes);
+    }
+
+    /** The writer may have died, or have ended the call without an answer. */
+    @Override
+    public void idle(TailReader reader) {
+        if (reader.listening()) {
+            return;
+        }
+        node.writers().of(session, reader.stream()).thenAccept(standing -> {
+            if (standing instanceof Writers.Elsewhere elsewhere) {
+                reader.writtenBy(elsewhere.node());
+            } else if (!(standing instanceof Writers.Here)) {
+                reader.over();
+            }
+        });
+    }
+
+    @Override
+    public void confirmed(TailReader reader, long offset) {
+        if (reader.listening()) {
+            session.shared().confirm(offset);
+            node.peers().tellOthers(session.key(), new NodeMessage.Confirmed(session.key(), offset));
+        }
+    }
+
+    @Override
+    public void closed(TailReader reader, Close how) {
+        session.shared().leave(reader, reader.listening(), how);
+        if (!node.tails().remove(session, reader) || how == Close.BROKEN) {
+            return;
+        }
+        if (reader.listening()) {
+            confirmed(reader, reader.cursor());
+        } else if (reader.atEnd()) {
+            session.shared().delivered(reader.stream());
+            if (!reader.writer().isEmpty()) {
+                node.peers().tell(reader.writer(), new NodeMessage.Delivered(session.key(), reader.stream()));
+            }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.EventId;
+import dev.holdfast.StreamReader;
+import dev.holdfast.log.StreamCursor;
+import dev.holdfast.log.WriteMarks;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A cursor over a stream in the store, for what other nodes write. It reads ahead one page at a time, when it is hinted that there may
+ * be more, and never while the last page is not read. Its lock is a leaf: neither store, session nor waker is called inside.
+ */
+final class TailReader implements StreamReader, StreamCursor {
+    private static final Logger logger = LoggerFactory.getLogger(TailReader.class);
+    private static final int PAGE_BYTES = 1 << 16;
+
+    /** What a node does for its tails. */
+    interface Host {
+        /** Reads from the store. */
+        CompletionStage<List<Event>> read(TailReader reader, long after, int maxBytes);
+
+        /** Nothing new was found: looks whether the stream goes on. */
+        void idle(TailReader reader);
+
+        /** Everything up to here has surely reached the client. */
+        void confirmed(TailReader reader, long offset);
+
+        /** The connection of this reader has ended. */
+        void closed(TailReader reader, Close how);
+    }
+
+    private final Host host;
+    private final StreamId stream;
+    /** The node that writes the stream of a call, as far as is known; empty for none. */
+    private volatile String writer;
+    /** Who it is among all readers of the session. */
+    private final long token;
+
+    private final Start start;
+    private final WriteMarks marks = new WriteMarks();
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Deque<Event> page = new ArrayDeque<>();
+    /** The requests whose answers are still to come; of the listening stream none are. */
+    private final Set<RequestId> open;
+
+    private long cursor;
+    private Epoch epoch;
+    private long fetched;
+    private boolean fetching;
+    private boolean hinted = true;
+    private boolean over;
+    private @Nullable End end;
+    private volatile Waker waker = new Waker() {
+        @Override
+        public void wake() {}
+
+        @Override
+        public void abort() {}
+    };
+
+    /**
+     * Where a reader begins.
+     *
+     * @param cursor it reads what comes after this
+     * @param repeatThrough up to here it reads only requests to the client
+     * @param epoch no event up to the cursor has a later one
+     */
+    record Start(long cursor, long repeatThrough, Epoch epoch) {}
+
+    /**
+     * @param writer the node that writes the stream of a call; empty for none
+     * @param open the requests whose answers are to come, after which the stream ends; none for the listening stream
+     */
+    TailReader(Host host, StreamId stream, String writer, long token, Start start, List<RequestId> open) {
+        this.host = host;
+        this.stream = stream;
+        this.writer = writer;
+        this.token = token;
+        this.start = start;
+        this.open = new HashSet<>(open);
+        this.cursor = start.cursor();
+        this.fetched = start.cursor();
+        this.epoch = start.epoch();
+    }
+
+    StreamId stream() {
+        return stream;
+    }
+
+    long token() {
+        return token;
+    }
+
+    String writer() {
+        return writer;
+    }
+
+    /** Another node writes the stream from now on. */
+    void writtenBy(String node) {
+        writer = node;
+    }
+
+    /** Looks whether the stream goes on. */
+    void look() {
+        host.idle(this);
+    }
+
+    boolean listening() {
+        return stream.equals(StreamId.LISTENING);
+    }
+
+    private String position(long offset) {
+        return EventId.text(EventId.prefix(stream, epoch), Math.max(offset, start.repeatThrough()));
+    }
+
+    @Override
+    public String position() {
+        return position(cursor);
+    }
+
+    @Override
+    public String position(Event event) {
+        return position(event.offset());
+    }
+
+    @Override
+    public void wakeWith(Waker next) {
+        waker = next;
+        hint();
+    }
+
+    @Override
+    public void positionTold() {}
+
+    @Override
+    public boolean recorded() {
+        return true;
+    }
+
+    /** There may be more. */
+    void hint() {
+        lock.lock();
+        try {
+            hinted = true;
+        } finally {
+            lock.unlock();
+        }
+        fetch();
+    }
+
+    /** No event will follow those that the store has now. */
+    void over() {
+        lock.lock();
+        try {
+            over = true;
+            hinted = true;
+        } finally {
+            lock.unlock();
+        }
+        fetch();
+    }
+
+    private void fetch() {
+        long after;
+        boolean last;
+        lock.lock();
+        try {
+            if (fetching || !hinted || !page.isEmpty() || end != null) {
+                return;
+            }
+            fetching = true;
+            hinted = false;
+            after = fetched;
+            last = over;
+        } finally {
+            lock.unlock();
+        }
+        host.read(this, after, PAGE_BYTES).whenComplete((events, failure) -> fetched(events, failure, last));
+    }
+
+    private void fetched(@Nullable List<Event> events, @Nullable Throwable failure, boolean last) {
+        boolean found = events != null && !events.isEmpty();
+        boolean wakes;
+        lock.lock();
+        try {
+            fetching = false;
+            if (events != null && !events.isEmpty()) {
+                fetched = events.get(events.size() - 1).offset();
+                events.forEach(this::take);
+                // there may be another page
+                hinted = true;
+            } else if (failure == null && last && end == null) {
+                end = new End(EndReason.COMPLETED, Optional.empty());
+            }
+            wakes = !page.isEmpty() || end != null;
+        } finally {
+            lock.unlock();
+        }
+        if (failure != null) {
+            logger.debug("a stream could not be read from the store", failure);
+        } else if (!found && !last) {
+            host.idle(this);
+        }
+        if (wakes) {
+            run();
+        } else if (failure == null) {
+            fetch();
+        }
+    }
+
+    private void take(Event event) {
+        RequestId id = event.id();
+        boolean repeated = event.offset() <= start.repeatThrough();
+        if (!repeated || event.kind() == EventKind.SERVER_REQUEST) {
+            page.add(event);
+        }
+        if (id != null && EventKind.answers(event.kind()) && open.remove(id) && open.isEmpty()) {
+            over = true;
+        }
+    }
+
+    /** Wakes the connection. */
+    @Override
+    public void run() {
+        try {
+            if (ended().filter(now -> now.reason() == EndReason.SUPERSEDED).isPresent()) {
+                waker.abort();
+            } else {
+                waker.wake();
+            }
+        } catch (RuntimeException e) {
+            logger.error("a connection could not be woken", e);
+        }
+    }
+
+    private Optional<End> ended() {
+        lock.lock();
+        try {
+            return Optional.ofNullable(end);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public Next read(int maxBytes) {
+        Next next = take(maxBytes);
+        fetch();
+        return next;
+    }
+
+    private Next take(int maxBytes) {
+        lock.lock();
+        try {
+            End now = end;
+            if (now != null && (page.isEmpty() || now.reason() != EndReason.COMPLETED)) {
+                return now;
+            }
+            List<Event> found = new ArrayList<>();
+            long room = maxBytes;
+            for (Event next = page.peek(); next != null; next = page.peek()) {
+                room -= next.bytes().length;
+                if (!found.isEmpty() && room < 0) {
+                    break;
+                }
+                found.add(page.remove());
+                cursor = next.offset();
+                // the listening stream has many writers: no event up to a position has a later epoch than it names
+                epoch = !listening() || next.epoch().counter() > epoch.counter() ? next.epoch() : epoch;
+            }
+            return found.isEmpty() ? Rest.REST : new Events(found);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void wrote(long began, long completed) {
+        long confirmed = marks.wrote(began, completed, Math.max(cursor(), start.repeatThrough()));
+        if (confirmed != WriteMarks.NOTHING) {
+            host.confirmed(this, confirmed);
+        }
+    }
+
+    @Override
+    public void close(Close how) {
+        lock.lock();
+        try {
+            end = end == null ? new End(EndReason.SUPERSEDED, Optional.empty()) : end;
+            page.clear();
+        } finally {
+            lock.unlock();
+        }
+        host.closed(this, how);
+    }
+
+    /** Whether it has read everything that its stream will ever carry. */
+    boolean atEnd() {
+        return ended().filter(now -> now.reason() == EndReason.COMPLETED).isPresent();
+    }
+
+    @Override
+    public long cursor() {
+        lock.lock();
+        try {
+            return cursor;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void supersede() {
+        end(new End(EndReason.SUPERSEDED, Optional.empty()));
+    }
+
+    @Override
+    public void end(EndReason reason, Optional<Duration> retry) {
+        end(new End(reason, retry));
+    }
+
+    private void end(End next) {
+        lock.lock();
+        try {
+            end = end == null || next.reason() == EndReason.SUPERSEDED ? next : end;
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord.RunningCall;
+import dev.holdfast.spi.SessionStore.Extent;
+import dev.holdfast.spi.SessionStore.Look;
+import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.SharedSessionStore.Member;
+import dev.holdfast.spi.SharedSessionStore.Part;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+
+/**
+ * Who writes the streams of calls. A stream belongs to the node whose epoch has begun it, or to its heir. Where that node does not
+ * live, whoever asks takes the stream over: it gets a newer epoch, fences the dead one, becomes the heir by compare-and-set, and ends
+ * the call, or runs it again.
+ */
+final class Writers {
+    private static final int READ_BYTES = 1 << 20;
+    private static final Extent NEW = new Extent(0, 0);
+    private static final CompletionStage<Boolean> NOT_HERE = CompletableFuture.completedFuture(false);
+
+    /** Where a stream stands. */
+    sealed interface Standing {}
+
+    /** It is written here. */
+    record Here() implements Standing {}
+
+    /**
+     * It is written by another node that lives.
+     *
+     * @param requests those whose answers are still to come
+     */
+    record Elsewhere(String node, List<RequestId> requests, Look look) implements Standing {}
+
+    /** Its call is over. */
+    record Over(Look look) implements Standing {}
+
+    /** The store knows no such stream. */
+    record Unknown() implements Standing {}
+
+    private final NodeStore store;
+    private final Optional<Placement> placement;
+    /** What is on its way from a dead node to a session of this one. */
+    private final Map<Taking, CompletableFuture<Boolean>> takings = new ConcurrentHashMap<>();
+
+    private record Taking(LiveSession session, StreamId stream) {}
+
+    /**
+     * @param placement where the backend is, if it exists once
+     */
+    Writers(NodeStore store, Optional<Placement> placement) {
+        this.store = store;
+        this.placement = placement;
+    }
+
+    /** Whether the backend of a session is on this node, or may be. */
+    private CompletionStage<Boolean> mayRun(LiveSession session) {
+        return placement
+                .map(once -> once.of(session).thenApply(Placement.Here.class::isInstance))
+                .orElseGet(() -> CompletableFuture.completedFuture(true));
+    }
+
+    private static CompletionStage<Standing> is(Standing standing) {
+        return CompletableFuture.completedFuture(standing);
+    }
+
+    /** Finds out where the stream of a call stands, and takes it over from a node that has died. */
+    CompletionStage<Standing> of(LiveSession session, StreamId stream) {
+        return store.look(session.key())
+                .thenCompose(
+                        look -> look.map(found -> of(session, stream, found)).orElseGet(() -> is(new Unknown())));
+    }
+
+    /** Takes a stream over, once for all who need it now. What was seen before may be old where it is not here then. */
+    private CompletionStage<Standing> alone(
+            LiveSession session, StreamId stream, Supplier<CompletionStage<Boolean>> takeover) {
+        Taking taking = new Taking(session, stream);
+        CompletableFuture<Boolean> own = new CompletableFuture<>();
+        CompletableFuture<Boolean> before = takings.putIfAbsent(taking, own);
+        if (before == null) {
+            StoreQuestion.ask(takeover).whenComplete((here, failure) -> {
+                takings.remove(taking, own);
+                if (failure == null) {
+                    own.complete(here);
+                } else {
+                    own.completeExceptionally(failure);
+                }
+            });
+        }
+        return (before == null ? own : before).thenCompose(here -> here ? is(new Here()) : of(session, stream));
+    }
+
+    private CompletionStage<Standing> of(LiveSession session, StreamId stream, Look look) {
+        RunningCall running = look.record().running().get(stream);
+        if (running == null) {
+            return is(look.streams().containsKey(stream) ? new Over(look) : new Unknown());
+        }
+        SessionKey key = session.key();
+        return store.token(key, session.shared().epoch(), stream, Part.HEIR, 0, SharedSessionStore.NO_TOKEN)
+                .thenCompose(heir -> {
+                    int writer = heir == SharedSessionStore.NO_TOKEN ? stream.epoch() : (int) (long) heir;
+                    if (isHere(key, writer)) {
+                        // who has become the heir may not have got what there is to inherit
+                        return session.shared().writes(stream)
+                                ? is(new Here())
+                                : alone(session, stream, () -> take(session, stream));
+                    }
+                    return store.members(key).thenCompose(members -> {
+                        Optional<Member> member = members.stream()
+                                .filter(one -> one.epoch().counter() == writer)
+                                .findFirst();
+                        return store.bus().living().thenCompose(living -> {
+                            boolean lives = member.filter(one -> living.contains(one.node()))
+                                    .isPresent();
+                            // a dead node may have something on the wire under any of its epochs
+                            List<Member> dead = members.stream()
+                                    .filter(one -> !living.contains(one.node())
+                                            && !isHere(key, one.epoch().counter()))
+                                    .toList();
+                            return lives
+                                    ? is(new Elsewhere(member.get().node(), running.requests(), look))
+                                    : alone(session, stream, () -> inherit(session, stream, heir, dead));
+                        });
+                    });
+                });
+    }
+
+    private boolean isHere(SessionKey key, int counter) {
+        return store.membership(key).filter(own -> own.has(counter)).isPresent();
+    }
+
+    /** Completes with whether the stream is here then: another node may be quicker. */
+    private CompletionStage<Boolean> inherit(LiveSession session, StreamId stream, long heir, List<Member> dead) {
+        SessionKey key = session.key();
+        return session.shared()
+                .renew()
+                .thenCompose(renewed -> {
+                    if (!renewed) {
+                        throw new IllegalStateException("no newer epoch");
+                    }
+                    return CompletableFuture.allOf(dead.stream()
+                            .map(one -> store.fence(key, one.epoch()).toCompletableFuture())
+                            .toArray(CompletableFuture[]::new));
+                })
+                .thenCompose(fenced -> {
+                    long own = session.shared().epoch().counter();
+                    return store.token(key, session.shared().epoch(), stream, Part.HEIR, heir, own)
+                            .thenCompose(now -> now == own ? take(session, stream) : NOT_HERE);
+                });
+    }
+
+    private CompletionStage<Boolean> take(LiveSession session, StreamId stream) {
+        SessionKey key = session.key();
+        // what has ended here is over in the store too
+        return session.shared()
+                .settled()
+                .thenCompose(settled -> store.look(key))
+                .thenCompose(look -> {
+                    RunningCall running = look.map(
+                                    found -> found.record().running().get(stream))
+                            .orElse(null);
+                    if (look.isEmpty() || running == null) {
+                        return NOT_HERE;
+                    }
+                    Extent extent = look.get().streams().getOrDefault(stream, NEW);
+                    List<Event> events = new ArrayList<>();
+                    return read(key, stream, 0, events)
+                            .thenCompose(read -> mayRun(session))
+                            .thenApply(mayRun -> {
+                                session.shared().inherit(stream, running, events, extent, mayRun);
+                                return true;
+                            });
+                });
+    }
+
+    private CompletionStage<Void> read(SessionKey key, StreamId stream, long after, List<Event> into) {
+        return store.read(key, stream, after, READ_BYTES).thenCompose(events -> {
+            into.addAll(events);
+            return events.isEmpty()
+                    ? CompletableFuture.completedFuture(null)
+                    : read(key, stream, events.get(events.size() - 1).offset(), into);
+        });
+    }
+}

@@ -1,0 +1,140 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.Finding;
+import dev.holdfast.Opening;
+import dev.holdfast.Session;
+import dev.holdfast.cluster.ClusterNode;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.SharedSessionStore;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledExecutorService;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What an engine does about other nodes; nothing, where its store is not shared. */
+final class ClusterSide implements ClusterNode.Engine {
+    private static final Logger logger = LoggerFactory.getLogger(ClusterSide.class);
+
+    private final SessionStore store;
+    private final Node node;
+    private final Backend backend;
+    private final Executor executor;
+    private final Optional<ClusterNode> cluster;
+    private volatile boolean storeWorks = true;
+
+    ClusterSide(SessionEngineBuilder builder, ScheduledExecutorService scheduler, Node node) {
+        this.node = node;
+        this.backend = builder.backend;
+        this.executor = builder.executor;
+        this.cluster = builder.store instanceof SharedSessionStore shared
+                ? Optional.of(new ClusterNode(
+                        shared,
+                        new ClusterNode.Setting(builder.nodeName, builder.lease),
+                        builder.clock,
+                        scheduler,
+                        builder.random,
+                        this))
+                : Optional.empty();
+        this.store = cluster.map(ClusterNode::store).orElse(builder.store);
+    }
+
+    /** The store as the sessions of this engine use it. */
+    SessionStore store() {
+        return store;
+    }
+
+    /** Whether there are other nodes. */
+    boolean present() {
+        return cluster.isPresent();
+    }
+
+    void start() {
+        cluster.ifPresent(ClusterNode::start);
+    }
+
+    /** Leaves the others when this is done. */
+    CompletionStage<Void> endAfter(CompletionStage<Void> last) {
+        return cluster.isPresent() ? last.thenCompose(done -> cluster.get().end()) : last;
+    }
+
+    /** A session has left memory. */
+    void left(SessionKey key) {
+        cluster.ifPresent(present -> present.left(key));
+    }
+
+    private Session face(Session session) {
+        return cluster.isPresent() && session instanceof LiveSession live
+                ? cluster.get().face(live)
+                : session;
+    }
+
+    /** What whoever opens a session gets. */
+    CompletionStage<Opening> opening(CompletionStage<Opening> opening) {
+        return cluster.isPresent() ? opening.thenApply(this::face) : opening;
+    }
+
+    private Opening face(Opening opening) {
+        if (opening instanceof Opening.Opened opened) {
+            return new Opening.Opened(face(opened.session()), opened.response());
+        }
+        return opening instanceof Opening.Awaiting awaiting ? new Opening.Awaiting(face(awaiting.session())) : opening;
+    }
+
+    /** What whoever looks for a session gets. */
+    CompletionStage<Finding> finding(CompletionStage<Finding> finding) {
+        return cluster.isPresent() ? finding.thenApply(this::face) : finding;
+    }
+
+    private Finding face(Finding finding) {
+        return finding instanceof Finding.Found found ? new Finding.Found(face(found.session())) : finding;
+    }
+
+    @Override
+    public Iterable<LiveSession> sessions() {
+        return node.live().all();
+    }
+
+    @Override
+    public Optional<LiveSession> session(SessionKey key) {
+        return node.live().get(key);
+    }
+
+    @Override
+    public boolean storeWorks() {
+        return storeWorks;
+    }
+
+    @Override
+    public void storeWorks(boolean works) {
+        if (storeWorks != works) {
+            storeWorks = works;
+        }
+    }
+
+    @Override
+    public boolean backendExistsOnce() {
+        return backend.existsOnce();
+    }
+
+    @Override
+    public boolean elsewhere(Runnable task) {
+        try {
+            executor.execute(task);
+            return true;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            // there may be too many threads, or an executor that is full
+            logger.error("nobody does what has to be done for a session", e);
+            return false;
+        }
+    }
+
+    @Override
+    public boolean handingOver() {
+        return node.drain().handingOver();
+    }
+}

@@ -1,0 +1,54 @@
+package dev.holdfast.session;
+
+import dev.holdfast.log.Effects;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.InboundMessage;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+
+/** Opens the connections to a session's backend, each incarnation under a name of its own. */
+final class BackendOpenings {
+    private final SessionCore core;
+    private final Outbound outbound;
+    private final Readers readers;
+    private Optional<BackendSink> latest = Optional.empty();
+
+    BackendOpenings(SessionCore core, Outbound outbound, Readers readers) {
+        this.core = core;
+        this.outbound = outbound;
+        this.readers = readers;
+    }
+
+    /** Opens a connection for an incarnation; outside of a step. */
+    CompletionStage<Backend.Outcome> open(InboundMessage initialize, int incarnation, BackendSink.Hearer hearer) {
+        String name = Long.toString(core.seed().epoch().nonce(), 36) + "." + incarnation;
+        BackendSink sink = new BackendSink(core, outbound, readers, hearer, incarnation);
+        core.run(effects -> latest = Optional.of(sink));
+        try {
+            return core.host()
+                    .backend()
+                    .open(new Backend.OpenRequest(initialize, core.principal(), name), sink)
+                    .whenComplete((outcome, failure) -> sink.opened());
+        } catch (Throwable e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /** Who takes the client's answers while the latest connection is being opened; inside a step. */
+    Optional<Consumer<InboundMessage>> answers() {
+        return latest.flatMap(BackendSink::answers);
+    }
+
+    /** The latest connection was opened and is gone; inside a step. What it has set here must not keep it in memory. */
+    void forget() {
+        latest = Optional.empty();
+    }
+
+    /** Nobody waits any more for the latest connection, if it is still being opened; inside a step. */
+    void abandon(Effects effects) {
+        latest.ifPresent(unfinished -> effects.then(unfinished::abandon));
+        latest = Optional.empty();
+    }
+}

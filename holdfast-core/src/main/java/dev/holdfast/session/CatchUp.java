@@ -1,0 +1,105 @@
+package dev.holdfast.session;
+
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.SessionRecord;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings the journal of a session to what another node has made of it, and the backend here with it: what was put there is sent to
+ * it, as to a fresh backend. What was removed is not taken back from a backend that has it; it goes with the next one.
+ */
+final class CatchUp {
+    private static final Logger logger = LoggerFactory.getLogger(CatchUp.class);
+
+    private final SessionCore core;
+    private final BackendSlot backend;
+
+    CatchUp(SessionCore core, BackendSlot backend) {
+        this.core = core;
+        this.backend = backend;
+    }
+
+    /** Completes when the backend has what it lacked; whatever becomes of that, the session goes on. */
+    CompletionStage<Void> to(SessionRecord record) {
+        Map<String, InboundMessage> wanted = new LinkedHashMap<>();
+        record.journal().forEach((key, bytes) -> wanted.put(key, message(key, bytes)));
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        core.run(effects -> {
+            begin(record.revision(), wanted.remove(SessionRecord.INITIALIZE));
+            List<InboundMessage> missing = core.journal().become(wanted);
+            if (missing.isEmpty()) {
+                effects.complete(done);
+            } else {
+                effects.then(() -> backend.use(new Late(missing, done)));
+            }
+        });
+        return done;
+    }
+
+    /** Another node has initialized it. */
+    private void begin(String revision, @Nullable InboundMessage initialize) {
+        if (core.revision().isEmpty() && initialize != null) {
+            core.negotiated(revision);
+            core.journal().accepted(initialize);
+            backend.returned(List.of());
+        }
+    }
+
+    private InboundMessage message(String key, byte[] bytes) {
+        InboundMessage read =
+                UnreadableException.read(() -> core.host().messages().read(bytes));
+        return new InboundMessage(
+                read.kind(), read.id(), read.method(), bytes, new JournalChange.Put(key), InboundMessage.NO_CONTEXT);
+    }
+
+    /** What the backend lacks. */
+    private final class Late implements BackendUser {
+        private final List<InboundMessage> missing;
+        private final CompletableFuture<Void> done;
+
+        private Late(List<InboundMessage> missing, CompletableFuture<Void> done) {
+            this.missing = missing;
+            this.done = done;
+        }
+
+        @Override
+        public long bytes() {
+            return missing.stream().mapToLong(Journal::size).sum();
+        }
+
+        @Override
+        public void handedTo(int incarnation) {
+            // the journal has it already: a fresh backend gets it with that, and here again, which changes nothing
+        }
+
+        @Override
+        public void use(BackendConnection connection) {
+            core.host().later(() -> done.complete(null), BackendRestore.REPLAY_MILLIS);
+            new Replay(core.id()).send(missing, connection).whenComplete((sent, failure) -> {
+                if (failure != null) {
+                    logger.warn("session {}: the backend refused what another node's has accepted", core.shortId());
+                }
+                done.complete(null);
+            });
+        }
+
+        @Override
+        public void refused(String cause) {
+            done.complete(null);
+        }
+
+        @Override
+        public void dropped() {
+            done.complete(null);
+        }
+    }
+}

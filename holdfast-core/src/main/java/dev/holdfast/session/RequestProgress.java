@@ -1,0 +1,13 @@
+package dev.holdfast.session;
+
+/** How far a request is. */
+enum RequestProgress {
+    /** No backend has it. */
+    WAITING,
+    /** A backend has it. */
+    RUNNING,
+    /** Its answer stands in the outbox. */
+    ANSWERED,
+    /** Its answer is committed, or it was cancelled. */
+    OVER
+}

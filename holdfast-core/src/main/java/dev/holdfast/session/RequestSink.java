@@ -1,0 +1,217 @@
+package dev.holdfast.session;
+
+import dev.holdfast.CallWatch;
+import dev.holdfast.log.Effects;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.concurrent.CompletionStage;
+
+/** A request of a call, and the way back for its answer. What changes here changes inside a step. */
+public final class RequestSink implements CallSink {
+    /** How often a request is given to another backend that the ones before did nothing of. */
+    private static final int MOST_RETURNS = 3;
+
+    /** A request in the hands of a backend: what only that needs is not kept here while it works. */
+    record Handed(RequestSink sink, InboundMessage request, CallWatch watch) {}
+
+    private final LiveCall call;
+    private InboundMessage request;
+    /** Changed inside steps, and read outside of them too. */
+    private volatile RequestProgress progress = RequestProgress.WAITING;
+
+    private int incarnation;
+    private boolean cancelled;
+    private boolean stopped;
+    private Optional<InboundMessage> cancellation = Optional.empty();
+    private final CancelTarget target = new CancelTarget();
+    private int returns;
+
+    private OptionalDouble told = OptionalDouble.empty();
+    private CallWatch watch = CallWatch.NONE;
+
+    RequestSink(LiveCall call, InboundMessage request) {
+        this.call = call;
+        this.request = request;
+    }
+
+    public InboundMessage request() {
+        return request;
+    }
+
+    RequestId id() {
+        return request.requiredId();
+    }
+
+    /** Whether no backend has the request yet. */
+    boolean waits() {
+        return progress == RequestProgress.WAITING;
+    }
+
+    /** Whether its answer is committed, or it was cancelled. */
+    boolean over() {
+        return progress == RequestProgress.OVER;
+    }
+
+    boolean cancelled() {
+        return cancelled;
+    }
+
+    /** Gives the request into the hands of an incarnation of the backend. */
+    Handed hand(int next) {
+        InboundMessage whole = request;
+        progress = RequestProgress.RUNNING;
+        incarnation = next;
+        if (request.journal() instanceof JournalChange.None) {
+            request = request.withoutContent();
+        }
+        return new Handed(this, whole, watch);
+    }
+
+    /**
+     * The backend has done nothing of the request, and another one may get it. False where it is not in the hands of a backend any
+     * more, or came back too often.
+     */
+    boolean giveBack(InboundMessage whole) {
+        boolean waits = progress == RequestProgress.RUNNING && returns++ < MOST_RETURNS;
+        if (waits) {
+            progress = RequestProgress.WAITING;
+            incarnation = 0;
+            request = whole;
+        }
+        return waits;
+    }
+
+    /** Lets somebody follow the request, who may come too late. */
+    void follow() {
+        CallWatch follower = call.host().follow(request);
+        if (follower == CallWatch.NONE) {
+            return;
+        }
+        boolean late = call.host().look(() -> {
+            watch = progress == RequestProgress.OVER ? CallWatch.NONE : follower;
+            return progress == RequestProgress.OVER;
+        });
+        if (call.liveReader().isPresent()) {
+            follower.attached(CallWatch.Attachment.STARTED);
+        }
+        if (late) {
+            follower.cancelled();
+        }
+    }
+
+    /** Who follows the request; inside a step. */
+    CallWatch watch() {
+        return watch;
+    }
+
+    /** Who has followed the request, which is over; told nothing more from here on. */
+    CallWatch lastWatch() {
+        CallWatch last = watch;
+        watch = CallWatch.NONE;
+        return last;
+    }
+
+    LiveCall call() {
+        return call;
+    }
+
+    /** The incarnation of the backend that has the request, 0 for none. */
+    int incarnation() {
+        return incarnation;
+    }
+
+    @Override
+    public CompletionStage<Void> send(OutboundMessage message) {
+        return call.host().send(this, message);
+    }
+
+    @Override
+    public void onCancel(CancelHook next) {
+        if (!target.set(next)) {
+            next.cancelled(cancellation);
+        }
+    }
+
+    @Override
+    public void disconnect(Duration retry) {
+        call.host().disconnect(call.stream(), retry);
+    }
+
+    @Override
+    public String sessionId() {
+        return call.host().id();
+    }
+
+    /** Whether the request is neither answered nor cancelled. */
+    boolean open() {
+        return progress == RequestProgress.WAITING || progress == RequestProgress.RUNNING;
+    }
+
+    /** Whether a message still has a place on the stream. */
+    boolean takes(OutboundMessage message) {
+        return open() && (!EventKind.answers(message.kind()) || id().equals(message.id()));
+    }
+
+    /** Of a call that is run again, how far the client was told that it is. */
+    OptionalDouble told() {
+        return told;
+    }
+
+    /** The call is run again, and the client was told of it up to here. */
+    void continues(OptionalDouble upTo) {
+        told = upTo;
+    }
+
+    /** The answer stands in the outbox. */
+    void answer() {
+        progress = RequestProgress.ANSWERED;
+    }
+
+    /** The store does not have the answer. No backend gets the request again. */
+    void unanswer() {
+        progress = RequestProgress.RUNNING;
+    }
+
+    /** The answer is committed. */
+    void close() {
+        progress = RequestProgress.OVER;
+    }
+
+    /** Nobody waits for an answer any more. False if there is one already. */
+    boolean cancel(Optional<InboundMessage> notification, Effects effects) {
+        if (!open()) {
+            return false;
+        }
+        progress = RequestProgress.OVER;
+        cancelled = true;
+        cancellation = notification;
+        tellBackend(effects);
+        CallWatch last = lastWatch();
+        if (last != CallWatch.NONE) {
+            effects.then(last::cancelled);
+        }
+        return true;
+    }
+
+    /** The backend shall give up the request, which has got its answer without it. */
+    void stop(Effects effects) {
+        stopped = true;
+        tellBackend(effects);
+    }
+
+    boolean stopped() {
+        return stopped;
+    }
+
+    private void tellBackend(Effects effects) {
+        Optional<InboundMessage> notification = cancellation;
+        effects.then(() -> target.tell(notification));
+    }
+}

@@ -1,0 +1,189 @@
+package dev.holdfast.session;
+
+import dev.holdfast.CallWatch.Attachment;
+import dev.holdfast.EndReason;
+import dev.holdfast.StreamReader;
+import dev.holdfast.log.StreamCursor;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionRecord.RunningCall;
+import dev.holdfast.spi.SessionStore.Extent;
+import dev.holdfast.spi.StreamId;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+
+/** What a session in memory shows to its cluster, whose other nodes may have it too, each with streams of its own. */
+public final class SharedSide {
+    private static final long RETRY_MILLIS = 1_000;
+
+    private final SessionCore core;
+    private final Readers readers;
+    private final BackendSlot backend;
+    private final RestoredState state;
+
+    SharedSide(SessionCore core, Readers readers, BackendSlot backend, RestoredState state) {
+        this.core = core;
+        this.readers = readers;
+        this.backend = backend;
+        this.state = state;
+    }
+
+    /** The present epoch here. */
+    public Epoch epoch() {
+        return core.look(core.log().epochs()::present);
+    }
+
+    /**
+     * Whether the session ever had this epoch; one that came after the present one here is taken at its word.
+     *
+     * @param latest the latest that it has
+     */
+    public boolean had(Epoch epoch, Epoch latest) {
+        boolean later = epoch.counter() > epoch().counter() && epoch.counter() < latest.counter();
+        return later
+                || epoch.equals(latest)
+                || core.look(() -> core.log().epochs().had(epoch));
+    }
+
+    /** Up to which offset its client has surely read the listening stream, as far as the store knows, or this node. */
+    public long confirmed(SessionRecord record) {
+        long here = core.look(() -> core.streams().listening().confirmed());
+        return Math.max(here, RecordExtension.of(record).confirmed());
+    }
+
+    /** Why it has ended, once it has. */
+    public EndReason ended() {
+        return core.ended();
+    }
+
+    /** A client missed something on a stream. */
+    public void missed(StreamId stream) {
+        readers.missed(stream);
+    }
+
+    /** Whether something may have been lost after an event of that epoch, without a trace. */
+    public boolean doubts(Epoch epoch) {
+        return core.look(() -> core.log().epochs().doubts(epoch));
+    }
+
+    /** Whether the stream of a call is written here. */
+    public boolean writes(StreamId stream) {
+        return !stream.equals(StreamId.LISTENING) && core.look(() -> isWritten(stream));
+    }
+
+    /** The answers to a call may go to the listening stream. */
+    private boolean isWritten(StreamId stream) {
+        return core.streams().find(stream).isPresent()
+                || core.requests().all().stream()
+                        .anyMatch(sink -> sink.call().id().equals(stream));
+    }
+
+    /** Whether a request of the client is in flight here. */
+    public boolean runs(RequestId request) {
+        return core.look(() -> core.requests().find(request).isPresent());
+    }
+
+    /** A connection begins to read what other nodes write; false if the session is at its end. */
+    public boolean enter(StreamCursor reader, boolean listening, Attachment how) {
+        return readers.enter(reader, listening, how);
+    }
+
+    /** It reads no more; later calls change nothing. */
+    public void leave(StreamCursor reader, boolean listening, StreamReader.Close how) {
+        readers.leave(reader, listening, how);
+    }
+
+    /** A newer connection reads the stream of a call, on another node or beside the session's streams. */
+    public void supersede(StreamId stream) {
+        readers.supersede(stream);
+    }
+
+    /** The client has everything of a call's stream, from another node. */
+    public void delivered(StreamId stream) {
+        long now = core.host().clock().now();
+        core.run(effects -> core.streams().find(stream).ifPresent(found -> {
+            if (found.ended().isPresent()) {
+                core.streams().finish(found, now);
+            }
+        }));
+    }
+
+    /** The client has everything of the listening stream up to here, whoever wrote it. */
+    public void confirm(long offset) {
+        core.run(effects -> {
+            core.streams().listening().advance(offset);
+            core.streams().retention().confirm(core.streams().listening(), offset);
+        });
+    }
+
+    /** The client has come back with a cursor: the same, and what it has is released. */
+    public void release(long offset) {
+        core.run(effects -> {
+            core.streams().listening().advance(offset);
+            core.streams().retention().release(core.streams().listening(), offset);
+            core.outbox().flush();
+        });
+    }
+
+    /** Completes when the store has decided what is on its way. */
+    public CompletionStage<Void> settled() {
+        return core.log().settled();
+    }
+
+    /** Gets an epoch that is newer than all others; completes with whether it has one. */
+    public CompletionStage<Boolean> renew() {
+        return core.log().renew(core.host().random().nextInt());
+    }
+
+    /**
+     * Takes over a call of a node that has died: it is run again where it may be, else its client gets an error.
+     *
+     * @param mayRun whether the backend is on this node
+     */
+    public void inherit(StreamId stream, RunningCall running, List<Event> kept, Extent extent, boolean mayRun) {
+        core.run(effects -> {
+            if (core.lifecycle().state().closed() || isWritten(stream)) {
+                return;
+            }
+            RunningCall inherited = mayRun ? running : new RunningCall(running.requests(), SessionRecord.NO_EXTENSION);
+            Optional<BackendUser> again = state.inherit(stream, inherited, kept, extent);
+            again.ifPresent(user -> effects.then(() -> backend.use(user)));
+        });
+    }
+
+    /** Brings the journal to what it is in the store, and the backend with it; completes when the backend has it. */
+    public CompletionStage<Void> catchUp(SessionRecord record) {
+        return new CatchUp(core, backend).to(record);
+    }
+
+    /** Opens a fresh backend, which exists once and was on a node that has died. */
+    public void openBackend() {
+        if (!core.host().elsewhere(backend::restore)) {
+            core.host().later(this::openBackend, RETRY_MILLIS);
+        }
+    }
+
+    /** Its client reads the listening stream on another node: the session, and the backend that is here, are in use. */
+    public void read() {
+        Lifecycle.Move move = core.lifecycle().touch(core.host().clock().now());
+        if (core.alive(move)) {
+            readers.readElsewhere();
+        }
+    }
+
+    /** Another node has ended the session. */
+    public void end(EndReason reason) {
+        core.end(reason);
+    }
+
+    /** This node has no right to it any more: nothing is written, and clients come back, to whatever node. */
+    public void abandon() {
+        core.run(effects -> {
+            core.takenOver();
+            effects.end(EndReason.TAKEN_OVER);
+        });
+    }
+}

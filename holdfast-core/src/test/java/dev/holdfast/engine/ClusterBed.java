@@ -1,0 +1,154 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.Call;
+import dev.holdfast.EventId;
+import dev.holdfast.Finding;
+import dev.holdfast.MemoryCluster;
+import dev.holdfast.Opening;
+import dev.holdfast.Session;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.StreamId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletionStage;
+
+/** Several engines over one store, each with a backend of its own, in one virtual time. */
+final class ClusterBed implements AutoCloseable {
+    static final Duration LEASE = Duration.ofSeconds(3);
+
+    final VirtualTime time = new VirtualTime();
+    final MemoryCluster shared = new MemoryCluster(time, time);
+    final List<Node> nodes = new ArrayList<>();
+
+    /** One of them. */
+    final class Node {
+        final TestBackend backend = new TestBackend();
+        final TestBed.News news = new TestBed.News();
+        final FlakyCluster store = new FlakyCluster(shared);
+        final SessionEngine engine;
+
+        private Node(int number, boolean once) {
+            backend.once = once;
+            backend.joining = number > 0;
+            engine = SessionEngine.builder(backend, Wire.MESSAGES)
+                    .store(store)
+                    .clock(time)
+                    .wallClock(time)
+                    .scheduler(store.scheduler(time))
+                    .listener(news)
+                    .executor(Runnable::run)
+                    .nodeName("n" + number)
+                    .lease(LEASE)
+                    .random(new Random(number))
+                    .build()
+                    .start();
+        }
+
+        Session open() {
+            Session session =
+                    ((Opening.Opened) TestBed.now(engine.open(Wire.initialize(), "", TestBed.LIFETIME))).session();
+            settle();
+            return session;
+        }
+
+        Session find(Session session) {
+            Session found = ((Finding.Found) TestBed.now(engine.find(session.id(), ""))).session();
+            settle();
+            return found;
+        }
+
+        boolean has(Session session) {
+            return TestBed.now(engine.find(session.id(), "")) instanceof Finding.Found;
+        }
+
+        /** Its process is gone, without a word. */
+        void die() {
+            store.cut();
+            backend.died();
+        }
+    }
+
+    ClusterBed(int count) {
+        this(count, false);
+    }
+
+    /** One whose sessions have one backend each, on one of its nodes. */
+    static ClusterBed once(int count) {
+        return new ClusterBed(count, true);
+    }
+
+    private ClusterBed(int count, boolean once) {
+        for (int i = 0; i < count; i++) {
+            nodes.add(new Node(i, once));
+        }
+        settle();
+    }
+
+    Node node(int number) {
+        return nodes.get(number);
+    }
+
+    /** Lets hints and messages arrive. */
+    void settle() {
+        time.advance(Duration.ZERO);
+    }
+
+    void pass(Duration duration) {
+        time.advance(duration);
+    }
+
+    Connection post(Session session, int... ids) {
+        Call call = TestBed.accepted(session.call(TestBed.requests(ids)));
+        Connection connection = new Connection(call.reader().orElseThrow());
+        call.dispatch();
+        return connection;
+    }
+
+    Connection listen(Session session) {
+        return settled(Connection.resumed(session.listen()));
+    }
+
+    Connection resume(Session session, EventId cursor) {
+        return settled(Connection.resumed(session.resume(cursor)));
+    }
+
+    private Connection settled(Connection connection) {
+        settle();
+        return connection;
+    }
+
+    /** What the client of a connection has, when everything that is on its way has arrived. */
+    List<String> read(Connection connection) {
+        settle();
+        connection.read();
+        settle();
+        return connection.read();
+    }
+
+    /** What the store keeps of a stream, as text. */
+    List<String> kept(Session session, StreamId stream) {
+        return events(session, stream).stream().map(Wire::text).toList();
+    }
+
+    List<Event> events(Session session, StreamId stream) {
+        return TestBed.now(shared.read(SessionKey.of(session.id(), ""), stream, 0, Integer.MAX_VALUE));
+    }
+
+    List<SharedSessionStore.Member> members(Session session) {
+        return TestBed.now(shared.members(SessionKey.of(session.id(), "")));
+    }
+
+    @Override
+    public void close() {
+        List<CompletionStage<Void>> drained = nodes.stream()
+                .filter(node -> !node.store.isCut())
+                .map(node -> node.engine.drain(Duration.ZERO))
+                .toList();
+        pass(Duration.ofMinutes(1));
+        drained.forEach(TestBed::now);
+    }
+}

@@ -1,0 +1,182 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Call;
+import dev.holdfast.EndReason;
+import dev.holdfast.EventId;
+import dev.holdfast.Finding;
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.StreamReader;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/** One client of a simulated cluster: what it has asked, what it reads, and what it has got. */
+final class ClusterSimClient {
+    private final ClusterSimulation world;
+    private final String id;
+    private final Stream listening = new Stream(Optional.empty());
+    private final List<Stream> streams = new ArrayList<>(List.of(listening));
+
+    /** One stream as the client sees it, through all its connections. */
+    private static final class Stream {
+        private final Optional<RequestId> request;
+        private final List<String> received = new ArrayList<>();
+        private @Nullable EventId cursor;
+        private Optional<Connection> connection = Optional.empty();
+        private Optional<ClusterSimNode> at = Optional.empty();
+        private boolean over;
+
+        private Stream(Optional<RequestId> request) {
+            this.request = request;
+        }
+
+        private void connected(StreamReader reader, ClusterSimNode node) {
+            breakOff();
+            connection = Optional.of(new Connection(reader));
+            at = Optional.of(node);
+            cursor = EventId.parse(reader.position()).orElseThrow();
+        }
+
+        private void pump() {
+            if (connection.isEmpty()) {
+                return;
+            }
+            Connection reading = connection.get();
+            int before = reading.received.size();
+            reading.read();
+            received.addAll(reading.received.subList(before, reading.received.size()));
+            cursor = reading.cursor();
+            reading.end.ifPresent(end -> {
+                over |= end.reason() == EndReason.COMPLETED;
+                reading.inOrder();
+                connection = Optional.empty();
+            });
+        }
+
+        private void breakOff() {
+            connection.ifPresent(Connection::broken);
+            connection = Optional.empty();
+        }
+
+        private boolean lost(ClusterSimNode node) {
+            return connection.isPresent() && at.filter(node::equals).isPresent();
+        }
+    }
+
+    ClusterSimClient(ClusterSimulation world, Session session) {
+        this.world = world;
+        this.id = session.id();
+        // so that it has a cursor from the first event on
+        listening.connected(((Resume.Resumed) TestBed.now(session.listen())).reader(), world.nodes.get(0));
+    }
+
+    private Optional<Session> find(ClusterSimNode node) {
+        return ClusterSimulation.value(node.engine.find(id, "").toCompletableFuture())
+                .map(finding -> {
+                    assertThat(finding).isInstanceOf(Finding.Found.class);
+                    return ((Finding.Found) finding).session();
+                });
+    }
+
+    void post(ClusterSimNode node) {
+        int number = world.next();
+        find(node).ifPresent(session -> {
+            world.trace("call " + number + " is posted to " + node);
+            CompletionStage<Call.Outcome> outcome = session.call(TestBed.requests(number));
+            outcome.whenComplete((taken, failure) -> {
+                if (taken instanceof Call.Accepted accepted) {
+                    Stream stream = new Stream(Optional.of(Wire.id(number)));
+                    streams.add(stream);
+                    stream.connected(accepted.call().reader().orElseThrow(), node);
+                    accepted.call().dispatch();
+                }
+            });
+        });
+    }
+
+    /** Everything that is not read now is read from where the client is, at this node. */
+    void comeBack(ClusterSimNode node) {
+        for (Stream stream : List.copyOf(streams)) {
+            if (!stream.over && (stream.connection.isEmpty() || world.random.nextInt(4) == 0)) {
+                find(node).ifPresent(session -> comeBack(stream, session, node));
+            }
+        }
+    }
+
+    private void comeBack(Stream stream, Session session, ClusterSimNode node) {
+        stream.pump();
+        EventId cursor = stream.cursor;
+        if (cursor == null || stream.over) {
+            return;
+        }
+        world.trace(name(cursor.stream()) + " is read at " + node + " after " + cursor);
+        session.resume(cursor).whenComplete((resume, failure) -> {
+            boolean stale = !cursor.equals(stream.cursor) || stream.over;
+            if (resume instanceof Resume.Resumed resumed) {
+                if (stale) {
+                    resumed.reader().close(StreamReader.Close.BROKEN);
+                } else {
+                    stream.connected(resumed.reader(), node);
+                    stream.cursor = cursor;
+                }
+            } else if (resume instanceof Resume.Ended) {
+                stream.over = true;
+            } else if (resume != null && !(resume instanceof Resume.Closed)) {
+                throw new AssertionError(name(cursor.stream()) + " after " + cursor + ": " + resume);
+            }
+            if (resume instanceof Resume.Gap || resume instanceof Resume.Unknown) {
+                world.shared.wrong(name(cursor.stream()) + " after " + cursor + " is " + resume);
+            }
+        });
+    }
+
+    private static String name(StreamId stream) {
+        return "stream " + stream.epoch() + "." + stream.number();
+    }
+
+    void breakOff() {
+        streams.forEach(stream -> {
+            if (world.random.nextBoolean()) {
+                stream.breakOff();
+            }
+        });
+    }
+
+    void pump() {
+        streams.forEach(Stream::pump);
+    }
+
+    /** The connections to a node that has died are gone; what it had written to them before has arrived. */
+    void died(ClusterSimNode node) {
+        streams.stream().filter(stream -> stream.lost(node)).forEach(stream -> stream.connection = Optional.empty());
+    }
+
+    boolean complete() {
+        return streams.stream().filter(stream -> stream != listening).allMatch(stream -> stream.over)
+                && listening.received.containsAll(world.shared.acknowledged(id));
+    }
+
+    void check() {
+        world.shared.check();
+        for (Stream stream : streams) {
+            assertThat(stream.received).as("nothing comes twice").doesNotHaveDuplicates();
+            stream.request.ifPresent(request -> {
+                assertThat(stream.over).as("call %s is over", request).isTrue();
+                assertThat(stream.received)
+                        .as("call %s has one answer", request)
+                        .filteredOn(text -> text.startsWith("result") || text.startsWith("error"))
+                        .hasSize(1);
+            });
+        }
+        List<String> written = world.shared.listening(id);
+        assertThat(written).as("in the order of the log").containsSubsequence(listening.received);
+        assertThat(listening.received).as("nothing acknowledged is lost").containsAll(world.shared.acknowledged(id));
+    }
+}

@@ -1,0 +1,141 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.Opening;
+import dev.holdfast.Session;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.ListeningSink;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** One process of a simulated cluster, with its backend. */
+final class ClusterSimNode implements Backend {
+    final FlakyCluster store;
+    final SessionEngine engine;
+    private final ClusterSimulation world;
+    private final int number;
+    private final boolean harmless;
+    private final List<Life> lives = new ArrayList<>();
+    private final List<Running> running = new ArrayList<>();
+    private boolean dead;
+
+    private record Running(InboundMessage request, CallSink sink) {}
+
+    ClusterSimNode(ClusterSimulation world, int number, boolean harmless) {
+        this.world = world;
+        this.number = number;
+        this.harmless = harmless;
+        this.store = new FlakyCluster(world.shared);
+        Duration skew = Duration.ofMillis(world.random.nextInt(2_000) - 1_000);
+        this.engine = SessionEngine.builder(this, Wire.MESSAGES)
+                .store(store)
+                .clock(world.time)
+                .wallClock(() -> world.time.instant().plus(skew))
+                .scheduler(store.scheduler(world.time))
+                .executor(Runnable::run)
+                .lease(ClusterBed.LEASE)
+                .nodeName("n" + number)
+                .random(new Random(world.random.nextLong()))
+                .build()
+                .start();
+    }
+
+    Session open() {
+        return ((Opening.Opened) TestBed.now(engine.open(Wire.initialize(), "", TestBed.LIFETIME))).session();
+    }
+
+    void die() {
+        dead = true;
+        store.cut();
+    }
+
+    /** A backend sends something, in a call or outside of all. */
+    void say() {
+        if (!running.isEmpty() && world.random.nextBoolean()) {
+            running.get(world.random.nextInt(running.size())).sink.send(Wire.progress("progress " + world.next()));
+        } else if (!lives.isEmpty()) {
+            Life life = lives.get(world.random.nextInt(lives.size()));
+            String text = "notice " + world.next();
+            world.trace(this + " says " + text);
+            life.sink.send(Wire.notice(text)).whenComplete((done, failure) -> {
+                if (failure == null && !dead && !life.closed) {
+                    world.shared.acknowledge(text);
+                }
+            });
+        }
+    }
+
+    /** A backend answers a call. */
+    void respond() {
+        if (!running.isEmpty()) {
+            respond(running.remove(world.random.nextInt(running.size())));
+        }
+    }
+
+    void respondAll() {
+        List<Running> all = List.copyOf(running);
+        running.clear();
+        all.forEach(this::respond);
+    }
+
+    private void respond(Running call) {
+        world.trace(this + " answers " + call.request.id());
+        call.sink.send(Wire.response(call.request.requiredId()));
+    }
+
+    @Override
+    public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+        Life life = new Life(sink);
+        lives.add(life);
+        return CompletableFuture.completedFuture(new Opened(
+                life, Wire.out(EventKind.RESPONSE, Wire.id(0), "result 0"), TestBackend.REVISION, Optional.empty()));
+    }
+
+    @Override
+    public boolean mayBeRerun(InboundMessage request, String principal) {
+        return harmless;
+    }
+
+    @Override
+    public String toString() {
+        return "node " + number;
+    }
+
+    /** One connection. */
+    private final class Life implements BackendConnection {
+        private final ListeningSink sink;
+        private boolean closed;
+
+        private Life(ListeningSink sink) {
+            this.sink = sink;
+        }
+
+        @Override
+        public void call(InboundMessage request, CallSink call) {
+            world.trace(ClusterSimNode.this + " runs " + request.id());
+            world.ran(request.requiredId());
+            running.add(new Running(request, call));
+        }
+
+        @Override
+        public void notify(InboundMessage notification) {}
+
+        @Override
+        public void answer(InboundMessage response) {}
+
+        @Override
+        public CompletionStage<Void> close() {
+            closed = true;
+            lives.remove(this);
+            return CompletableFuture.completedFuture(null);
+        }
+    }
+}

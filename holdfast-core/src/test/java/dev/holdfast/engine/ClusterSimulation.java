@@ -1,0 +1,150 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.RequestId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * One seeded life of a cluster: its nodes die, lose the store for a while and come back as others, answers of the store are lost,
+ * wall clocks differ, and clients post, listen, break off and come back wherever chance sends them. At the end nothing that was
+ * acknowledged is lost, nothing came twice or out of order, no call ran twice that must not, and of each stream there was one writer.
+ * The same seed gives the same life.
+ */
+final class ClusterSimulation {
+    private static final int STEPS = 120;
+    private static final int NODES = 3;
+    private static final int ROUNDS = 40;
+
+    final Random random;
+    final VirtualTime time = new VirtualTime();
+    final JudgingCluster shared = new JudgingCluster(time);
+    final List<ClusterSimNode> nodes = new ArrayList<>();
+    private final List<ClusterSimClient> clients = new ArrayList<>();
+    private final boolean harmless;
+    private final Map<RequestId, Integer> runs = new HashMap<>();
+    private final List<String> trace;
+    private int counter;
+    private int processes;
+
+    /**
+     * @param trace where the steps are written
+     */
+    ClusterSimulation(long seed, List<String> trace) {
+        this.random = new Random(seed);
+        this.trace = trace;
+        this.harmless = seed % 2 == 0;
+        for (int i = 0; i < NODES; i++) {
+            nodes.add(new ClusterSimNode(this, processes++, harmless));
+        }
+        settle();
+    }
+
+    void run() {
+        for (int i = 0; i < 1 + random.nextInt(2); i++) {
+            clients.add(new ClusterSimClient(this, node().open()));
+        }
+        for (int i = 0; i < STEPS; i++) {
+            step();
+            settle();
+        }
+        finish();
+    }
+
+    private void step() {
+        ClusterSimNode node = node();
+        ClusterSimClient client = clients.get(random.nextInt(clients.size()));
+        switch (random.nextInt(22)) {
+            case 0 -> replace(node);
+            case 1 -> {
+                trace(node + " loses the store");
+                node.store.shut();
+            }
+            case 2, 3 -> nodes.forEach(each -> each.store.open());
+            case 4 -> {
+                trace(node + " loses an answer");
+                node.store.decree(
+                        random.nextBoolean() ? FlakyCluster.Fate.UNANSWERED : FlakyCluster.Fate.LOST,
+                        FlakyCluster.Fate.DONE,
+                        FlakyCluster.Fate.UNANSWERED);
+            }
+            case 5 -> pass(Duration.ofMillis(random.nextInt(5_000)));
+            case 6, 7 -> pass(Duration.ofMillis(random.nextInt(300)));
+            case 8, 9, 10 -> client.post(node);
+            case 11, 12 -> client.comeBack(node);
+            case 13 -> client.breakOff();
+            case 14, 15 -> client.pump();
+            case 16, 17 -> node.respond();
+            default -> node.say();
+        }
+    }
+
+    /** Its process dies, and another one takes its place. */
+    private void replace(ClusterSimNode node) {
+        trace(node + " dies");
+        clients.forEach(client -> client.died(node));
+        node.die();
+        nodes.set(nodes.indexOf(node), new ClusterSimNode(this, processes++, harmless));
+    }
+
+    /** Everybody is well again, and every client comes back until it has everything. */
+    private void finish() {
+        nodes.forEach(node -> node.store.open());
+        pass(ClusterBed.LEASE.multipliedBy(3));
+        for (int round = 0; round < ROUNDS && clients.stream().anyMatch(client -> !client.complete()); round++) {
+            nodes.forEach(ClusterSimNode::respondAll);
+            clients.forEach(client -> client.comeBack(node()));
+            settle();
+            clients.forEach(ClusterSimClient::pump);
+            pass(Duration.ofMillis(500));
+            clients.forEach(ClusterSimClient::pump);
+            clients.forEach(ClusterSimClient::breakOff);
+        }
+        clients.forEach(ClusterSimClient::check);
+        if (!harmless) {
+            assertThat(runs)
+                    .allSatisfy((call, times) ->
+                            assertThat(times).as("runs of %s", call).isOne());
+        }
+    }
+
+    /** A node that chance has chosen. */
+    ClusterSimNode node() {
+        return nodes.get(random.nextInt(nodes.size()));
+    }
+
+    /** A backend was called. */
+    void ran(RequestId call) {
+        runs.merge(call, 1, Integer::sum);
+    }
+
+    /** A number that nobody else gets. */
+    int next() {
+        return ++counter;
+    }
+
+    void settle() {
+        time.advance(Duration.ZERO);
+    }
+
+    private void pass(Duration duration) {
+        trace(duration + " pass");
+        time.advance(duration);
+    }
+
+    void trace(String what) {
+        trace.add(what);
+    }
+
+    /** The value of a stage that has one now; the world stands still for nobody. */
+    static <T> Optional<T> value(CompletableFuture<T> stage) {
+        return stage.isDone() && !stage.isCompletedExceptionally() ? Optional.of(stage.join()) : Optional.empty();
+    }
+}

@@ -1,0 +1,283 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.ClusterBus;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.StreamId;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/** The shared store as one node reaches it, over a network that does what the test says. */
+final class FlakyCluster implements SharedSessionStore {
+    /** What the network does with a question. */
+    enum Fate {
+        /** It arrives, and so does the answer. */
+        DONE,
+        /** It does not arrive, which is known at once. */
+        LOST,
+        /** It arrives, and its answer does not. */
+        UNANSWERED,
+        /** It arrives when the test says so, and its answer does not. */
+        LATE
+    }
+
+    /** What may be asked. */
+    enum Question {
+        LOOK,
+        READ
+    }
+
+    private final SharedSessionStore store;
+    private final Bus bus = new Bus();
+    private final Deque<Fate> fates = new ArrayDeque<>();
+    /** Every commit that was tried. */
+    final List<Append> tried = new ArrayList<>();
+
+    /** What holds back every question that is asked, while it is there. */
+    private Optional<CompletableFuture<Void>> gate = Optional.empty();
+
+    /** What is held back though nothing else is. */
+    private final Set<Question> held = EnumSet.noneOf(Question.class);
+
+    /** What fails, each time that it is asked. */
+    private final Set<Question> failing = EnumSet.noneOf(Question.class);
+
+    private final List<CompletableFuture<Void>> holding = new ArrayList<>();
+    private final List<Runnable> late = new ArrayList<>();
+
+    /** Whether messages of other nodes are lost on their way. */
+    boolean deaf;
+
+    private boolean cut;
+
+    FlakyCluster(SharedSessionStore store) {
+        this.store = store;
+    }
+
+    /** The node is gone: nothing of it reaches the store, nothing reaches it, and no time passes for it. */
+    void cut() {
+        cut = true;
+    }
+
+    boolean isCut() {
+        return cut;
+    }
+
+    /** What becomes of the next commits, in order; then all is well again. */
+    void decree(Fate... next) {
+        fates.addAll(List.of(next));
+    }
+
+    /** Lets nothing through until {@link #open}: what is asked meanwhile arrives then. */
+    void shut() {
+        gate = gate.or(() -> Optional.of(new CompletableFuture<>()));
+    }
+
+    void open() {
+        gate.ifPresent(waiting -> {
+            gate = Optional.empty();
+            waiting.complete(null);
+        });
+    }
+
+    /** Holds back one kind of question until {@link #letGo}. */
+    void hold(Question question) {
+        held.add(question);
+    }
+
+    /** What was held back arrives, in the order in which it was asked. */
+    void letGo() {
+        held.clear();
+        List<CompletableFuture<Void>> waiting = List.copyOf(holding);
+        holding.clear();
+        waiting.forEach(one -> one.complete(null));
+    }
+
+    /** Lets one kind of question fail, or succeed again. */
+    void fail(Question question, boolean fails) {
+        if (fails) {
+            failing.add(question);
+        } else {
+            failing.remove(question);
+        }
+    }
+
+    /** The commits that are late arrive. */
+    void arrive() {
+        late.forEach(Runnable::run);
+        late.clear();
+    }
+
+    /** A scheduler whose tasks stop with the node. */
+    ScheduledExecutorService scheduler(VirtualTime time) {
+        return new MortalScheduler(time, () -> cut);
+    }
+
+    private <T> CompletionStage<T> ask(Supplier<CompletionStage<T>> question) {
+        if (cut) {
+            return new CompletableFuture<>();
+        }
+        return gate.<CompletionStage<T>>map(open -> open.thenCompose(done -> ask(question)))
+                .orElseGet(() -> question.get()
+                        .thenCompose(
+                                answer -> cut ? new CompletableFuture<>() : CompletableFuture.completedFuture(answer)));
+    }
+
+    private <T> CompletionStage<T> ask(Question kind, Supplier<CompletionStage<T>> question) {
+        if (failing.contains(kind)) {
+            return away();
+        }
+        if (!held.contains(kind)) {
+            return ask(question);
+        }
+        CompletableFuture<Void> turn = new CompletableFuture<>();
+        holding.add(turn);
+        return turn.thenCompose(now -> ask(question));
+    }
+
+    @Override
+    public Promise promise() {
+        return store.promise();
+    }
+
+    @Override
+    public ClusterBus bus() {
+        return bus;
+    }
+
+    @Override
+    public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record, String node) {
+        return ask(() -> store.create(key, epoch, record, node));
+    }
+
+    @Override
+    public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
+        return ask(() -> store.claim(key, nonce));
+    }
+
+    @Override
+    public CompletionStage<Optional<Joined>> join(SessionKey key, int nonce, String node) {
+        return ask(() -> store.join(key, nonce, node));
+    }
+
+    @Override
+    public CompletionStage<Optional<Look>> look(SessionKey key) {
+        return ask(Question.LOOK, () -> store.look(key));
+    }
+
+    @Override
+    public CompletionStage<Boolean> fence(SessionKey key, Epoch epoch) {
+        return ask(() -> store.fence(key, epoch));
+    }
+
+    @Override
+    public CompletionStage<List<Member>> members(SessionKey key) {
+        return ask(() -> store.members(key));
+    }
+
+    @Override
+    public CompletionStage<Appended> commit(SessionKey key, Epoch epoch, long number, Append append) {
+        tried.add(append);
+        Fate fate = fates.isEmpty() ? Fate.DONE : fates.remove();
+        if (fate == Fate.LOST) {
+            return away();
+        }
+        if (fate == Fate.LATE) {
+            late.add(() -> store.commit(key, epoch, number, append));
+            return new CompletableFuture<>();
+        }
+        CompletionStage<Appended> done = ask(() -> store.commit(key, epoch, number, append));
+        return fate == Fate.DONE ? done : done.thenCompose(answer -> away());
+    }
+
+    private static <T> CompletionStage<T> away() {
+        return CompletableFuture.failedFuture(new UncheckedIOException(new IOException("reset")));
+    }
+
+    @Override
+    public CompletionStage<Long> token(
+            SessionKey key, Epoch epoch, StreamId stream, Part part, long expected, long token) {
+        return ask(() -> store.token(key, epoch, stream, part, expected, token));
+    }
+
+    @Override
+    public Tail tail(SessionKey key, Runnable hinted) {
+        return store.tail(key, () -> {
+            if (!cut) {
+                hinted.run();
+            }
+        });
+    }
+
+    @Override
+    public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
+        return ask(Question.READ, () -> store.read(key, stream, after, maxBytes));
+    }
+
+    @Override
+    public CompletionStage<Void> delete(SessionKey key) {
+        return ask(() -> store.delete(key));
+    }
+
+    @Override
+    public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
+        return ask(() -> store.delete(key, epoch));
+    }
+
+    @Override
+    public void close() {}
+
+    /** The bus over the same network. */
+    private final class Bus implements ClusterBus {
+        @Override
+        public CompletionStage<Void> begin(String node, Duration lease) {
+            return ask(() -> store.bus().begin(node, lease));
+        }
+
+        @Override
+        public CompletionStage<Boolean> renew(String node, Duration lease) {
+            return ask(() -> store.bus().renew(node, lease));
+        }
+
+        @Override
+        public CompletionStage<Void> end(String node) {
+            return ask(() -> store.bus().end(node));
+        }
+
+        @Override
+        public CompletionStage<Set<String>> living() {
+            return ask(() -> store.bus().living());
+        }
+
+        @Override
+        public CompletionStage<Boolean> send(String node, byte[] message) {
+            return ask(() -> store.bus().send(node, message));
+        }
+
+        @Override
+        public Inbox receive(String node, Consumer<byte[]> handler) {
+            return store.bus().receive(node, message -> {
+                if (!cut && !deaf) {
+                    handler.accept(message);
+                }
+            });
+        }
+    }
+}

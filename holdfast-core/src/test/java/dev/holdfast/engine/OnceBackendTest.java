@@ -1,0 +1,175 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Call;
+import dev.holdfast.EndReason;
+import dev.holdfast.Session;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A session's backend exists on one node of three, and serves what reaches the others. */
+class OnceBackendTest {
+    private final ClusterBed bed = ClusterBed.once(3);
+    private final ClusterBed.Node first = bed.node(0);
+    private final ClusterBed.Node second = bed.node(1);
+    private final ClusterBed.Node third = bed.node(2);
+
+    @AfterEach
+    void close() {
+        bed.close();
+    }
+
+    private Connection post(Session session, int id) {
+        CompletionStage<Call.Outcome> outcome = session.call(TestBed.requests(id));
+        bed.settle();
+        return connected(outcome);
+    }
+
+    private Connection connected(CompletionStage<Call.Outcome> outcome) {
+        Call call = TestBed.accepted(outcome);
+        Connection connection = new Connection(call.reader().orElseThrow());
+        call.dispatch();
+        bed.settle();
+        return connection;
+    }
+
+    @Test
+    void aCallOnAnotherNodeRunsWhereTheBackendIs() {
+        Session here = first.open();
+        Connection call = post(second.find(here), 1);
+        assertThat(second.backend.lives).isEmpty();
+        first.backend.life().call(1).sink().send(Wire.progress("1"));
+        assertThat(bed.read(call)).containsExactly("1");
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(call)).containsExactly("1", "result 1");
+        assertThat(call.reason()).isEqualTo(EndReason.COMPLETED);
+        assertThat(first.backend.lives).hasSize(1);
+    }
+
+    @Test
+    void aForwardedCallIsReadOnAnywhere() {
+        Session here = first.open();
+        Connection call = post(second.find(here), 1);
+        first.backend.life().call(1).sink().send(Wire.progress("1"));
+        bed.read(call);
+        call.broken();
+        Connection back = bed.resume(third.find(here), call.cursor());
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(back)).containsExactly("result 1");
+        Connection again = bed.resume(here, call.cursor());
+        bed.settle();
+        assertThat(bed.read(again)).containsExactly("result 1");
+    }
+
+    @Test
+    void notificationsAnswersAndCancellationsReachIt() {
+        Session here = first.open();
+        Session there = second.find(here);
+        assertThat(TestBed.now(there.notify(Wire.notification("notifications/roots"))))
+                .isEmpty();
+        bed.settle();
+        assertThat(first.backend.life().heard).contains("notifications/roots");
+        first.backend.life().sink.send(Wire.question("\"q\""));
+        TestBed.now(there.answer(Wire.answer(new RequestId("\"q\""))));
+        bed.settle();
+        assertThat(first.backend.life().heard).contains("answer \"q\"");
+        Connection call = post(there, 1);
+        TestBed.now(there.cancel(Wire.id(1), Wire.cancelled(1)));
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(bed.read(call)).isEmpty();
+        assertThat(call.reason()).isEqualTo(EndReason.COMPLETED);
+    }
+
+    @Test
+    void aRequestThatIsInFlightIsRefusedOnEveryNode() {
+        Session here = first.open();
+        post(second.find(here), 1);
+        CompletionStage<Call.Outcome> again = third.find(here).call(TestBed.requests(1));
+        bed.settle();
+        assertThat(TestBed.now(again)).isEqualTo(new Call.Duplicate(Wire.id(1)));
+    }
+
+    @Test
+    void whenItsNodeDiesTheNextOneOpensAFreshOneFromTheJournal() {
+        Session here = first.open();
+        RequestId level = new RequestId("7");
+        CompletionStage<Call.Outcome> set = second.find(here)
+                .call(List.of(Wire.request(level, "logging/setLevel", new JournalChange.Put("logging/setLevel"))));
+        bed.settle();
+        connected(set);
+        first.backend.life().call(7).sink().send(Wire.response(level));
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        Connection call = post(third.find(here), 1);
+        assertThat(third.backend.life().heard).containsExactly("logging/setLevel 7", "tools/call 1");
+        third.backend.life().call(1).respond();
+        assertThat(bed.read(call)).containsExactly("result 1");
+        Connection other = post(second.find(here), 2);
+        third.backend.life().call(2).respond();
+        assertThat(bed.read(other)).containsExactly("result 2");
+        assertThat(second.backend.lives).isEmpty();
+    }
+
+    @Test
+    void aCallThatItsNodeHadStartedWhenItDiedIsNotRunTwice() {
+        Session here = first.open();
+        Session there = second.find(here);
+        second.store.deaf = true;
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.settle();
+        assertThat(outcome.toCompletableFuture()).as("the answer was lost").isNotDone();
+        assertThat(first.backend.life().calls).hasSize(1);
+        first.die();
+        bed.pass(ClusterBed.LEASE.multipliedBy(2).plusSeconds(1));
+        Connection call = connected(outcome);
+        assertThat(bed.read(call))
+                .containsExactly(
+                        "error 1 -32603: the server ended while this call was running; whether it had any effect is not known");
+        assertThat(second.backend.lives)
+                .allSatisfy(life -> assertThat(life.calls).isEmpty());
+    }
+
+    @Test
+    void aCallThatItsNodeHadAnsweredWhenItDiedIsNotRunTwice() {
+        Session here = first.open();
+        Session there = second.find(here);
+        second.store.deaf = true;
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.settle();
+        first.backend.life().call(1).respond();
+        first.die();
+        bed.pass(ClusterBed.LEASE.multipliedBy(2).plusSeconds(1));
+        assertThat(bed.read(connected(outcome))).containsExactly("result 1");
+    }
+
+    @Test
+    void aCallThatNeverReachedADeadNodeIsRunAsNew() {
+        Session here = first.open();
+        Session there = second.find(here);
+        first.store.deaf = true;
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.settle();
+        first.die();
+        bed.pass(ClusterBed.LEASE.multipliedBy(2).plusSeconds(1));
+        Connection call = connected(outcome);
+        second.backend.life().call(1).respond();
+        assertThat(bed.read(call)).containsExactly("result 1");
+        assertThat(first.backend.life().calls).isEmpty();
+    }
+
+    @Test
+    void itStaysWhileAClientListensElsewhere() {
+        Session here = first.open();
+        Connection listening = bed.listen(second.find(here));
+        bed.pass(TestBed.IDLE.multipliedBy(2));
+        assertThat(first.backend.life().closed).isZero();
+        first.backend.life().sink.send(Wire.notice("a"));
+        assertThat(bed.read(listening)).containsExactly("a");
+    }
+}
