@@ -162,7 +162,7 @@ final class Database implements AutoCloseable {
         }
     }
 
-    /** Brings everything that was written to the disk. */
+    /** Forces everything that was written to the disk. */
     void sync() throws RocksDBException {
         db.syncWal();
     }

@@ -85,7 +85,7 @@ final class DatabaseOpening {
         }
     }
 
-    /** The mark is set back last, so that a process which dies before finds the loss again. */
+    /** Sets the watermark back last, so that the next process finds the loss again if this one dies before. */
     private void compare(Database database, String refused) {
         long found = database.sequence();
         OptionalLong last = folder.watermark().last();

@@ -1,7 +1,6 @@
 package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.SessionKey;
-import dev.holdfast.spi.SessionStore.Durability;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.time.InstantSource;
 import java.util.Map;
@@ -38,10 +37,15 @@ final class DiskSessions {
     private final ReaderThread reader;
     private boolean closed;
 
-    DiskSessions(StoreFolder folder, RocksDbStoreBuilder builder) {
-        sync = builder.durability == Durability.POWER_LOSS;
-        clock = builder.clock;
-        database = new ReopeningDatabase(folder, builder.memoryBytes, sync, this::forgetAll);
+    /**
+     * @param sync whether a change is done when it is on the disk
+     * @param clock the time by which sessions expire
+     * @param memory bytes that RocksDB may take
+     */
+    DiskSessions(StoreFolder folder, boolean sync, InstantSource clock, long memory) {
+        this.sync = sync;
+        this.clock = clock;
+        database = new ReopeningDatabase(folder, memory, sync, this::forgetAll);
         disk = new DiskReads(database);
         completions = new Completions(Runtime.getRuntime().availableProcessors());
         writer = new Writer(database, this::decided);

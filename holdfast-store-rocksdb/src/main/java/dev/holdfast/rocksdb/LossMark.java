@@ -77,7 +77,7 @@ record LossMark(
         return now;
     }
 
-    /** The id of the machine's present life; empty where it cannot be told. */
+    /** The id of the machine's present boot; empty where it cannot be told. */
     static String thisMachine() {
         try {
             return Files.readString(MACHINE, UTF_8).strip();

@@ -35,10 +35,10 @@ public final class RocksDbStore implements SessionStore {
 
     RocksDbStore(RocksDbStoreBuilder builder) {
         promise = new Promise(builder.durability, false);
-        folder = StoreFolder.open(
-                builder.folder, builder.durability == Durability.POWER_LOSS, builder.machine, builder::enter);
+        boolean sync = builder.durability == Durability.POWER_LOSS;
+        folder = StoreFolder.open(builder.folder, sync, builder.machine, builder::enter);
         try {
-            sessions = new DiskSessions(folder, builder);
+            sessions = new DiskSessions(folder, sync, builder.clock, builder.memoryBytes);
         } catch (RuntimeException e) {
             folder.close();
             throw e;

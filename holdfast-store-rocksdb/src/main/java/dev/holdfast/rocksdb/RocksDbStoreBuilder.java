@@ -16,7 +16,7 @@ public final class RocksDbStoreBuilder {
     private static final long MOST = 64L << 30;
 
     final Path folder;
-    /** For tests: the present life of the machine. */
+    /** For tests: the id of the machine's present boot. */
     String machine = LossMark.thisMachine();
 
     Optional<Owner> owner = Optional.empty();
@@ -43,8 +43,8 @@ public final class RocksDbStoreBuilder {
     }
 
     /**
-     * Whose sessions the folder keeps: the store of another is not opened. A folder that is nobody's becomes this one's. Default:
-     * whoever comes.
+     * The owner of the sessions in the folder: a folder of another owner is not opened, one without an owner is taken by this one.
+     * Default: no owner, and any folder is opened.
      *
      * @param name for messages, on one line; it is written into the folder
      * @param words all that tells one from another; only a fingerprint of them is written, for they may hold secrets

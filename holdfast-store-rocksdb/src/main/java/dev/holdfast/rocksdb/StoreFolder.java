@@ -33,7 +33,7 @@ final class StoreFolder implements AutoCloseable {
     private static final byte[] PROBE = new byte[1 << 18];
     /** What this process has open: to open and close a file once more would give up its lock on some systems. */
     private static final Set<Path> OPEN = ConcurrentHashMap.newKeySet();
-    /** For the same reason, what was opened where a class loader beside this one had the lock already, for as long as this one lives. */
+    /** Files that stay open until the process ends, for the same reason: the lock was held by this class in another class loader. */
     private static final Queue<FileChannel> LEFT_OPEN = new ConcurrentLinkedQueue<>();
 
     private final Path path;
@@ -56,7 +56,7 @@ final class StoreFolder implements AutoCloseable {
      * Makes the folder if need be, locks it, and checks its format.
      *
      * @param sync whether what is acknowledged survives the machine's end
-     * @param machine names the present life of the machine
+     * @param machine the id of the machine's present boot
      * @param entry refuses the folder if this store may not open it
      */
     static StoreFolder open(Path path, boolean sync, String machine, Entry entry) {

@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Gives back the space of expired sessions, and the memory of indexes that nobody uses. It goes through the list of expiries,
- * so that it also finds sessions that nobody has used since the start; a few at a time, for claims use the same thread.
+ * so that it also finds sessions that were not used since the start; a few at a time, for claims use the same thread.
  */
 final class Sweeper {
     private static final Logger logger = LoggerFactory.getLogger(Sweeper.class);

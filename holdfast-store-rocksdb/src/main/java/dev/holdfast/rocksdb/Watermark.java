@@ -10,10 +10,10 @@ import java.util.OptionalLong;
 
 /**
  * How far RocksDB's log was acknowledged: the number of its last write, in a mapped file, so that it costs no system call and
- * outlives the process. A log that is recovered to less has lost something, whatever has become of it.
+ * outlives the process. If RocksDB recovers its log to a lower number, acknowledged writes are lost.
  *
- * <p>There are two places, each a number and its complement, written in turn: of a process that dies in between, the other one is
- * whole. One writer at a time.
+ * <p>The file has two places, each a number and its complement, written in turn: if the process dies while it writes one, the other
+ * is still whole. One writer at a time.
  */
 final class Watermark {
     static final String FILE = "WATERMARK";
@@ -84,7 +84,7 @@ final class Watermark {
         force();
     }
 
-    /** Brings it to the disk. */
+    /** Forces it to the disk. */
     void force() {
         if (file instanceof MappedByteBuffer mapped) {
             mapped.force();
