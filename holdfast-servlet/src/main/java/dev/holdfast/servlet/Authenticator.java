@@ -6,32 +6,31 @@ import java.security.Principal;
 import java.util.Objects;
 
 /**
- * Knows who asks. It is called once for every request but {@code OPTIONS}, when Host and Origin have been checked and before
+ * Tells which principal sends a request. It is called once for every request but {@code OPTIONS}, when Host and Origin have been checked and before
  * anything else is looked at; on the container's thread, so it must not wait for long. What it throws is answered with 500.
  *
- * <p>A session opens only for the principal that opened it: whoever may ask by another token later must be the same principal
- * then.
+ * <p>A session is found only by the principal that opened it: a client that changes its token must stay the same principal.
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization">MCP authorization</a>
  */
 @FunctionalInterface
 public interface Authenticator {
-    /** Whom the servlet container knows, and nobody in particular where it knows none. */
+    /** The user principal of the servlet container; the empty principal where it has none. */
     Authenticator SERVLET = request -> {
         Principal user = request.getUserPrincipal();
         return new Known(user == null ? "" : user.getName());
     };
 
-    /** Returns who asks; the request's body must not be touched. */
+    /** Returns the principal of a request, or why it has none; must not read the request's body. */
     Answer authenticate(HttpServletRequest request);
 
-    /** Who asks. */
+    /** The principal of a request, or why it is refused. */
     sealed interface Answer permits Known, Stranger, WrongToken {}
 
     /**
-     * Somebody to serve.
+     * A principal to be served.
      *
-     * @param principal who it is, empty for nobody in particular; the same for as long as its sessions shall be its own
+     * @param principal its name, empty for a caller without one; the same in every request that is to find its sessions
      */
     record Known(String principal) implements Answer {
         public Known {
@@ -39,9 +38,9 @@ public interface Authenticator {
         }
     }
 
-    /** Somebody who does not say who it is: asked for a token with 401. */
+    /** A request without a token: answered 401, which asks for one. */
     record Stranger() implements Answer {}
 
-    /** Somebody whose token is none, or none any more: told so with 401. */
+    /** A request with a token that is not valid, or no longer: answered 401, which says so. */
     record WrongToken() implements Answer {}
 }

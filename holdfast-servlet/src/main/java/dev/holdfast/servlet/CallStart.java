@@ -83,7 +83,7 @@ record CallStart(PostFace face) {
         }
         Call call = accepted.call();
         call.reader().ifPresent(reader -> reader.close(StreamReader.Close.BROKEN));
-        // may run a handler to its end, and this thread belongs to somebody else
+        // this may run a handler to its end, and the thread may be one of the store or the engine
         Thread thread = new Thread(() -> dispatch(call), "holdfast-orphan");
         thread.setDaemon(true);
         try {

@@ -2,6 +2,7 @@ package dev.holdfast.servlet;
 
 import dev.holdfast.Lifetime;
 import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.servlet.guard.AllowedForm;
 import dev.holdfast.servlet.sse.SseTimes;
 import dev.holdfast.spi.InboundMessage;
 import jakarta.servlet.http.HttpServletRequest;
@@ -103,6 +104,11 @@ public final class EdgeOptions {
         return knobs.connectionReset;
     }
 
+    /** See {@link Builder#peerWatch}. */
+    public PeerWatch peerWatch() {
+        return knobs.peerWatch;
+    }
+
     /** See {@link Builder#context}. */
     public Function<HttpServletRequest, Object> context() {
         return knobs.context;
@@ -141,6 +147,7 @@ public final class EdgeOptions {
         private boolean allowDelete = true;
         private Lifetime lifetime = Lifetime.DEFAULT;
         private ConnectionReset connectionReset = ConnectionReset.NONE;
+        private PeerWatch peerWatch = PeerWatch.NONE;
         private Function<HttpServletRequest, Object> context = request -> InboundMessage.NO_CONTEXT;
         private Optional<HttpSseOptions> httpSse = Optional.empty();
 
@@ -213,23 +220,23 @@ public final class EdgeOptions {
         /**
          * The host names a client may use, as {@code name} or {@code name:port}; {@code *} for any. Without being listed, a
          * server on a loopback address is reached by the loopback names, one on any other address by its address only: a
-         * name that nobody listed may be one that a page in a browser has rebound to it. Default none.
+         * name that nobody listed may be one that a page in a browser has rebound to it. Refused if it has another form. Default none.
          */
         public Builder allowedHosts(List<String> value) {
-            allowedHosts = List.copyOf(value);
+            allowedHosts = AllowedForm.HOST.require("allowedHosts", value);
             return this;
         }
 
         /**
          * The origins browsers may come from beside the server's own and, where it is reached by a loopback address, those
-         * of loopback names; as {@code scheme://name:port}, with {@code :*} for any port; {@code *} for any. Default none.
+         * of loopback names; as {@code scheme://name:port}, with {@code :*} for any port; {@code *} for any. Refused if it has another form. Default none.
          */
         public Builder allowedOrigins(List<String> value) {
-            allowedOrigins = List.copyOf(value);
+            allowedOrigins = AllowedForm.ORIGIN.require("allowedOrigins", value);
             return this;
         }
 
-        /** Who asks. Default {@link Authenticator#SERVLET}. */
+        /** Tells which principal sends a request. Default {@link Authenticator#SERVLET}. */
         public Builder authenticator(Authenticator value) {
             authenticator = Objects.requireNonNull(value, "authenticator");
             return this;
@@ -250,6 +257,12 @@ public final class EdgeOptions {
         /** How to reset the connection of a peer that is stuck. Default {@link ConnectionReset#NONE}. */
         public Builder connectionReset(ConnectionReset value) {
             connectionReset = Objects.requireNonNull(value, "connectionReset");
+            return this;
+        }
+
+        /** How to notice at once that a client has ended the connection of a GET. Default {@link PeerWatch#NONE}. */
+        public Builder peerWatch(PeerWatch value) {
+            peerWatch = Objects.requireNonNull(value, "peerWatch");
             return this;
         }
 

@@ -23,7 +23,7 @@ final class Faces {
                 options,
                 new RequestGuard(options.maxRequestSize()),
                 clock,
-                new Streams(connections, options.connectionReset()::of));
+                new Streams(connections, options.connectionReset()::of, options.peerWatch()::watch));
         this.httpSse = options.httpSse()
                 .map(sse -> new HttpSse(
                         context,

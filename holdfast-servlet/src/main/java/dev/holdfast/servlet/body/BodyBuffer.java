@@ -82,7 +82,7 @@ final class BodyBuffer {
         return Optional.empty();
     }
 
-    /** Hands over what has come. From here on its memory is the taker's affair. */
+    /** Returns what has arrived, and gives its room back: from here on the caller answers for the memory. */
     byte[] take() {
         byte[] body = size == bytes.length ? bytes : Arrays.copyOf(bytes, size);
         drop();

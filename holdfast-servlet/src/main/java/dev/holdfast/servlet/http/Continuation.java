@@ -15,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is done with a request when a stage completes. Whatever fails, the request is answered: nobody else would do so.
+ * What is done with a request when a stage completes. Whatever fails, the request is answered here.
  *
  * @param id the request in the body, if it is known, for an error response
  * @param then takes the value
@@ -27,8 +27,8 @@ record Continuation<T>(
     private static final Logger log = LoggerFactory.getLogger(Continuation.class);
 
     /**
-     * Goes on when the stage is complete: at once if it is, else on a thread of the container. What follows may run a handler,
-     * and the thread that completes the stage belongs to somebody else.
+     * Goes on when the stage is complete: at once if it is, else on a thread of the container, for what follows may run a handler,
+     * and the stage may be completed by a thread of the store or the engine.
      */
     void after(CompletableFuture<T> future) {
         if (future.isDone()) {

@@ -9,6 +9,7 @@ import dev.holdfast.servlet.sse.SseSource;
 import jakarta.servlet.http.HttpServletRequest;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,8 +18,12 @@ import org.slf4j.LoggerFactory;
  * Answers requests with streams.
  *
  * @param reset takes hold of the connection under a request, and returns what resets it
+ * @param watch watches the connection under a request, and runs something when its peer ends it
  */
-public record Streams(ConnectionClock clock, Function<HttpServletRequest, Runnable> reset) {
+public record Streams(
+        ConnectionClock clock,
+        Function<HttpServletRequest, Runnable> reset,
+        BiConsumer<HttpServletRequest, Runnable> watch) {
     private static final Logger log = LoggerFactory.getLogger(Streams.class);
 
     /** Opens a connection that is not started yet; empty if that failed: then the reader is closed and the request ended. */
@@ -32,6 +37,9 @@ public record Streams(ConnectionClock clock, Function<HttpServletRequest, Runnab
             opened = Optional.of(connection);
             channel.listen(connection);
             connection.open();
+            if (exchange.request().getMethod().equals("GET")) {
+                watch.accept(exchange.request(), connection::onBroken);
+            }
             return opened;
         } catch (Throwable e) {
             if (opened.isPresent()) {

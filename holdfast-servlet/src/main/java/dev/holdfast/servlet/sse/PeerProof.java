@@ -7,9 +7,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the writes of one connection say of its peer. That a write was completed says nothing: the first one into the void
- * always is. That another, begun 100 ms later, was completed as well says that the peer was there at the time of the first, or
- * its reset would have come. A container may report a failed write late, by callback; so the answer waits 10 ms more.
+ * Finds out by the writes of one connection whether its peer is still there. One completed write says nothing: the first one to a
+ * peer that is gone always completes. A second one, begun at least 100 ms later and completed too, says that the peer was there at
+ * the time of the first, or its reset would have arrived. A container may report a failed write late, by callback; so the answer
+ * waits 10 ms more.
  *
  * <p>{@link #wrote} is for the holder of the pump, the rest for any thread.
  */
@@ -27,7 +28,7 @@ public final class PeerProof {
     private volatile long provenAt;
     private volatile boolean gone;
 
-    /** Somebody wants to know, since a moment. */
+    /** A question whether the peer is there, and when it was asked. */
     private static final class Question {
         private final long since;
         private final CompletableFuture<Boolean> answer = new CompletableFuture<>();
@@ -65,7 +66,7 @@ public final class PeerProof {
         return question.answer;
     }
 
-    /** Whether somebody waits for two writes. */
+    /** Whether a question is open, so that two writes are needed. */
     boolean wanted() {
         return asked.get() != null;
     }

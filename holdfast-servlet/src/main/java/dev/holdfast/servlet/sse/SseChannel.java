@@ -26,7 +26,7 @@ public interface SseChannel {
     /** Whether the last write or flush is completed; if not, {@link Events#onWritable} will be called. */
     boolean ready() throws IOException;
 
-    /** Throws if the last flush failed, though the container has yet to report so. Counts as a write, of nothing. */
+    /** Throws if the last flush failed and the container has not reported it yet. Counts as a write of no bytes. */
     void check() throws IOException;
 
     /** Keeps the response open when the request's thread returns, unless it is complete; for that thread. */

@@ -10,7 +10,7 @@ final class SseFrames {
     private static final byte[] ID = ascii("id: ");
     private static final byte[] EVENT = ascii("event: message\ndata: ");
     private static final byte[] END = ascii("\n\n");
-    private static final int FIRST_SIZE = 512;
+    private static final int FIRST_SIZE = 256;
 
     private byte[] bytes = new byte[0];
     private int size;
