@@ -20,6 +20,8 @@ import java.util.function.Function;
 final class EngineKnobs {
     private SessionStore store = new MemoryStore();
     private Duration parkAfter = Duration.ofMinutes(10);
+    private String nodeName = "node";
+    private Duration lease = Duration.ofSeconds(3);
     private SessionLimits limits = SessionLimits.DEFAULT;
     private NodeLimits nodeLimits = NodeLimits.DEFAULT;
     private SessionLifecycleListener sessions = SessionLifecycleListener.NONE;
@@ -30,6 +32,8 @@ final class EngineKnobs {
         return SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES)
                 .store(store)
                 .parkAfter(parkAfter)
+                .nodeName(nodeName)
+                .lease(lease)
                 .limits(limits)
                 .nodeLimits(nodeLimits)
                 .listener(sessions)
@@ -46,6 +50,21 @@ final class EngineKnobs {
             throw new IllegalArgumentException("parkAfter must be 10 seconds to 365 days, got " + value);
         }
         parkAfter = value;
+    }
+
+    void nodeName(String value) {
+        if (!value.matches("[A-Za-z0-9._-]{1,64}")) {
+            throw new IllegalArgumentException(
+                    "nodeName must be 1 to 64 letters, digits, dots, dashes and underscores, got " + value);
+        }
+        nodeName = value;
+    }
+
+    void lease(Duration value) {
+        if (value.toMillis() < 500 || value.toMinutes() > 5) {
+            throw new IllegalArgumentException("lease must be 500 ms to 5 minutes, got " + value);
+        }
+        lease = value;
     }
 
     void limits(SessionLimits value) {

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -47,9 +48,9 @@ class BuilderTest {
     @ParameterizedTest
     @MethodSource("officialKnobs")
     void everyOfficialKnobIsThere(Method knob) throws Exception {
-        Method ours = HoldfastTransportProvider.Builder.class.getMethod(knob.getName(), knob.getParameterTypes());
+        Method ours = HoldfastTransportProviderBuilder.class.getMethod(knob.getName(), knob.getParameterTypes());
 
-        assertThat(ours.getReturnType()).isEqualTo(HoldfastTransportProvider.Builder.class);
+        assertThat(ours.getReturnType()).isEqualTo(HoldfastTransportProviderBuilder.class);
         assertThat(ours.getGenericParameterTypes()).isEqualTo(knob.getGenericParameterTypes());
         assertThat(ours.isAnnotationPresent(Deprecated.class)).isEqualTo(knob.isAnnotationPresent(Deprecated.class));
     }
@@ -57,8 +58,8 @@ class BuilderTest {
     @Test
     void theBuilderIsGotAndUsedUpInTheOfficialWay() throws Exception {
         assertThat(HoldfastTransportProvider.class.getMethod("builder").getReturnType())
-                .isEqualTo(HoldfastTransportProvider.Builder.class);
-        assertThat(HoldfastTransportProvider.Builder.class.getMethod("build").getReturnType())
+                .isEqualTo(HoldfastTransportProviderBuilder.class);
+        assertThat(HoldfastTransportProviderBuilder.class.getMethod("build").getReturnType())
                 .isEqualTo(HoldfastTransportProvider.class);
     }
 

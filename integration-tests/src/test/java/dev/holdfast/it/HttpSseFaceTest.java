@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import ch.qos.logback.classic.Level;
 import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import io.modelcontextprotocol.spec.McpSchema.ElicitFormRequest;
 import java.time.Duration;
 import java.util.List;
@@ -441,7 +442,7 @@ class HttpSseFaceTest {
 
     @Test
     void pathsThatCouldBeTakenForEachOtherAreRefused() {
-        HoldfastTransportProvider.Builder builder =
+        HoldfastTransportProviderBuilder builder =
                 HoldfastTransportProvider.builder().mcpEndpoint("/mcp/message").sseEndpoint("/sse");
 
         assertThatThrownBy(builder::build)

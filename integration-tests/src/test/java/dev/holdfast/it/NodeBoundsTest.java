@@ -6,7 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.EndReason;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.Refusal;
-import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
@@ -38,7 +38,7 @@ class NodeBoundsTest {
         start(UnaryOperator.identity());
     }
 
-    private void start(UnaryOperator<HoldfastTransportProvider.Builder> more) throws Exception {
+    private void start(UnaryOperator<HoldfastTransportProviderBuilder> more) throws Exception {
         server = TestServer.in(kind)
                 .options(options -> more.apply(
                         options.nodeLimits(NodeLimits.DEFAULT.withSessions(3).withRunningCalls(2))
@@ -54,7 +54,7 @@ class NodeBoundsTest {
         server.close();
     }
 
-    private void startAgain(UnaryOperator<HoldfastTransportProvider.Builder> more) throws Exception {
+    private void startAgain(UnaryOperator<HoldfastTransportProviderBuilder> more) throws Exception {
         server.close();
         start(more);
     }

@@ -1,6 +1,7 @@
 package dev.holdfast.it;
 
 import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import dev.holdfast.servlet.EdgeOptions;
 import io.modelcontextprotocol.server.McpAsyncServerExchange;
 import io.modelcontextprotocol.server.McpServer;
@@ -89,7 +90,7 @@ final class TestServer implements AutoCloseable {
         private final List<AsyncToolSpecification> tools = new ArrayList<>(List.of(Tools.echo()));
         private final List<Filter> filters = new ArrayList<>();
         private UnaryOperator<EdgeOptions.Builder> edgeOptions = options -> options;
-        private UnaryOperator<HoldfastTransportProvider.Builder> transportOptions = builder -> builder;
+        private UnaryOperator<HoldfastTransportProviderBuilder> transportOptions = builder -> builder;
         private Consumer<McpServer.AsyncSpecification<?>> server = specification -> {};
         private @Nullable Consumer<McpServer.SyncSpecification<?>> syncServer;
         private int threads = 40;
@@ -102,7 +103,7 @@ final class TestServer implements AutoCloseable {
         }
 
         /** Turns knobs of Holdfast's transport. */
-        Builder options(UnaryOperator<HoldfastTransportProvider.Builder> change) {
+        Builder options(UnaryOperator<HoldfastTransportProviderBuilder> change) {
             transportOptions = change;
             return this;
         }

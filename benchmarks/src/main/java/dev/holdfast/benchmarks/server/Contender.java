@@ -2,6 +2,7 @@ package dev.holdfast.benchmarks.server;
 
 import dev.holdfast.Lifetime;
 import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
@@ -101,7 +102,7 @@ record Contender(
         return RocksDbStore.builder(folder()).survives(survives).open();
     }
 
-    private static HoldfastTransportProvider.Builder builder() {
+    private static HoldfastTransportProviderBuilder builder() {
         return HoldfastTransportProvider.builder();
     }
 
@@ -109,7 +110,7 @@ record Contender(
         return holdfast(builder().edgeOptions(options), variant);
     }
 
-    private static Contender holdfast(HoldfastTransportProvider.Builder builder, Variant variant) {
+    private static Contender holdfast(HoldfastTransportProviderBuilder builder, Variant variant) {
         HoldfastTransportProvider transport = builder.build();
         variant.serve(transport);
         return new Contender(transport, Optional.of(transport), Optional.empty(), Optional.empty());

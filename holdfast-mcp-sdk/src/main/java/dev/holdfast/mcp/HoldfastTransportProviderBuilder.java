@@ -1,0 +1,292 @@
+package dev.holdfast.mcp;
+
+import dev.holdfast.CallListener;
+import dev.holdfast.Lifetime;
+import dev.holdfast.NodeLimits;
+import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.SessionLimits;
+import dev.holdfast.servlet.Authenticator;
+import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HttpSseOptions;
+import dev.holdfast.spi.SessionStore;
+import io.modelcontextprotocol.common.McpTransportContext;
+import io.modelcontextprotocol.json.McpJsonMapper;
+import io.modelcontextprotocol.server.McpTransportContextExtractor;
+import io.modelcontextprotocol.server.transport.ServerHttpHeaderValidator;
+import io.modelcontextprotocol.server.transport.ServerTransportSecurityValidator;
+import jakarta.servlet.http.HttpServletRequest;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Builds a {@link HoldfastTransportProvider}. The knobs of the official builder have their official names, meanings and defaults,
+ * but for {@link #sessionSweepInterval}; each throws {@link IllegalArgumentException} if a value is out of its range. For one thread
+ * at a time.
+ */
+public final class HoldfastTransportProviderBuilder {
+    @Nullable McpJsonMapper jsonMapper;
+
+    String mcpEndpoint = "/mcp";
+    McpTransportContextExtractor<HttpServletRequest> contextExtractor = request -> McpTransportContext.EMPTY;
+
+    @Nullable Duration keepAliveInterval = Duration.ofMinutes(30);
+
+    boolean immediateExecution;
+    HeaderCheck headers = HeaderCheck.NONE;
+    final EngineKnobs core = new EngineKnobs();
+    final EdgeKnobs edge = new EdgeKnobs();
+
+    HoldfastTransportProviderBuilder() {}
+
+    /** How JSON is read and written. Default: the SDK's default mapper. */
+    public HoldfastTransportProviderBuilder jsonMapper(McpJsonMapper value) {
+        jsonMapper = Objects.requireNonNull(value, "jsonMapper");
+        return this;
+    }
+
+    /** The end of the path that is served. Default {@code /mcp}. */
+    public HoldfastTransportProviderBuilder mcpEndpoint(String value) {
+        mcpEndpoint = Objects.requireNonNull(value, "mcpEndpoint");
+        return this;
+    }
+
+    /** Whether clients may not end their sessions by DELETE. Default false. */
+    public HoldfastTransportProviderBuilder disallowDelete(boolean value) {
+        return edge(edge -> edge.allowDelete(!value));
+    }
+
+    /** What handlers find in their transport context. Default nothing. */
+    public HoldfastTransportProviderBuilder contextExtractor(McpTransportContextExtractor<HttpServletRequest> value) {
+        contextExtractor = Objects.requireNonNull(value, "contextExtractor");
+        return this;
+    }
+
+    /** How often clients that listen are pinged by JSON-RPC, 1 ms and up; null for never. Default 30 minutes. */
+    public HoldfastTransportProviderBuilder keepAliveInterval(@Nullable Duration value) {
+        if (value != null && value.toMillis() < 1) {
+            throw new IllegalArgumentException("keepAliveInterval must be at least 1 ms, got " + value);
+        }
+        keepAliveInterval = value;
+        return this;
+    }
+
+    /**
+     * Whether the server on this transport is built with {@code immediateExecution(true)}, so that its handlers run on the thread
+     * that calls them. Then that is the thread of the request, always, with the thread-locals that filters have set: it waits for
+     * the body of a request, for the store, and for the session that comes back after a restart. Default false: no thread waits
+     * for any of these.
+     */
+    public HoldfastTransportProviderBuilder immediateExecution(boolean value) {
+        immediateExecution = value;
+        return this;
+    }
+
+    /** @deprecated as in the SDK from 2.1.0 on: use {@link #httpHeaderValidator} */
+    @Deprecated
+    public HoldfastTransportProviderBuilder securityValidator(ServerTransportSecurityValidator value) {
+        headers = HeaderCheck.by(Objects.requireNonNull(value, "securityValidator"));
+        return this;
+    }
+
+    /**
+     * A further check of a request's headers, before our own of Host and Origin. Default none. Its type came with mcp-core 2.1.0:
+     * on 2.0.0, use {@link #securityValidator}.
+     */
+    public HoldfastTransportProviderBuilder httpHeaderValidator(ServerHttpHeaderValidator value) {
+        headers = SdkHeaderCheck.by(value);
+        return this;
+    }
+
+    /** Bytes of a request body, at least 1. Default 4 MiB. */
+    public HoldfastTransportProviderBuilder maxRequestSize(int value) {
+        return edge(edge -> edge.maxRequestSize(value));
+    }
+
+    /** The official name of what is {@link #sessionIdleTimeout} here; null for no timeout. Default 30 minutes. */
+    public HoldfastTransportProviderBuilder sessionSweepInterval(@Nullable Duration value) {
+        return sessionIdleTimeout(value == null ? Duration.ofDays(36_500) : value);
+    }
+
+    /** How long a session waits whose last connection ended in order, 1 ms and up. Default 30 minutes. */
+    public HoldfastTransportProviderBuilder sessionIdleTimeout(Duration value) {
+        if (value.toMillis() < 1) {
+            throw new IllegalArgumentException("sessionIdleTimeout must be at least 1 ms, got " + value);
+        }
+        return lifetime(lifetime -> lifetime.withIdle(value));
+    }
+
+    /**
+     * How long a session whose last connection broke waits for its client; zero closes it when its last connection breaks.
+     * Default 30 minutes.
+     */
+    public HoldfastTransportProviderBuilder sessionReconnectGracePeriod(Duration value) {
+        return lifetime(lifetime -> lifetime.withGrace(value));
+    }
+
+    /**
+     * How long a response is kept for a client that may not have got it though its connection ended in order: it was asleep,
+     * for example. A limit may need the room earlier. Default 60 s.
+     */
+    public HoldfastTransportProviderBuilder responseRetention(Duration value) {
+        return lifetime(lifetime -> lifetime.withRetention(value));
+    }
+
+    /** How long a session waits for the first request that names it, 1 ms and up. Default 60 s. */
+    public HoldfastTransportProviderBuilder initializationTimeout(Duration value) {
+        return lifetime(lifetime -> lifetime.withInitialization(value));
+    }
+
+    /** How long a call may run; then its client gets an error and its handler is cancelled, 1 ms and up. Default 1 hour. */
+    public HoldfastTransportProviderBuilder maxCallDuration(Duration value) {
+        return lifetime(lifetime -> lifetime.withCall(value));
+    }
+
+    /** Who hears of sessions. Default nobody. */
+    public HoldfastTransportProviderBuilder sessionLifecycleListener(SessionLifecycleListener value) {
+        core.sessions(value);
+        return this;
+    }
+
+    /** Who hears of calls: metrics and traces, for example. Default nobody. */
+    public HoldfastTransportProviderBuilder callListener(CallListener value) {
+        core.calls(value);
+        return this;
+    }
+
+    /** Serves HTTP+SSE (2024-11-05) as well: the end of the path of its GET, {@code /sse} by custom. Default: not served. */
+    public HoldfastTransportProviderBuilder sseEndpoint(String value) {
+        return sse(o -> o.withPaths(value, o.messagePath()));
+    }
+
+    /** The end of the path that clients of HTTP+SSE POST to. Default {@code /message}. */
+    public HoldfastTransportProviderBuilder messageEndpoint(String value) {
+        return sse(o -> o.withPaths(o.path(), value));
+    }
+
+    /** What clients of HTTP+SSE shall put before the path they POST to. Default: nothing; see {@link HttpSseOptions#base}. */
+    public HoldfastTransportProviderBuilder baseUrl(String value) {
+        return sse(o -> o.withBase(value));
+    }
+
+    /** How long a session over HTTP+SSE whose connection broke waits for its client; zero ends it at once. Default zero. */
+    public HoldfastTransportProviderBuilder sseReconnectGracePeriod(Duration value) {
+        return sse(o -> o.withReconnectGrace(value));
+    }
+
+    /** How long a connection may be silent before a comment is written on it, 100 ms to 1 hour. Default 15 s. */
+    public HoldfastTransportProviderBuilder heartbeatInterval(Duration value) {
+        return edge(edge -> edge.heartbeatInterval(value));
+    }
+
+    /** What every stream tells the client to wait before it reconnects, 0 to 1 hour. Default 2 s. */
+    public HoldfastTransportProviderBuilder retryInterval(Duration value) {
+        return edge(edge -> edge.retryInterval(value));
+    }
+
+    /** After this a connection is ended in order before a proxy cuts it; zero for never, else at least 1 s. Default zero. */
+    public HoldfastTransportProviderBuilder maxConnectionAge(Duration value) {
+        return edge(edge -> edge.maxConnectionAge(value));
+    }
+
+    /** The host names by which a client may call, see {@link EdgeOptions#allowedHosts}. Default none. */
+    public HoldfastTransportProviderBuilder allowedHosts(List<String> value) {
+        return edge(edge -> edge.allowedHosts(value));
+    }
+
+    /** The origins browsers may come from, see {@link EdgeOptions#allowedOrigins}. Default none. */
+    public HoldfastTransportProviderBuilder allowedOrigins(List<String> value) {
+        return edge(edge -> edge.allowedOrigins(value));
+    }
+
+    /** Who is asking. Default: the user that the servlet container knows, or nobody. */
+    public HoldfastTransportProviderBuilder authenticator(Authenticator value) {
+        return edge(edge -> edge.authenticator(value));
+    }
+
+    /** How much a session may hold. Default {@link SessionLimits#DEFAULT}. */
+    public HoldfastTransportProviderBuilder historyLimits(SessionLimits value) {
+        core.limits(value);
+        return this;
+    }
+
+    /** How many sessions there may be, and what all together may hold. Default {@link NodeLimits#DEFAULT}. */
+    public HoldfastTransportProviderBuilder nodeLimits(NodeLimits value) {
+        core.nodeLimits(value);
+        return this;
+    }
+
+    /** How many sessions there may be, 1 and up. Default 10,000. */
+    public HoldfastTransportProviderBuilder maxSessions(int value) {
+        return nodeLimits(core.nodeLimits().withSessions(value));
+    }
+
+    /** Where sessions are kept; the caller closes it. Default: in memory. */
+    public HoldfastTransportProviderBuilder store(SessionStore value) {
+        core.store(value);
+        return this;
+    }
+
+    /**
+     * When a session whose last connection broke leaves memory and waits in the store, if that outlives this process: 10
+     * seconds to 365 days. Its session of the SDK's server is closed then. Default 10 minutes.
+     */
+    public HoldfastTransportProviderBuilder parkAfter(Duration value) {
+        core.parkAfter(value);
+        return this;
+    }
+
+    /**
+     * The name of this node among those that share a {@link dev.holdfast.spi.SharedSessionStore}, for people who read logs; it need not
+     * be unique. At most 64 letters, digits, dots, dashes and underscores. Default {@code node}.
+     */
+    public HoldfastTransportProviderBuilder nodeName(String value) {
+        core.nodeName(value);
+        return this;
+    }
+
+    /**
+     * How long other nodes that share the store wait for this one when it is silent, 500 ms to 5 minutes; then what it ran is ended by
+     * them, or run again. Default 3 s.
+     */
+    public HoldfastTransportProviderBuilder lease(Duration value) {
+        core.lease(value);
+        return this;
+    }
+
+    /**
+     * Every knob of the edge at once, but for {@link EdgeOptions#context}. A knob that is set by a method of this builder keeps
+     * its value, whichever is called first: an authenticator is never replaced by that of these options.
+     */
+    public HoldfastTransportProviderBuilder edgeOptions(EdgeOptions value) {
+        edge.base(Objects.requireNonNull(value, "edgeOptions"));
+        return this;
+    }
+
+    private HoldfastTransportProviderBuilder edge(UnaryOperator<EdgeOptions.Builder> change) {
+        edge.set(change);
+        return this;
+    }
+
+    private HoldfastTransportProviderBuilder lifetime(UnaryOperator<Lifetime> change) {
+        edge.lifetime(change);
+        return this;
+    }
+
+    private HoldfastTransportProviderBuilder sse(UnaryOperator<HttpSseOptions> change) {
+        edge.httpSse(change);
+        return this;
+    }
+
+    /**
+     * Builds the transport; the SDK server that is built on it starts it.
+     *
+     * @throws IllegalArgumentException if a knob is out of its range, or two paths could be taken for each other
+     */
+    public HoldfastTransportProvider build() {
+        edge.requireDistinctPaths(mcpEndpoint);
+        return new HoldfastTransportProvider(this);
+    }
+}
