@@ -1,0 +1,121 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.redis.Connector.Commands;
+import dev.holdfast.spi.ClusterBus;
+import io.lettuce.core.RedisCommandTimeoutException;
+import io.lettuce.core.StreamMessage;
+import io.lettuce.core.XReadArgs;
+import io.lettuce.core.XTrimArgs;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hands over the messages of one inbox. One command at a time waits for messages on a connection of its own; what was handed over is
+ * removed afterwards. Where the connection breaks it is read on behind the last message that was handed over.
+ */
+final class InboxReader implements ClusterBus.Inbox {
+    private static final Logger logger = LoggerFactory.getLogger(InboxReader.class);
+    private static final long PAUSE_MILLIS = 200;
+    private static final int MOST_AT_ONCE = 200;
+
+    private final RedisConnections connections;
+    private final byte[] name;
+    private final Consumer<byte[]> handler;
+    private volatile @Nullable Commands commands;
+    private volatile boolean closed;
+    /** Only who reads changes it. */
+    private String last = "0-0";
+
+    InboxReader(RedisConnections connections, byte[] name, Consumer<byte[]> handler) {
+        this.connections = connections;
+        this.name = name;
+        this.handler = handler;
+    }
+
+    /** Connects, now and whenever the connection was given up. */
+    void start() {
+        if (closed) {
+            return;
+        }
+        connections.connector().connect().whenComplete((fresh, failure) -> {
+            if (failure != null) {
+                connections.connector().timer().schedule(this::start, PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+                return;
+            }
+            commands = fresh;
+            if (closed) {
+                fresh.connection().closeAsync();
+            } else {
+                read(fresh);
+            }
+        });
+    }
+
+    @SuppressWarnings("unchecked") // one argument of a generic type where an array of them is declared
+    private void read(Commands from) {
+        if (closed) {
+            return;
+        }
+        XReadArgs args = XReadArgs.Builder.block(LettuceConnector.LONGEST_WAIT).count(MOST_AT_ONCE);
+        from.async()
+                .xread(args, XReadArgs.StreamOffset.from(name, last))
+                .whenComplete((messages, failure) -> connections
+                        .completions()
+                        .of(this)
+                        .execute(() -> {
+                            if (failure == null) {
+                                handOver(messages);
+                                read(from);
+                            } else if (failure instanceof RedisCommandTimeoutException) {
+                                from.connection().closeAsync();
+                                start();
+                            } else {
+                                connections
+                                        .connector()
+                                        .timer()
+                                        .schedule(() -> read(from), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+                            }
+                        }));
+    }
+
+    private void handOver(List<StreamMessage<byte[], byte[]>> messages) {
+        for (StreamMessage<byte[], byte[]> message : messages) {
+            if (closed) {
+                return;
+            }
+            last = message.getId();
+            message.getBody().values().forEach(this::handle);
+        }
+        if (!messages.isEmpty()) {
+            trim();
+        }
+    }
+
+    private void handle(byte[] message) {
+        try {
+            handler.accept(message);
+        } catch (RuntimeException e) {
+            logger.error("a message of another node could not be handled", e);
+        }
+    }
+
+    /** Where this fails, the next one removes as much more. */
+    private void trim() {
+        int dash = last.indexOf('-');
+        String next = last.substring(0, dash + 1) + (Long.parseLong(last.substring(dash + 1)) + 1);
+        connections.commands().run(redis -> redis.xtrim(name, XTrimArgs.Builder.minId(next)));
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        Commands present = commands;
+        if (present != null) {
+            present.connection().closeAsync();
+        }
+    }
+}

@@ -1,0 +1,150 @@
+package dev.holdfast.redis;
+
+import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.MaintNotificationsConfig;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SocketOptions.KeepAliveOptions;
+import io.lettuce.core.SslOptions;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.ProtocolVersion;
+import io.lettuce.core.protocol.RedisCommand;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Delay;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/**
+ * Connections by Lettuce. What is on its way when a connection breaks fails, and is never sent again by itself: it may have been
+ * done. Connections come back by themselves within half a second after Redis is there again.
+ */
+final class LettuceConnector implements Connector {
+    /** How long an inbox waits for a message in one command. */
+    static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
+
+    private static final Duration LONGEST_PAUSE = Duration.ofMillis(500);
+    private static final Duration TOPOLOGY_REFRESH = Duration.ofSeconds(15);
+    private static final int THREADS = 2;
+
+    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(work -> {
+        Thread thread = new Thread(work, "holdfast-redis-timer");
+        thread.setDaemon(true);
+        return thread;
+    });
+    private final ClientResources resources;
+    private final AbstractRedisClient client;
+    private final Function<ByteArrayCodec, CompletionStage<Commands>> connect;
+    private final Function<ByteArrayCodec, CompletionStage<? extends StatefulRedisPubSubConnection<byte[], byte[]>>>
+            connectPubSub;
+
+    LettuceConnector(ConnectionSettings settings) {
+        resources = ClientResources.builder()
+                .ioThreadPoolSize(THREADS)
+                .computationThreadPoolSize(THREADS)
+                .reconnectDelay(() -> Delay.exponential(Duration.ZERO, LONGEST_PAUSE, 2, TimeUnit.MILLISECONDS))
+                .build();
+        Address address = settings.address();
+        if (address.cluster()) {
+            RedisClusterClient cluster = RedisClusterClient.create(resources, address.seeds());
+            ClusterClientOptions.Builder options = ClusterClientOptions.builder(
+                            common(ClientOptions.builder(), settings))
+                    .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+                            .enablePeriodicRefresh(TOPOLOGY_REFRESH)
+                            .build());
+            cluster.setOptions(options.build());
+            client = cluster;
+            ClusterWarmUp warmUp = new ClusterWarmUp(settings.prefix(), timer);
+            connect = codec -> cluster.refreshPartitionsAsync()
+                    .thenCompose(known -> cluster.connectAsync(codec))
+                    .thenCompose(connection ->
+                            warmUp.warm(new Commands(connection, connection.async()), cluster.getPartitions()));
+            connectPubSub =
+                    codec -> cluster.refreshPartitionsAsync().thenCompose(known -> cluster.connectPubSubAsync(codec));
+        } else {
+            RedisClient single = RedisClient.create(resources);
+            single.setOptions(common(ClientOptions.builder(), settings));
+            client = single;
+            connect = codec -> single.connectAsync(codec, address.seeds().get(0))
+                    .thenApply(connection -> new Commands(connection, connection.async()));
+            connectPubSub =
+                    codec -> single.connectPubSubAsync(codec, address.seeds().get(0));
+        }
+    }
+
+    private static ClientOptions common(ClientOptions.Builder options, ConnectionSettings settings) {
+        SslOptions.Builder ssl = SslOptions.builder();
+        settings.trusted().ifPresent(file -> ssl.trustManager(file.toFile()));
+        KeepAliveOptions keepAlive = KeepAliveOptions.builder()
+                .enable()
+                .idle(Duration.ofSeconds(5))
+                .interval(Duration.ofSeconds(2))
+                .count(3)
+                .build();
+        return options.protocolVersion(ProtocolVersion.RESP2)
+                .maintNotificationsConfig(MaintNotificationsConfig.disabled())
+                .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+                .requestQueueSize(settings.mostWaiting())
+                .socketOptions(SocketOptions.builder()
+                        .connectTimeout(settings.timeout())
+                        .keepAlive(keepAlive)
+                        .build())
+                .timeoutOptions(TimeoutOptions.builder()
+                        .timeoutSource(new Timeouts(settings.timeout()))
+                        .build())
+                .sslOptions(ssl.build())
+                .build();
+    }
+
+    /** Each command has the same time, but for that which waits for messages. */
+    private static final class Timeouts extends TimeoutOptions.TimeoutSource {
+        private final long millis;
+
+        Timeouts(Duration timeout) {
+            millis = timeout.toMillis();
+        }
+
+        @Override
+        public long getTimeout(RedisCommand<?, ?, ?> command) {
+            return command.getType() == CommandType.XREAD ? millis + LONGEST_WAIT.toMillis() : millis;
+        }
+
+        @Override
+        public TimeUnit getTimeUnit() {
+            return TimeUnit.MILLISECONDS;
+        }
+    }
+
+    @Override
+    public CompletionStage<Commands> connect() {
+        return connect.apply(ByteArrayCodec.INSTANCE);
+    }
+
+    @Override
+    public CompletionStage<StatefulRedisPubSubConnection<byte[], byte[]>> connectPubSub() {
+        return connectPubSub.apply(ByteArrayCodec.INSTANCE).thenApply(connection -> connection);
+    }
+
+    @Override
+    public ScheduledExecutorService timer() {
+        return timer;
+    }
+
+    @Override
+    public void close() {
+        client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+        resources.shutdown(0, 2, TimeUnit.SECONDS);
+        timer.shutdownNow();
+    }
+}

@@ -1,0 +1,114 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.spi.ClusterBus;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+/**
+ * Leases and inboxes. All of them are in one slot: a sorted set of the incarnations, by the time at which their leases lapse, and a
+ * stream for each inbox.
+ */
+final class RedisBus implements ClusterBus, AutoCloseable {
+    private static final int REFUSED = 3;
+
+    private final RedisConnections connections;
+    private final Scripts scripts;
+    private final Optional<InstantSource> clock;
+    private final String slot;
+    private final byte[] leases;
+    /** Those that are not closed yet. */
+    private final Map<String, InboxReader> inboxes = new ConcurrentHashMap<>();
+
+    RedisBus(RedisConnections connections, String prefix, Optional<InstantSource> clock) {
+        this.connections = connections;
+        this.scripts = connections.scripts();
+        this.clock = clock;
+        this.slot = prefix + "{bus}";
+        this.leases = Codec.text(slot + "leases");
+    }
+
+    private byte[] inbox(String node) {
+        return Codec.text(slot + "inbox:" + node);
+    }
+
+    @Override
+    public CompletionStage<Void> begin(String node, Duration lease) {
+        CompletableFuture<Void> begun = new CompletableFuture<>();
+        run(Script.BEGIN, node, answer -> word(answer) != REFUSED, Codec.digits(lease.toMillis()))
+                .whenComplete((lives, failure) -> {
+                    if (failure != null) {
+                        begun.completeExceptionally(failure);
+                    } else if (lives) {
+                        begun.complete(null);
+                    } else {
+                        begun.completeExceptionally(new IllegalStateException(node + " lives already"));
+                    }
+                });
+        return begun;
+    }
+
+    @Override
+    public CompletionStage<Boolean> renew(String node, Duration lease) {
+        return run(Script.RENEW, node, answer -> word(answer) != REFUSED, Codec.digits(lease.toMillis()));
+    }
+
+    @Override
+    public CompletionStage<Void> end(String node) {
+        return run(Script.END, node, answer -> null);
+    }
+
+    @Override
+    public CompletionStage<Set<String>> living() {
+        return run(Script.LIVING, "", answer -> {
+            Set<String> living = new TreeSet<>();
+            ((List<?>) answer.get(1)).forEach(name -> living.add(Codec.text((byte[]) name)));
+            return living;
+        });
+    }
+
+    @Override
+    public CompletionStage<Boolean> send(String node, byte[] message) {
+        return run(Script.SEND, node, answer -> word(answer) != REFUSED, Codec.digits(INBOX_MESSAGES), message);
+    }
+
+    private <T> CompletionStage<T> run(
+            Script script, String node, Function<List<Object>, T> reader, byte[]... arguments) {
+        List<byte[]> all = new ArrayList<>();
+        all.add(clock.map(followed -> Codec.digits(followed.millis())).orElse(new byte[0]));
+        all.add(Codec.text(node));
+        all.addAll(List.of(arguments));
+        byte[][] keys = {leases, inbox(node)};
+        return scripts.run(script, keys, all, reader, connections.completions().of(node));
+    }
+
+    private static int word(List<Object> answer) {
+        return Math.toIntExact((Long) answer.get(0));
+    }
+
+    @Override
+    public Inbox receive(String node, Consumer<byte[]> handler) {
+        InboxReader reader = new InboxReader(connections, inbox(node), handler);
+        inboxes.put(node, reader);
+        reader.start();
+        return () -> {
+            inboxes.remove(node, reader);
+            reader.close();
+        };
+    }
+
+    @Override
+    public void close() {
+        inboxes.values().forEach(InboxReader::close);
+    }
+}

@@ -1,0 +1,81 @@
+package dev.holdfast.redis;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Objects;
+import java.util.Optional;
+
+/** Every knob of a {@link RedisStore}. */
+public final class RedisStoreBuilder {
+    private final Address address;
+
+    String prefix = "holdfast:";
+    private Duration timeout = Duration.ofSeconds(2);
+    private int mostWaiting = 65_536;
+    private Optional<Path> trusted = Optional.empty();
+    /** For tests: the clock that sessions expire and leases lapse by, in the place of that of Redis. */
+    Optional<InstantSource> clock = Optional.empty();
+
+    RedisStoreBuilder(String url) {
+        address = Address.parse(url);
+    }
+
+    ConnectionSettings connection() {
+        return new ConnectionSettings(address.within(timeout), prefix, timeout, mostWaiting, trusted);
+    }
+
+    /** Who this is, in the place of what the URL says: a user of Redis' access control lists, and their password. */
+    public RedisStoreBuilder credentials(String user, char[] password) {
+        address.as(Objects.requireNonNull(user, "user"), password.clone());
+        return this;
+    }
+
+    /**
+     * What the names of all keys and channels begin with, at most 100 characters without braces: two services that share a Redis need
+     * different ones. Default {@code holdfast:}.
+     */
+    public RedisStoreBuilder prefix(String value) {
+        if (value.length() > 100 || value.contains("{") || value.contains("}")) {
+            throw new IllegalArgumentException("a prefix has at most 100 characters and no braces, got " + value);
+        }
+        prefix = value;
+        return this;
+    }
+
+    /**
+     * How long Redis may take to answer, 50 ms to 1 minute: what takes longer fails, and where nothing was answered for so long, the
+     * connection is made anew. Also how long a connection may take to be ready. Less than the lease of a node. Default 2 s.
+     */
+    public RedisStoreBuilder timeout(Duration value) {
+        if (value.compareTo(Duration.ofMillis(50)) < 0 || value.compareTo(Duration.ofMinutes(1)) > 0) {
+            throw new IllegalArgumentException("timeout must be 50 ms to 1 minute, got " + value);
+        }
+        timeout = value;
+        return this;
+    }
+
+    /** How many commands may wait for their answers, 100 to 10,000,000; the next one fails at once. Default 65,536. */
+    public RedisStoreBuilder mostWaiting(int commands) {
+        if (commands < 100 || commands > 10_000_000) {
+            throw new IllegalArgumentException("mostWaiting must be 100 to 10,000,000, got " + commands);
+        }
+        mostWaiting = commands;
+        return this;
+    }
+
+    /** A file with the certificates, in PEM, that a server's has to be signed by. Default: what this JVM trusts. */
+    public RedisStoreBuilder trust(Path pem) {
+        trusted = Optional.of(pem);
+        return this;
+    }
+
+    /**
+     * Connects to Redis.
+     *
+     * @throws RedisStoreException where Redis cannot be reached, refuses the user, or is older than 6.2
+     */
+    public RedisStore open() {
+        return new RedisStore(this);
+    }
+}

@@ -1,0 +1,76 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.spi.UnreadableSessionException;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.ScriptOutputType;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Runs scripts by their digests; a server that does not know one gets its source. */
+final class Scripts {
+    private final CommandConnection connection;
+
+    Scripts(CommandConnection connection) {
+        this.connection = connection;
+    }
+
+    /**
+     * Runs a script.
+     *
+     * @param keys all in one slot
+     * @param reader makes a value of what the script returns, or throws what the stage fails with
+     * @param executor where the stage completes
+     * @return fails with an {@link UnreadableSessionException} where a key holds something else than the script expects, and with a
+     *     {@link RedisStoreException} where Redis does not answer or refuses
+     */
+    <T> CompletionStage<T> run(
+            Script script, byte[][] keys, List<byte[]> arguments, Function<List<Object>, T> reader, Executor executor) {
+        byte[][] values = arguments.toArray(byte[][]::new);
+        CompletableFuture<T> result = new CompletableFuture<>();
+        CompletionStage<List<Object>> known =
+                connection.run(redis -> redis.evalsha(script.digest(), ScriptOutputType.MULTI, keys, values));
+        known.whenComplete((answer, failure) -> {
+            if (failure != null && CommandConnection.cause(failure) instanceof RedisNoScriptException) {
+                CompletionStage<List<Object>> sent =
+                        connection.run(redis -> redis.eval(script.source(), ScriptOutputType.MULTI, keys, values));
+                sent.whenComplete((late, refused) -> executor.execute(() -> finish(result, reader, late, refused)));
+            } else {
+                executor.execute(() -> finish(result, reader, answer, failure));
+            }
+        });
+        return result;
+    }
+
+    private <T> void finish(
+            CompletableFuture<T> result,
+            Function<List<Object>, T> reader,
+            List<Object> answer,
+            @Nullable Throwable failure) {
+        if (failure != null) {
+            result.completeExceptionally(told(CommandConnection.cause(failure)));
+            return;
+        }
+        T value;
+        try {
+            value = reader.apply(answer);
+        } catch (RuntimeException e) {
+            result.completeExceptionally(e);
+            return;
+        }
+        result.complete(value);
+    }
+
+    private Throwable told(Throwable failure) {
+        if (failure instanceof RedisStoreException) {
+            return failure;
+        }
+        String message = failure.getMessage();
+        return message != null && message.contains("WRONGTYPE")
+                ? new UnreadableSessionException("a key of the session holds something else", failure)
+                : connection.unusable(failure);
+    }
+}

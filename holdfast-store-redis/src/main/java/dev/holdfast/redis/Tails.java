@@ -1,0 +1,106 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.spi.SharedSessionStore.Tail;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The hints of the sessions that this node tails: one connection, and a channel for each session. What was not subscribed while Redis
+ * was away is subscribed within a second after it is back; each subscription counts as a hint, for one may have come before.
+ */
+final class Tails implements AutoCloseable {
+    private static final long CHECK_SECONDS = 1;
+
+    private final RedisConnections connections;
+    private final Map<ByteBuffer, Channel> channels = new ConcurrentHashMap<>();
+    private final StatefulRedisPubSubConnection<byte[], byte[]> connection;
+    private final ScheduledFuture<?> check;
+
+    /** One session's channel. */
+    private static final class Channel {
+        private final List<Runnable> hinted = new CopyOnWriteArrayList<>();
+        /** Whether Redis has said so. */
+        private volatile boolean subscribed;
+    }
+
+    /** Connects; {@code connections} are open. */
+    Tails(RedisConnections connections) {
+        this.connections = connections;
+        connection = connections.await(connections.connector().connectPubSub());
+        connection.addListener(new RedisPubSubAdapter<>() {
+            @Override
+            public void message(byte[] channel, byte[] message) {
+                hint(ByteBuffer.wrap(channel));
+            }
+
+            @Override
+            public void subscribed(byte[] channel, long count) {
+                ByteBuffer name = ByteBuffer.wrap(channel);
+                Channel present = channels.get(name);
+                if (present == null) {
+                    // the last tail was closed while Redis was away
+                    connection.async().unsubscribe(channel);
+                } else {
+                    present.subscribed = true;
+                    hint(name);
+                }
+            }
+        });
+        check = connections
+                .connector()
+                .timer()
+                .scheduleWithFixedDelay(this::subscribe, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
+    }
+
+    private void subscribe() {
+        byte[][] missing = channels.entrySet().stream()
+                .filter(entry -> !entry.getValue().subscribed)
+                .map(entry -> entry.getKey().array())
+                .toArray(byte[][]::new);
+        if (missing.length > 0) {
+            connection.async().subscribe(missing);
+        }
+    }
+
+    private void hint(ByteBuffer name) {
+        Channel channel = channels.get(name);
+        if (channel != null) {
+            channel.hinted.forEach(Runnable::run);
+        }
+    }
+
+    Tail tail(byte[] name, Runnable hinted) {
+        ByteBuffer channel = ByteBuffer.wrap(name);
+        // of two equal ones each is closed by itself
+        Runnable own = () -> connections.completions().of(channel).execute(hinted);
+        // inside of compute, so that the commands are sent in the order of the changes
+        channels.compute(channel, (key, present) -> {
+            Channel followed = present == null ? new Channel() : present;
+            followed.hinted.add(own);
+            if (present == null) {
+                connection.async().subscribe(name);
+            }
+            return followed;
+        });
+        return () -> channels.computeIfPresent(channel, (key, present) -> {
+            if (!present.hinted.remove(own) || !present.hinted.isEmpty()) {
+                return present;
+            }
+            connection.async().unsubscribe(name);
+            return null;
+        });
+    }
+
+    @Override
+    public void close() {
+        check.cancel(false);
+        connection.closeAsync();
+    }
+}

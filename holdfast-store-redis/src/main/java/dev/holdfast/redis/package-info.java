@@ -1,0 +1,8 @@
+/**
+ * A {@link dev.holdfast.spi.SharedSessionStore} in Redis: {@link dev.holdfast.redis.RedisStore}. Many nodes use it at once, and
+ * each session too.
+ */
+@NullMarked
+package dev.holdfast.redis;
+
+import org.jspecify.annotations.NullMarked;

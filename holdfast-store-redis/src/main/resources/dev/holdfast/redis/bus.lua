@@ -1,0 +1,22 @@
+-- KEYS[1] is the set of all incarnations, ordered by the time at which their leases lapse. KEYS[2] is the inbox of the incarnation
+-- that ARGV[2] names, a stream.
+local leases, inbox, node = KEYS[1], KEYS[2], ARGV[2]
+local REFUSED = 3
+
+-- Redis gives the space of an inbox back this long after its lease has lapsed.
+local SPACE_KEPT_MILLIS = 60000
+
+local function is_living()
+  local lapses = redis.call('ZSCORE', leases, node)
+  return lapses and tonumber(lapses) > now()
+end
+
+local function keep_inbox(lapses)
+  redis.call('PEXPIREAT', inbox, text(lapses + SPACE_KEPT_MILLIS))
+end
+
+local function live_for(millis)
+  local lapses = now() + millis
+  redis.call('ZADD', leases, text(lapses), node)
+  keep_inbox(lapses)
+end

@@ -1,0 +1,4 @@
+-- ARGV: time, node
+redis.call('ZREM', leases, node)
+redis.call('DEL', inbox)
+return {0}

@@ -1,0 +1,2 @@
+-- ARGV: time
+return {0, redis.call('ZRANGEBYSCORE', leases, '(' .. text(now()), '+inf')}

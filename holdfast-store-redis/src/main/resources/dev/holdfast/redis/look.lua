@@ -1,0 +1,5 @@
+-- ARGV: time
+if not is_there() then
+  return {GONE}
+end
+return {0, redis.call('HGETALL', record)}

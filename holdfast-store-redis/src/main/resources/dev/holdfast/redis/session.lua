@@ -1,0 +1,56 @@
+-- KEYS[1] is the record of a session, a hash: StoredSession names its fields. KEYS[2] is the set of its events, ordered by their
+-- bytes: stream, offset, and what EventCodec writes behind them.
+local record, events = KEYS[1], KEYS[2]
+local GONE, STALE, REFUSED = 1, 2, 3
+local LISTENING = string.rep('\0', 12)
+
+-- Redis gives the space of a session back this long after it has expired.
+local SPACE_KEPT_MILLIS = 60000
+
+-- More than a node can have delivered to its clients while its acknowledged commits were not on the disk of the server.
+local MOST_LOST_OFFSETS = 1048576
+
+local function is_there()
+  local expires = redis.call('HGET', record, 'x')
+  return expires and tonumber(expires) > now()
+end
+
+local function keep_until(expires)
+  local at = text(math.min(tonumber(expires), 4503599627370496) + SPACE_KEPT_MILLIS)
+  redis.call('PEXPIREAT', record, at)
+  redis.call('PEXPIREAT', events, at)
+end
+
+local function latest_epoch()
+  return string.sub(redis.call('HGET', record, 'E'), -8)
+end
+
+local function next_counter()
+  return struct.unpack('>I4', latest_epoch()) + 1
+end
+
+local function extent(stream)
+  local kept = redis.call('HGET', record, 's' .. stream)
+  if not kept then
+    return 0, 0, false
+  end
+  local last, trimmed = string.match(kept, '^(%d+) (%d+)$')
+  return tonumber(last), tonumber(trimmed), true
+end
+
+-- A server that has restarted, or took over from another one, may have lost what was acknowledged last. It shows in the id of its
+-- replication history. Then the listening stream goes on far behind all offsets that clients can have seen, as after a trim, so
+-- that none is given twice; and the next epoch is the first one since which surely nothing was lost.
+local function follow_history()
+  local history = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
+  local known = redis.call('HGET', record, 'o')
+  if known == history then
+    return
+  end
+  if not known then
+    redis.call('HSET', record, 'o', history)
+    return
+  end
+  local last = text(extent(LISTENING) + MOST_LOST_OFFSETS)
+  redis.call('HSET', record, 'o', history, 'c', text(next_counter()), 's' .. LISTENING, last .. ' ' .. last)
+end

@@ -1,0 +1,13 @@
+-- ARGV[1] is the time in milliseconds since 1970, or empty for that of the server.
+local function now()
+  if ARGV[1] ~= '' then
+    return tonumber(ARGV[1])
+  end
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- A whole number as text: tostring rounds large ones.
+local function text(number)
+  return string.format('%d', number)
+end

@@ -1,0 +1,13 @@
+-- ARGV: time, epoch, the token's name, the value that it must have, the value that it gets
+if not is_there() then
+  return {GONE}
+end
+if redis.call('HEXISTS', record, 'm' .. ARGV[2]) == 0 then
+  return {STALE, latest_epoch()}
+end
+local token = redis.call('HGET', record, 't' .. ARGV[3]) or '0'
+if token == ARGV[4] then
+  token = ARGV[5]
+  redis.call('HSET', record, 't' .. ARGV[3], token)
+end
+return {0, token}

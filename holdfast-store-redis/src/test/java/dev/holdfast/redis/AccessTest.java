@@ -1,0 +1,168 @@
+package dev.holdfast.redis;
+
+import static dev.holdfast.redis.Given.FIRST;
+import static dev.holdfast.redis.Given.KEY;
+import static dev.holdfast.redis.Given.all;
+import static dev.holdfast.redis.Given.await;
+import static dev.holdfast.redis.Given.unplaced;
+import static dev.holdfast.redis.Given.until;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.RecordChange;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Who may use Redis, over what, and where in it the store is. */
+class AccessTest {
+    private static final String PASSWORD = "s3cret-of-the-test";
+
+    /** What docs/stores.md says a user needs. */
+    private static final String USER = "--user worker on >" + PASSWORD
+            + " ~svc:* resetchannels &svc:* -@all +@hash +@sortedset +@stream +@keyspace +@scripting"
+            + " +@pubsub +@connection +time +info";
+
+    private static void useAll(RedisStore store) {
+        await(store.create(KEY, FIRST, Given.record(), "node"));
+        AtomicInteger heard = new AtomicInteger();
+        await(store.bus().begin("node", Duration.ofMinutes(1)));
+        try (var tail = store.tail(KEY, heard::incrementAndGet);
+                var inbox = store.bus().receive("node", message -> heard.addAndGet(1000))) {
+            assertThat(tail).isNotNull();
+            assertThat(inbox).isNotNull();
+            AtomicInteger number = new AtomicInteger();
+            until("hints come", () -> {
+                int next = number.incrementAndGet();
+                await(store.commit(KEY, FIRST, next, all(unplaced(FIRST, "event"))));
+                return heard.get() > 1;
+            });
+            assertThat(await(store.bus().send("node", new byte[] {1}))).isTrue();
+            until("the message comes", () -> heard.get() >= 1000);
+        }
+        assertThat(Given.texts(store)).isNotEmpty();
+        assertThat(await(store.join(KEY, 5, "other"))).isPresent();
+        assertThat(await(store.bus().living())).containsExactly("node");
+        await(store.delete(KEY));
+        assertThat(store.trouble()).isEmpty();
+    }
+
+    @Test
+    void aUserNeedsTheRightsThatThePageSays() {
+        try (RedisServer server = RedisServer.start(USER.split(" "));
+                RedisStore store = RedisStore.builder("redis://worker:" + PASSWORD + "@127.0.0.1:" + server.port())
+                        .prefix("svc:")
+                        .open()) {
+            useAll(store);
+        }
+    }
+
+    @Test
+    void credentialsCanBeGivenBesideTheUrl() {
+        try (RedisServer server = RedisServer.start(USER.split(" "));
+                RedisStore store = RedisStore.builder(server.url())
+                        .prefix("svc:")
+                        .credentials("worker", PASSWORD.toCharArray())
+                        .open()) {
+            useAll(store);
+        }
+    }
+
+    @Test
+    void aRefusedUserIsToldWithoutThePassword() {
+        try (RedisServer server = RedisServer.start("--requirepass", "another")) {
+            String host = "127.0.0.1:" + server.port();
+            assertThatThrownBy(() -> RedisStore.builder("redis://worker:" + PASSWORD + "@" + host)
+                            .open())
+                    .isInstanceOf(RedisStoreException.class)
+                    .hasMessageContaining("redis://" + host)
+                    .satisfies(failure -> {
+                        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+                            assertThat(cause.toString()).doesNotContain(PASSWORD);
+                        }
+                    });
+        }
+    }
+
+    @Test
+    void anAddressThatIsNoneIsToldWithoutThePassword() {
+        for (String url : new String[] {
+            "http://worker:" + PASSWORD + "@host",
+            "redis://worker:" + PASSWORD + "@host:no",
+            "redis:" + PASSWORD,
+            "redis-cluster://:" + PASSWORD + "@host/3"
+        }) {
+            assertThatThrownBy(() -> RedisStore.builder(url))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .satisfies(failure -> assertThat(failure.toString()).doesNotContain(PASSWORD));
+        }
+    }
+
+    @Test
+    void whereNobodyListensOpeningFailsInTime() {
+        int nobody = RedisServer.freePort();
+        long start = System.nanoTime();
+        assertThatThrownBy(() -> RedisStore.builder("redis://127.0.0.1:" + nobody)
+                        .timeout(Duration.ofSeconds(1))
+                        .open())
+                .isInstanceOf(RedisStoreException.class)
+                .hasMessageContaining("redis://127.0.0.1:" + nobody);
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
+    }
+
+    @Test
+    void anotherDatabaseAndAnotherPrefixAreOtherStores() {
+        try (RedisServer server = RedisServer.start();
+                RedisStore here = RedisStore.builder(server.url()).open();
+                RedisStore database = RedisStore.builder(server.url() + "/3").open();
+                RedisStore prefix =
+                        RedisStore.builder(server.url()).prefix("other:").open()) {
+            await(here.create(KEY, FIRST, Given.record(), "node"));
+            assertThat(await(database.look(KEY))).isEmpty();
+            assertThat(await(prefix.look(KEY))).isEmpty();
+            assertThat(server.command("KEYS", "*")).startsWith("holdfast:{").endsWith("}");
+        }
+    }
+
+    @Test
+    void sessionsExpireByTheClockOfRedisAndTheirSpaceIsGivenBack() {
+        try (RedisServer server = RedisServer.start();
+                RedisStore store = RedisStore.builder(server.url()).open()) {
+            await(store.create(KEY, FIRST, Given.record(), "node"));
+            long soon = System.currentTimeMillis() + 300;
+            await(store.commit(KEY, FIRST, 1, all(unplaced(FIRST, "event"))));
+            await(store.append(KEY, FIRST, new Append(List.of(), List.of(new RecordChange.Expires(soon)), List.of())));
+            until("it is not there", () -> await(store.look(KEY)).isEmpty());
+            assertThat(System.currentTimeMillis()).isGreaterThanOrEqualTo(soon);
+            for (String key : server.command("KEYS", "*").lines().toList()) {
+                assertThat(Long.parseLong(server.command("PTTL", key))).as(key).isBetween(1L, 60_000L);
+            }
+        }
+    }
+
+    @Test
+    void overTls(@TempDir Path folder) {
+        Certificate certificate = Certificate.make(folder);
+        try (RedisServer server = RedisServer.startTls(certificate);
+                RedisStore store = RedisStore.builder("rediss://127.0.0.1:" + server.port())
+                        .trust(certificate.pem())
+                        .open()) {
+            useAll(store);
+        }
+    }
+
+    @Test
+    void aServerThatNobodyTrustsIsRefused(@TempDir Path folder) {
+        Certificate certificate = Certificate.make(folder);
+        try (RedisServer server = RedisServer.startTls(certificate)) {
+            assertThatThrownBy(() -> RedisStore.builder("rediss://127.0.0.1:" + server.port())
+                            .open())
+                    .isInstanceOf(RedisStoreException.class)
+                    .hasMessageContaining("certification path");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+package dev.holdfast.redis;
+
+import static dev.holdfast.redis.Given.FIRST;
+import static dev.holdfast.redis.Given.KEY;
+import static dev.holdfast.redis.Given.all;
+import static dev.holdfast.redis.Given.await;
+import static dev.holdfast.redis.Given.failureOf;
+import static dev.holdfast.redis.Given.succeeds;
+import static dev.holdfast.redis.Given.unplaced;
+import static dev.holdfast.redis.Given.until;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.SessionKey;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Redis stands still, forgets its scripts, or cannot be reached any more though no connection breaks. */
+class RedisFailureTest {
+    private static final Duration TIMEOUT = Duration.ofMillis(400);
+    private static final Duration SOON = Duration.ofMillis(200);
+
+    private RedisServer server;
+    private Line line;
+    private RedisStore store;
+
+    @BeforeEach
+    void start() {
+        server = RedisServer.start();
+        line = new Line(server.port());
+        store = RedisStore.builder(line.url()).timeout(TIMEOUT).open();
+        await(store.create(KEY, FIRST, Given.record(), "node"));
+    }
+
+    @AfterEach
+    void stop() {
+        store.close();
+        line.close();
+        server.close();
+    }
+
+    private CompletionStage<?> commit(int number) {
+        return store.commit(KEY, FIRST, number, all(unplaced(FIRST, "event " + number)));
+    }
+
+    private static Duration since(long start) {
+        return Duration.ofNanos(System.nanoTime() - start);
+    }
+
+    @Test
+    void whatAFrozenRedisDoesNotAnswerFailsInTimeAndBlocksNobody() {
+        server.freeze();
+        long start = System.nanoTime();
+        List<CompletionStage<?>> stages = IntStream.rangeClosed(1, 50)
+                .<CompletionStage<?>>mapToObj(this::commit)
+                .toList();
+        assertThat(since(start)).as("the calls alone").isLessThan(TIMEOUT);
+        stages.forEach(stage -> assertThat(failureOf(stage)).isInstanceOf(RedisStoreException.class));
+        assertThat(since(start)).isLessThan(TIMEOUT.plusSeconds(1));
+        assertThat(store.trouble()).isPresent();
+
+        until("commands fail at once", () -> {
+            long asked = System.nanoTime();
+            failureOf(store.look(KEY));
+            return since(asked).compareTo(SOON) < 0;
+        });
+
+        server.thaw();
+        until("the store works again", () -> succeeds(store.look(KEY)));
+        for (int number = 1; number <= 50; number++) {
+            assertThat(succeeds(commit(number)) || number < 50).isTrue();
+        }
+        assertThat(Given.texts(store))
+                .containsExactlyElementsOf(
+                        IntStream.rangeClosed(1, 50).mapToObj(i -> "event " + i).toList());
+        assertThat(store.trouble()).isEmpty();
+    }
+
+    @Test
+    void aConnectionThatCarriesNothingIsMadeAnew() {
+        line.fallSilent();
+        assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
+        until("the store works again", () -> succeeds(commit(1)));
+        assertThat(Given.texts(store)).containsExactly("event 1");
+    }
+
+    @Test
+    void aServerThatHasForgottenItsScriptsGetsThemAgain() {
+        await(commit(1));
+        server.command("SCRIPT", "FLUSH");
+        await(commit(2));
+        server.command("SCRIPT", "FLUSH");
+        await(store.look(KEY));
+        assertThat(Given.texts(store)).containsExactly("event 1", "event 2");
+    }
+
+    @Test
+    void hintsComeAgainOverAnotherConnection() {
+        AtomicInteger hints = new AtomicInteger();
+        AtomicInteger number = new AtomicInteger();
+        try (RedisStore other = RedisStore.builder(server.url()).open();
+                var tail = store.tail(KEY, hints::incrementAndGet)) {
+            assertThat(tail).isNotNull();
+            for (int cuts = 0; cuts < 2; cuts++) {
+                int before = hints.get();
+                until("a hint", () -> {
+                    int next = number.incrementAndGet();
+                    await(other.commit(KEY, FIRST, next, all(unplaced(FIRST, "event " + next))));
+                    return hints.get() > before;
+                });
+                line.cutRequestAfter(1);
+                succeeds(store.look(KEY));
+            }
+        }
+    }
+
+    @Test
+    void aTailThatBeginsWhileRedisIsAwayHearsOfCommitsAfterwards() {
+        server.kill();
+        until("it is noticed", () -> !succeeds(store.look(KEY)));
+        AtomicInteger hints = new AtomicInteger();
+        try (var tail = store.tail(KEY, hints::incrementAndGet)) {
+            assertThat(tail).isNotNull();
+            server.startAgain();
+            until("the session is there", () -> succeeds(store.create(KEY, FIRST, Given.record(), "node")));
+            AtomicInteger number = new AtomicInteger();
+            until("a hint", () -> succeeds(commit(number.incrementAndGet())) && hints.get() > 1);
+        }
+    }
+
+    @Test
+    void anInboxGoesOnOverAnotherConnection() {
+        Duration lease = Duration.ofMinutes(1);
+        AtomicInteger received = new AtomicInteger();
+        try (RedisStore other = RedisStore.builder(server.url()).open()) {
+            await(store.bus().begin("node", lease));
+            try (var inbox = store.bus().receive("node", message -> received.incrementAndGet())) {
+                assertThat(inbox).isNotNull();
+                for (int sent = 1; sent <= 3; sent++) {
+                    assertThat(await(other.bus().send("node", new byte[] {1}))).isTrue();
+                    int so = sent;
+                    until("the message comes", () -> received.get() == so);
+                    line.cutRequestAfter(1);
+                    succeeds(store.look(KEY));
+                }
+            }
+        }
+        assertThat(received).as("each once").hasValue(3);
+    }
+
+    @Test
+    void aNodeHasThreeConnectionsHoweverManySessionsItTails() {
+        await(store.bus().begin("node", Duration.ofMinutes(1)));
+        long others = clients() - 2;
+        try (var inbox = store.bus().receive("node", message -> {})) {
+            assertThat(inbox).isNotNull();
+            for (int i = 0; i < 100; i++) {
+                store.tail(SessionKey.of("session " + i, ""), () -> {});
+                await(store.look(KEY));
+            }
+            until("the inbox is connected", () -> clients() - others == 3);
+        }
+    }
+
+    private long clients() {
+        return server.command("CLIENT", "LIST")
+                .lines()
+                .filter(line -> line.contains("cmd="))
+                .count();
+    }
+}
