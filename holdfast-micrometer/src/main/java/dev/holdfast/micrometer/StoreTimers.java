@@ -19,7 +19,9 @@ final class StoreTimers {
         LOOK,
         APPEND,
         READ,
-        DELETE
+        DELETE,
+        FENCE,
+        TOKEN
     }
 
     private final MeterRegistry registry;

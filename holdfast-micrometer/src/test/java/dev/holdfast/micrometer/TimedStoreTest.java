@@ -3,12 +3,14 @@ package dev.holdfast.micrometer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.MemoryCluster;
 import dev.holdfast.MemoryStore;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.SharedSessionStore;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.reflect.Method;
@@ -46,6 +48,39 @@ class TimedStoreTest {
                 .isSubsetOf(Arrays.stream(TimedStore.class.getDeclaredMethods())
                         .map(TimedStoreTest::signature)
                         .toList());
+    }
+
+    @Test
+    void everyMethodOfASharedStoreIsPassedOn() {
+        assertThat(Arrays.stream(SharedSessionStore.class.getMethods()).map(TimedStoreTest::signature))
+                .isSubsetOf(Arrays.stream(TimedSharedStore.class.getDeclaredMethods())
+                        .map(TimedStoreTest::signature)
+                        .toList());
+    }
+
+    @Test
+    void aSharedStoreStaysShared() {
+        try (MemoryCluster cluster = new MemoryCluster()) {
+            SessionStore timed = new HoldfastMetrics(registry).timed(cluster);
+            assertThat(timed).isInstanceOf(SharedSessionStore.class);
+            SharedSessionStore shared = (SharedSessionStore) timed;
+            SessionRecord record = new SessionRecord(
+                    1, SessionRecord.SESSION, "ann", Long.MAX_VALUE, new byte[0], "2025-11-25", Map.of(), Map.of());
+
+            shared.create(KEY, new Epoch(1, 7), record, "node")
+                    .toCompletableFuture()
+                    .join();
+            shared.join(KEY, 8, "other").toCompletableFuture().join();
+            shared.commit(KEY, new Epoch(1, 7), 1, NOTHING)
+                    .toCompletableFuture()
+                    .join();
+            shared.fence(KEY, new Epoch(2, 8)).toCompletableFuture().join();
+
+            assertThat(shared.bus()).isSameAs(cluster.bus());
+            for (String operation : List.of("create", "claim", "append", "fence")) {
+                assertThat(timer(operation, "done").count()).as(operation).isEqualTo(1);
+            }
+        }
     }
 
     private static String signature(Method method) {
