@@ -1,6 +1,6 @@
 package dev.holdfast.spring;
 
-import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 
 /**
  * Changes the transport before it is built. Beans of this type are called in their order, after all properties were applied: what
@@ -9,5 +9,5 @@ import dev.holdfast.mcp.HoldfastTransportProvider;
 @FunctionalInterface
 public interface HoldfastCustomizer {
     /** Turns knobs of the transport that is about to be built. */
-    void customize(HoldfastTransportProvider.Builder transport);
+    void customize(HoldfastTransportProviderBuilder transport);
 }

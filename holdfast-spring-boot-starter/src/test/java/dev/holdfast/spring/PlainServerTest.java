@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.MemoryStore;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.redis.RedisServer;
+import dev.holdfast.redis.RedisStore;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.spi.SessionStore;
@@ -13,6 +15,7 @@ import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpSyncServer;
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
 import io.modelcontextprotocol.spec.McpSchema.Tool;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -160,6 +163,23 @@ class PlainServerTest {
                             .isEqualTo(SessionStore.Durability.POWER_LOSS);
                     assertThat(folder.resolve("sessions")).isNotEmptyDirectory();
                 });
+    }
+
+    @Test
+    void theStoreInRedisIsOpenedWhereSpringDataRedisLooks() {
+        try (RedisServer redis = RedisServer.start()) {
+            runner.withPropertyValues("holdfast.store.type=redis", "spring.data.redis.url=" + redis.url())
+                    .run(context ->
+                            assertThat(context.getBean(SessionStore.class)).isInstanceOf(RedisStore.class));
+        }
+    }
+
+    @Test
+    void aFolderThatIsNoneStopsTheStartAndIsNamed(@TempDir Path folder) throws Exception {
+        Path file = Files.createFile(folder.resolve("a-file"));
+        runner.withPropertyValues("holdfast.store.type=rocksdb", "holdfast.store.rocksdb.folder=" + file)
+                .run(context ->
+                        assertThat(context.getStartupFailure()).rootCause().hasMessageContaining(file.toString()));
     }
 
     @Test

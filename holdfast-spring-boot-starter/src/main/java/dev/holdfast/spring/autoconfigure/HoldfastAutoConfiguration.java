@@ -3,6 +3,7 @@ package dev.holdfast.spring.autoconfigure;
 import dev.holdfast.CallListener;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spring.HoldfastCustomizer;
@@ -41,7 +42,12 @@ import org.springframework.core.env.Environment;
 @ConditionalOnProperty(prefix = "holdfast", name = "enabled", havingValue = "true", matchIfMissing = true)
 @Conditional(OnReplaceableTransport.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
-@Import({StoreConfigurations.RocksDb.class, StoreConfigurations.Memory.class, SecurityConfiguration.class})
+@Import({
+    StoreConfigurations.RocksDb.class,
+    StoreConfigurations.Redis.class,
+    StoreConfigurations.Memory.class,
+    SecurityConfiguration.class
+})
 public final class HoldfastAutoConfiguration {
     HoldfastAutoConfiguration() {}
 
@@ -65,7 +71,7 @@ public final class HoldfastAutoConfiguration {
             ObjectProvider<SessionLifecycleListener> listeners,
             ObjectProvider<CallListener> calls,
             ObjectProvider<HoldfastCustomizer> customizers) {
-        HoldfastTransportProvider.Builder transport = settings.apply(HoldfastTransportProvider.builder())
+        HoldfastTransportProviderBuilder transport = settings.apply(HoldfastTransportProvider.builder())
                 .store(store)
                 .sessionLifecycleListener(
                         SessionLifecycleListener.all(listeners.orderedStream().toList()))

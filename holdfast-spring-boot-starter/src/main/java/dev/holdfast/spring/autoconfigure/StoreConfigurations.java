@@ -1,10 +1,12 @@
 package dev.holdfast.spring.autoconfigure;
 
 import dev.holdfast.MemoryStore;
+import dev.holdfast.redis.RedisStore;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spring.properties.HoldfastProperties;
 import dev.holdfast.spring.properties.InvalidPropertyException;
+import dev.holdfast.spring.properties.RedisSettings;
 import dev.holdfast.spring.properties.StoreSettings;
 import java.util.Locale;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -12,6 +14,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 /** One for each store that {@code holdfast.store.type} can name; a {@link SessionStore} of the application's own wins over all. */
 final class StoreConfigurations {
@@ -25,6 +28,17 @@ final class StoreConfigurations {
         @Bean(destroyMethod = "close")
         SessionStore holdfastSessionStore(HoldfastProperties properties) {
             return StoreSettings.rocksDb(properties.store().rocksdb()).open();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(RedisStore.class)
+    @ConditionalOnProperty(prefix = "holdfast.store", name = "type", havingValue = "redis")
+    @ConditionalOnMissingBean(SessionStore.class)
+    static class Redis {
+        @Bean(destroyMethod = "close")
+        SessionStore holdfastSessionStore(HoldfastProperties properties, Environment environment) {
+            return RedisSettings.redis(properties.store().redis(), environment).open();
         }
     }
 

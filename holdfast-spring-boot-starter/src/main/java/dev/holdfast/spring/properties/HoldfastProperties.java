@@ -125,13 +125,17 @@ public record HoldfastProperties(
      * @param maxRunningCalls Requests in flight, 1 to 10,000,000
      * @param historySize Kept messages, at least 1 KB. Default: a quarter of the heap
      * @param historyMessages Number of kept messages, at least 16
+     * @param name The name of this node among those that share a store, for people who read logs
+     * @param lease How long other nodes that share the store wait for this one when it is silent, 500 ms to 5 min
      */
     public record Node(
             @DefaultValue("10000") int maxSessions,
             @DefaultValue("1000") int maxPrincipalSessions,
             @DefaultValue("10000") int maxRunningCalls,
             @Nullable DataSize historySize,
-            @DefaultValue("1000000") long historyMessages) {}
+            @DefaultValue("1000000") long historyMessages,
+            @DefaultValue("node") String name,
+            @DefaultValue("3s") Duration lease) {}
 
     /**
      * HTTP+SSE, for clients of the revision 2024-11-05.
@@ -156,17 +160,21 @@ public record HoldfastProperties(
      *
      * @param type Which store is used, unless the application has a SessionStore bean of its own
      * @param rocksdb The store in a folder on disk; needs holdfast-store-rocksdb on the class path
+     * @param redis The store in Redis, for many nodes; needs holdfast-store-redis on the class path
      */
     public record Store(
             @DefaultValue("memory") StoreType type,
-            @DefaultValue RocksDb rocksdb) {}
+            @DefaultValue RocksDb rocksdb,
+            @DefaultValue Redis redis) {}
 
     /** Which store is used. */
     public enum StoreType {
         /** In memory: sessions end with the process. */
         MEMORY,
         /** In a folder on disk: sessions survive the process. */
-        ROCKSDB
+        ROCKSDB,
+        /** In Redis: sessions survive the process, and many nodes share them. */
+        REDIS
     }
 
     /**
@@ -182,6 +190,18 @@ public record HoldfastProperties(
             @DefaultValue("false") boolean sync,
             @DefaultValue("64MB") DataSize memory,
             @DefaultValue("1m") Duration sweepInterval) {}
+
+    /**
+     * The store in Redis.
+     *
+     * @param url Where Redis is, redis://, rediss://, redis-sentinel:// or redis-cluster://; without it, what spring.data.redis says
+     * @param prefix What the names of all keys begin with; services that share a Redis need different ones
+     * @param timeout How long Redis may take to answer, 50 ms to 1 min; less than the lease of a node
+     */
+    public record Redis(
+            @Nullable String url,
+            @DefaultValue("holdfast:") String prefix,
+            @DefaultValue("2s") Duration timeout) {}
 
     /**
      * How the application ends.

@@ -4,7 +4,7 @@ import static dev.holdfast.spring.properties.Knob.turn;
 
 import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionLimits;
-import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
 import java.time.Duration;
@@ -22,6 +22,7 @@ import org.springframework.util.unit.DataSize;
  * @param edge the knobs of connections and requests
  * @param limits how much a session may hold
  * @param nodeLimits how much all may
+ * @param node this node among those that share a store
  * @param session how long sessions live
  * @param drainTimeout how long running calls may take when the application ends
  */
@@ -32,6 +33,7 @@ public record TransportSettings(
         EdgeOptions edge,
         SessionLimits limits,
         NodeLimits nodeLimits,
+        HoldfastProperties.Node node,
         HoldfastProperties.Session session,
         Duration drainTimeout) {
 
@@ -52,6 +54,7 @@ public record TransportSettings(
                 EdgeKnobs.of(properties, paths),
                 limits(properties.history()),
                 nodeLimits(properties.node()),
+                properties.node(),
                 properties.session(),
                 turn(
                         "holdfast.shutdown.drain-timeout",
@@ -72,7 +75,7 @@ public record TransportSettings(
     }
 
     /** Turns the knobs of a transport. */
-    public HoldfastTransportProvider.Builder apply(HoldfastTransportProvider.Builder transport) {
+    public HoldfastTransportProviderBuilder apply(HoldfastTransportProviderBuilder transport) {
         transport
                 .edgeOptions(edge)
                 .mcpEndpoint(mcpEndpoint)
@@ -83,6 +86,8 @@ public record TransportSettings(
                 "holdfast.keep-alive-interval",
                 keepAliveInterval,
                 interval -> transport.keepAliveInterval(interval.orElse(null)));
+        turn("holdfast.node.name", node.name(), transport::nodeName);
+        turn("holdfast.node.lease", node.lease(), transport::lease);
         turn("holdfast.session.idle-timeout", session.idleTimeout(), transport::sessionIdleTimeout);
         turn("holdfast.session.park-after", session.parkAfter(), transport::parkAfter);
         return transport;

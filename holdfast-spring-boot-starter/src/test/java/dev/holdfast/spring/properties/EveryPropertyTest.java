@@ -18,10 +18,12 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import tools.jackson.databind.JsonNode;
@@ -36,7 +38,10 @@ class EveryPropertyTest {
             "holdfast.store.rocksdb.folder",
             "holdfast.store.rocksdb.sync",
             "holdfast.store.rocksdb.memory",
-            "holdfast.store.rocksdb.sweep-interval");
+            "holdfast.store.rocksdb.sweep-interval",
+            "holdfast.store.redis.url",
+            "holdfast.store.redis.prefix",
+            "holdfast.store.redis.timeout");
 
     private static final Map<String, Case> CASES = new TreeMap<>();
 
@@ -101,6 +106,12 @@ class EveryPropertyTest {
                 "7MB",
                 7L << 20,
                 settings -> settings.nodeLimits().historyBytes());
+        is("node.name", "n", "n", settings -> settings.node().name());
+        is(
+                "node.lease",
+                "7s",
+                Duration.ofSeconds(7),
+                settings -> settings.node().lease());
         is("node.history-messages", "77", 77L, settings -> settings.nodeLimits().historyEvents());
         edge("sse.enabled", "true", true, edge -> edge.httpSse().isPresent());
         edge("sse.endpoint", "/x", "/x", edge -> edge.httpSse().orElseThrow().path());
@@ -207,6 +218,11 @@ class EveryPropertyTest {
                 new Wrong("holdfast.request.max-size", "3GB", "at most 2 GB"),
                 new Wrong("holdfast.request.max-total-size", "0B", "at least 1"),
                 new Wrong("holdfast.request.deadline", "1ms", "100ms to 1h"),
+                new Wrong(
+                        "holdfast.request.allowed-hosts",
+                        "https://mcp.example",
+                        "as in mcp.example, mcp.example:8443 or *"),
+                new Wrong("holdfast.request.allowed-origins", "app.example", "as in https://app.example"),
                 new Wrong("holdfast.history.stream-size", "1B", "1024 to"),
                 new Wrong("holdfast.history.stream-messages", "1", "16 to"),
                 new Wrong("holdfast.history.session-size", "1B", "1024 to"),
@@ -218,6 +234,8 @@ class EveryPropertyTest {
                 new Wrong("holdfast.node.max-running-calls", "0", "1 to"),
                 new Wrong("holdfast.node.history-size", "1B", "at least 1024"),
                 new Wrong("holdfast.node.history-messages", "1", "at least 16"),
+                new Wrong("holdfast.node.name", "a/b", "letters, digits"),
+                new Wrong("holdfast.node.lease", "1ms", "500 ms to 5 minutes"),
                 new Wrong("holdfast.sse.endpoint", "sse", "between single '/'"),
                 new Wrong("holdfast.sse.message-endpoint", "/a/sse", "end with the other"),
                 new Wrong("holdfast.sse.base-url", "/x/", "without a slash at its end"),
@@ -237,5 +255,40 @@ class EveryPropertyTest {
 
         assertThat(refused.property()).isEqualTo(wrong.property());
         assertThat(refused.reason()).contains(wrong.range()).doesNotContain(", got");
+    }
+
+    /** Those whose range is tested where the store is opened. */
+    private static final Set<String> WRONG_ELSEWHERE = Set.of(
+            "holdfast.store.rocksdb.folder",
+            "holdfast.store.rocksdb.memory",
+            "holdfast.store.rocksdb.sweep-interval",
+            "holdfast.store.redis.url",
+            "holdfast.store.redis.prefix",
+            "holdfast.store.redis.timeout");
+
+    static Stream<String> withoutARange() throws Exception {
+        Set<String> ranges = wrong().map(Wrong::property).collect(Collectors.toSet());
+        return metadata()
+                .map(property -> property.get("name").asString())
+                .filter(name -> !ranges.contains(name) && !WRONG_ELSEWHERE.contains(name));
+    }
+
+    @ParameterizedTest
+    @MethodSource("withoutARange")
+    void aPropertyWithoutARangeRefusesWhatIsNotOfItsType(String name) {
+        BindException refused = assertThrows(BindException.class, () -> bound(Map.of(name, "perhaps")));
+
+        assertThat(refused.getName().toString()).isEqualTo(name);
+    }
+
+    @Test
+    void theStoreOnDiskGetsItsMemoryAndItsSweeps() {
+        HoldfastProperties properties = bound(Map.of(
+                "holdfast.store.rocksdb.memory", "7MB",
+                "holdfast.store.rocksdb.sweep-interval", "7s"));
+
+        assertThat(StoreSettings.rocksDb(properties.store().rocksdb()))
+                .hasFieldOrPropertyWithValue("memoryBytes", 7L << 20)
+                .hasFieldOrPropertyWithValue("sweepInterval", Duration.ofSeconds(7));
     }
 }

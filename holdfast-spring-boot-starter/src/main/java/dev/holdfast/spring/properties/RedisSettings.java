@@ -1,0 +1,73 @@
+package dev.holdfast.spring.properties;
+
+import static dev.holdfast.spring.properties.Knob.turn;
+
+import dev.holdfast.redis.RedisStore;
+import dev.holdfast.redis.RedisStoreBuilder;
+import java.util.List;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.core.env.Environment;
+
+/** What the properties of the store in Redis come to, and those of Spring Data Redis where they say nothing. */
+public final class RedisSettings {
+    private static final String URL = "holdfast.store.redis.url";
+    private static final String SPRING = "spring.data.redis.";
+
+    private RedisSettings() {}
+
+    /**
+     * The builder of the store in Redis.
+     *
+     * @throws InvalidPropertyException if a property is out of its range
+     */
+    public static RedisStoreBuilder redis(HoldfastProperties.Redis from, Environment environment) {
+        String url = from.url();
+        RedisStoreBuilder store = url == null ? ofSpringData(environment) : builder(URL, url);
+        turn("holdfast.store.redis.prefix", from.prefix(), store::prefix);
+        return turn("holdfast.store.redis.timeout", from.timeout(), store::timeout);
+    }
+
+    /** The value may hold a password: only the reason, which holds none, is told. */
+    private static RedisStoreBuilder builder(String property, String url) {
+        try {
+            return RedisStore.builder(url);
+        } catch (IllegalArgumentException refused) {
+            throw new InvalidPropertyException(property, "(hidden)", String.valueOf(refused.getMessage()));
+        }
+    }
+
+    private static RedisStoreBuilder ofSpringData(Environment environment) {
+        String url = environment.getProperty(SPRING + "url");
+        if (url != null) {
+            return builder(SPRING + "url", url);
+        }
+        RedisStoreBuilder store = builder(SPRING + "host", address(environment));
+        String password = environment.getProperty(SPRING + "password");
+        return password == null
+                ? store
+                : store.credentials(environment.getProperty(SPRING + "username", "default"), password.toCharArray());
+    }
+
+    private static String address(Environment environment) {
+        String secure = environment.getProperty(SPRING + "ssl.enabled", Boolean.class, false) ? "rediss" : "redis";
+        String database = "/" + environment.getProperty(SPRING + "database", "0");
+        String master = environment.getProperty(SPRING + "sentinel.master");
+        if (master != null) {
+            return secure + "-sentinel://" + nodes(environment, "sentinel.nodes") + database + "#" + master;
+        }
+        String cluster = nodes(environment, "cluster.nodes");
+        if (!cluster.isEmpty()) {
+            return secure + "-cluster://" + cluster;
+        }
+        return secure + "://" + environment.getProperty(SPRING + "host", "localhost") + ":"
+                + environment.getProperty(SPRING + "port", "6379") + database;
+    }
+
+    private static String nodes(Environment environment, String name) {
+        List<String> nodes = Binder.get(environment)
+                .bind(SPRING + name, Bindable.listOf(String.class))
+                .orElse(List.of());
+        return String.join(",", nodes);
+    }
+}

@@ -1,0 +1,74 @@
+package dev.holdfast.spring.properties;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.holdfast.redis.RedisStoreBuilder;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.mock.env.MockEnvironment;
+
+/** The store in Redis is where its own property says, or where Spring Data Redis is told to look. */
+class RedisSettingsTest {
+    private static final HoldfastProperties.Redis UNSET =
+            new HoldfastProperties.Redis(null, "holdfast:", Duration.ofSeconds(2));
+
+    private static MockEnvironment environment(String properties) {
+        MockEnvironment environment = new MockEnvironment();
+        for (String property : properties.split(" ", -1)) {
+            int equals = property.indexOf('=');
+            environment.setProperty(
+                    "spring.data.redis." + property.substring(0, equals), property.substring(equals + 1));
+        }
+        return environment;
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "port=7000                                  | redis://localhost:7000/0",
+                "host=r port=7000 database=3                | redis://r:7000/3",
+                "host=r ssl.enabled=true username=u password=p | rediss://r:6379/0",
+                "url=redis://u:p@h:7001/2                   | redis://h:7001/2",
+                "sentinel.master=main sentinel.nodes=a:1,b:2 | redis-sentinel://a:1,b:2/0#main",
+                "cluster.nodes[0]=a:1 cluster.nodes[1]=b:2  | redis-cluster://a:1,b:2"
+            })
+    void whatSpringDataRedisIsToldIsUsed(String properties, String address) {
+        RedisStoreBuilder builder = RedisSettings.redis(UNSET, environment(properties));
+        assertThat(builder).extracting("address.shown").isEqualTo(address);
+    }
+
+    @Test
+    void thePropertiesOfTheStoreWin() {
+        HoldfastProperties.Redis own = new HoldfastProperties.Redis("redis://own", "svc:", Duration.ofSeconds(1));
+        assertThat(RedisSettings.redis(own, environment("url=redis://other")))
+                .hasFieldOrPropertyWithValue("prefix", "svc:")
+                .hasFieldOrPropertyWithValue("timeout", Duration.ofSeconds(1))
+                .extracting("address.shown")
+                .isEqualTo("redis://own");
+    }
+
+    @Test
+    void aWrongValueIsRefusedWithItsProperty() {
+        MockEnvironment none = new MockEnvironment();
+        HoldfastProperties.Redis url =
+                new HoldfastProperties.Redis("http://u:secret@h", "holdfast:", Duration.ofSeconds(2));
+        InvalidPropertyException refused =
+                assertThrows(InvalidPropertyException.class, () -> RedisSettings.redis(url, none));
+        assertThat(refused.property()).isEqualTo("holdfast.store.redis.url");
+        assertThat(refused.getMessage()).contains("redis://").doesNotContain("secret");
+
+        HoldfastProperties.Redis prefix = new HoldfastProperties.Redis(null, "{a}", Duration.ofSeconds(2));
+        assertThat(assertThrows(InvalidPropertyException.class, () -> RedisSettings.redis(prefix, none))
+                        .property())
+                .isEqualTo("holdfast.store.redis.prefix");
+
+        HoldfastProperties.Redis timeout = new HoldfastProperties.Redis(null, "a:", Duration.ofHours(1));
+        assertThat(assertThrows(InvalidPropertyException.class, () -> RedisSettings.redis(timeout, none))
+                        .property())
+                .isEqualTo("holdfast.store.redis.timeout");
+    }
+}
