@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import dev.holdfast.NodeLimits;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import picocli.CommandLine.ITypeConverter;
@@ -37,6 +38,14 @@ final class LimitFlags {
     private int calls;
 
     @Option(
+            names = "--max-children",
+            paramLabel = "N",
+            description =
+                    "processes of COMMAND at once; beyond, that of a session which nobody uses ends, and is started"
+                            + " again when the session is used (default: one for each 128 MB of memory, at least 16)")
+    private Optional<Integer> children = Optional.empty();
+
+    @Option(
             names = "--max-call-duration",
             paramLabel = "TIME",
             defaultValue = "1h",
@@ -67,7 +76,8 @@ final class LimitFlags {
             throw new IllegalArgumentException("--max-request-size must be 1 to 1g");
         }
         Duration longest = ServeFlags.range("--max-call-duration", callDuration, Duration.ofMillis(1), ServeFlags.YEAR);
-        return new Limits(node, longest, (int) requestSize);
+        int most = range("--max-children", children.orElse(Limits.DEFAULT.maxChildren()));
+        return new Limits(node, most, longest, (int) requestSize);
     }
 
     private static int range(String flag, int value) {

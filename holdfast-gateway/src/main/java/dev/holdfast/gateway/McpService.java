@@ -24,9 +24,6 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
  * @param release lets go of what is left when the sessions have ended; blocks until that is gone
  */
 record McpService(Endpoint endpoint, Runnable release) {
-    /** So many processes may still be ending beside those of all sessions. */
-    private static final int LEAVING = 64;
-
     /** The server of the command line. The caller closes the store, after the service. */
     static McpService of(
             ServeOptions options, StdioOptions child, EdgeOptions edge, SessionStore store, Meters meters) {
@@ -46,17 +43,15 @@ record McpService(Endpoint endpoint, Runnable release) {
         ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));
         clock.setRemoveOnCancelPolicy(true);
         StdioBackend backend = new StdioBackend(
-                command,
-                child,
-                Processes.ofThisMachine(),
-                options.limits().node().sessions() + LEAVING,
-                clock);
+                command, child, Processes.ofThisMachine(), options.limits().maxChildren(), clock);
         SessionEngine engine = SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES)
                 .scheduler(clock)
                 .store(meters.timed(store))
                 .listener(meters.sessions())
                 .callListener(meters.calls())
                 .parkAfter(options.parkAfter())
+                .nodeName(options.store().node().name())
+                .lease(options.store().node().lease())
                 .nodeLimits(options.limits().node())
                 .build()
                 .start();
@@ -80,6 +75,8 @@ record McpService(Endpoint endpoint, Runnable release) {
                 .sessionLifecycleListener(meters.sessions())
                 .callListener(meters.calls())
                 .parkAfter(options.parkAfter())
+                .nodeName(options.store().node().name())
+                .lease(options.store().node().lease())
                 .build();
         meters.watch(provider.engine());
         DemoServer.start(provider, (call, retry) -> HoldfastRequest.of(call).disconnect(retry));

@@ -16,6 +16,9 @@ import java.util.stream.Stream;
 
 /** A client of Streamable HTTP with one session. */
 final class HttpPeer {
+    /** A call may stay open for as long as a test keeps a store from writing. */
+    private static final Duration LONGEST_CALL = Duration.ofMinutes(1);
+
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
     private final URI url;
@@ -35,6 +38,13 @@ final class HttpPeer {
         return peer;
     }
 
+    /** The same client with the same session, at another server. */
+    HttpPeer at(URI other) {
+        HttpPeer peer = new HttpPeer(other);
+        peer.session = session;
+        return peer;
+    }
+
     URI url() {
         return url;
     }
@@ -44,7 +54,7 @@ final class HttpPeer {
     }
 
     private HttpRequest.Builder request() {
-        HttpRequest.Builder request = HttpRequest.newBuilder(url).timeout(Wait.PATIENCE);
+        HttpRequest.Builder request = HttpRequest.newBuilder(url).timeout(LONGEST_CALL);
         return session.isEmpty() ? request : request.header("Mcp-Session-Id", session);
     }
 

@@ -23,7 +23,7 @@ public record StoreHealth(String kind, Durability survives, OptionalLong bytes, 
         CANNOT_READ("cannot read; the log says why"),
         /** Something that it had kept is lost; it is told until the gateway has ended in order and started again. */
         DAMAGED("was damaged; the log says what is lost"),
-        /** The disk has not said for a while what the store takes there. */
+        /** The disk has not said for a while what the store takes there, or Redis does not answer. */
         HANGS("does not answer");
 
         private final String trouble;

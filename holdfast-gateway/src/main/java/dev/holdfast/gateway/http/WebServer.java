@@ -65,7 +65,7 @@ public final class WebServer {
         http.setSendServerVersion(false);
         http.setSendXPoweredBy(false);
         http.setIdleTimeout(STUCK_MILLIS);
-        ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http));
+        ServerConnector connector = new WatchingConnector(server, new HttpConnectionFactory(http));
         connector.setHost(address.getHostAddress());
         connector.setPort(port);
         connector.setAcceptQueueSize(BACKLOG);

@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,14 +51,26 @@ public final class Child {
     private final LogThrottle lines;
     private final ChildInput input;
     private final ChildErrors errors;
-    private final CompletableFuture<Void> gone = new CompletableFuture<>();
+    private final CompletableFuture<Void> ended = new CompletableFuture<>();
+    private final CompletionStage<Void> gone;
     private final AtomicBoolean ending = new AtomicBoolean();
     private final AtomicReference<Life> life = new AtomicReference<>(Life.RUNNING);
     private final CompletableFuture<String> death = new CompletableFuture<>();
     private final AtomicBoolean exitSeen = new AtomicBoolean();
     private volatile boolean outputEnded;
 
-    public Child(ChildName name, Process process, StdioOptions options, InputRoom room, Workers workers) {
+    /**
+     * A child that nobody listens to yet.
+     *
+     * @param forget called when nothing is left of it, before anybody else is told
+     */
+    public Child(
+            ChildName name,
+            Process process,
+            StdioOptions options,
+            InputRoom room,
+            Workers workers,
+            Consumer<Child> forget) {
         this.name = name;
         this.process = process;
         this.options = options;
@@ -66,6 +79,7 @@ public final class Child {
                 process.getOutputStream(), workers.blocking(), options.queuedBytes(), room, this::inputBroke);
         this.lines = new LogThrottle(LOG_LINES, System::nanoTime);
         this.errors = new ChildErrors(name, process.getErrorStream(), lines);
+        this.gone = ended.thenRun(() -> forget.accept(this));
     }
 
     /** The child's name in the log. */
@@ -239,7 +253,7 @@ public final class Child {
 
     private void end(Duration closeGrace) {
         if (ending.compareAndSet(false, true)) {
-            workers.ends().begin(new ChildEnd(name, process, closeGrace, options.termGrace(), gone));
+            workers.ends().begin(new ChildEnd(name, process, closeGrace, options.termGrace(), ended));
         }
     }
 }

@@ -5,7 +5,7 @@ import java.io.InputStream;
 import java.util.Arrays;
 
 /** Splits what a process writes into lines, with a bound on their length. For one thread. */
-final class LineReader {
+public final class LineReader {
     /** The size of the buffer that an idle reader holds; there may be thousands of readers. */
     private static final int CHUNK = 1 << 10;
 
@@ -17,24 +17,29 @@ final class LineReader {
     private boolean skipping;
 
     /** The next piece of the output. */
-    sealed interface Next {}
+    public sealed interface Next {}
 
     /** A line without its end; the last one may have had none. */
-    record Line(byte[] bytes) implements Next {}
+    public record Line(byte[] bytes) implements Next {}
 
     /** The beginning of a line that is longer than the limit; the rest of it is not kept. */
-    record TooLong(byte[] start) implements Next {}
+    public record TooLong(byte[] start) implements Next {}
 
     /** There is no more. */
-    record End() implements Next {}
+    public record End() implements Next {}
 
-    LineReader(InputStream in, int limit) {
+    /**
+     * A reader of a stream.
+     *
+     * @param limit so many bytes a line may have
+     */
+    public LineReader(InputStream in, int limit) {
         this.in = in;
         this.limit = limit;
     }
 
     /** Waits for the next line; a stream that fails has ended. */
-    Next next() {
+    public Next next() {
         while (skipping) {
             int lineEnd = indexOfLineEnd(from);
             if (lineEnd >= 0) {

@@ -13,7 +13,6 @@ import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.ListeningSink;
 import java.io.IOException;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -42,8 +41,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
     private final LogThrottle lines = new LogThrottle(Child.LOG_LINES, System::nanoTime);
 
     private final Set<StdioOpening> openings = ConcurrentHashMap.newKeySet();
-    /** The children, and when each is gone and forgotten. */
-    private final Map<Child, CompletableFuture<Void>> children = new ConcurrentHashMap<>();
+    private final Set<Child> children = ConcurrentHashMap.newKeySet();
 
     private final LongAdder started = new LongAdder();
     private final LongAdder unstarted = new LongAdder();
@@ -53,7 +51,8 @@ public final class StdioBackend implements Backend, AutoCloseable {
     /**
      * A backend that runs a command.
      *
-     * @param mostChildren how many children there may be at once, those included whose sessions have ended already
+     * @param mostChildren how many children there may be at once, those included whose sessions have ended already; the engine holds
+     *     to it
      * @param clock tells the time; stays the caller's to shut down
      */
     public StdioBackend(
@@ -81,29 +80,36 @@ public final class StdioBackend implements Backend, AutoCloseable {
         return outcome;
     }
 
+    /** A child holds the state of its session, and two of them would not agree. */
+    @Override
+    public boolean existsOnce() {
+        return true;
+    }
+
+    @Override
+    public int mostConnections() {
+        return mostChildren;
+    }
+
     /** Starts a child that is ended with this backend at the latest. */
     Child start(ChildName name) throws IOException {
-        Child child = new Child(name, process(), options, room, workers);
-        CompletableFuture<Void> forgotten = new CompletableFuture<>();
-        children.put(child, forgotten);
-        child.gone().thenRun(() -> {
-            children.remove(child);
-            if (child.died()) {
-                died.increment();
-            }
-            forgotten.complete(null);
-        });
+        Child child = new Child(name, process(), options, room, workers, this::forget);
+        children.add(child);
         if (closed) {
             child.close();
         }
         return child;
     }
 
+    private void forget(Child child) {
+        children.remove(child);
+        if (child.died()) {
+            died.increment();
+        }
+    }
+
     private Process process() throws IOException {
         try {
-            if (children.size() >= mostChildren) {
-                throw new IOException("as many processes as there may be are still running");
-            }
             Process process = processes.start(command.words());
             started.increment();
             return process;
@@ -139,7 +145,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
         return started.sum();
     }
 
-    /** How many could not be started, or would have been one too many. */
+    /** How many could not be started. */
     public long unstarted() {
         return unstarted.sum();
     }
@@ -154,12 +160,12 @@ public final class StdioBackend implements Backend, AutoCloseable {
     public void close() {
         closed = true;
         openings.forEach(opening -> opening.abandon(CLOSING));
-        Map<Child, CompletableFuture<Void>> last = Map.copyOf(children);
-        last.keySet().forEach(Child::close);
-        CompletableFuture.allOf(last.values().toArray(CompletableFuture<?>[]::new))
+        CompletableFuture.allOf(List.copyOf(children).stream()
+                        .map(child -> child.close().toCompletableFuture())
+                        .toArray(CompletableFuture<?>[]::new))
                 .completeOnTimeout(null, CLOSE_SECONDS, TimeUnit.SECONDS)
                 .join();
-        List<Process> left = children.keySet().stream().map(Child::process).toList();
+        List<Process> left = children.stream().map(Child::process).toList();
         if (!left.isEmpty()) {
             processes.signal(left, Signal.KILL);
         }

@@ -15,6 +15,7 @@ import dev.holdfast.spi.OutboundMessage;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -33,6 +34,9 @@ final class StdioOpening {
     private final ListeningSink sink;
     private final ChildName name;
     private final Handshake handshake = new Handshake();
+    /** Completes when no process is started any more. */
+    private final CompletableFuture<Void> begun = new CompletableFuture<>();
+
     private volatile @Nullable Child child;
     private volatile @Nullable StdioConnection connection;
 
@@ -51,8 +55,14 @@ final class StdioOpening {
                 () -> handshake.fail("the server process did not answer initialize within " + Durations.text(timeout));
         Future<?> deadline = workers.clock()
                 .schedule(() -> workers.blocking().execute(late), timeout.toNanos(), TimeUnit.NANOSECONDS);
-        workers.starters().execute(this::start);
-        return handshake.end().thenApply(end -> {
+        workers.starters().execute(() -> {
+            try {
+                start();
+            } finally {
+                begun.complete(null);
+            }
+        });
+        return handshake.end().thenCompose(end -> {
             deadline.cancel(false);
             return outcome(end);
         });
@@ -93,7 +103,7 @@ final class StdioOpening {
         }
     }
 
-    private Backend.Outcome outcome(Handshake.End end) {
+    private CompletionStage<Backend.Outcome> outcome(Handshake.End end) {
         if (end instanceof Handshake.Answered answered) {
             return answered(answered.response());
         }
@@ -103,10 +113,9 @@ final class StdioOpening {
         return unreachable(((Handshake.Abandoned) end).cause());
     }
 
-    private Backend.Outcome answered(OutboundMessage response) {
+    private CompletionStage<Backend.Outcome> answered(OutboundMessage response) {
         if (response.kind() == EventKind.ERROR) {
-            close();
-            return new Backend.Refused(response);
+            return closed(new Backend.Refused(response));
         }
         Optional<String> revision = ENVELOPES.read(response.bytes()) instanceof EnvelopeReader.Single single
                 ? single.message().protocolVersion()
@@ -114,29 +123,31 @@ final class StdioOpening {
         if (revision.isEmpty()) {
             return failed("the server answered initialize without a protocolVersion");
         }
-        return new Backend.Opened(Objects.requireNonNull(connection), response, revision.get(), Optional.empty());
+        return CompletableFuture.completedFuture(
+                new Backend.Opened(Objects.requireNonNull(connection), response, revision.get(), Optional.empty()));
     }
 
-    private Backend.Unreachable failed(String cause) {
+    private CompletionStage<Backend.Outcome> failed(String cause) {
         backend.lines()
                 .write(more ->
                         log.warn("{}: a session could not be opened: {}{}", name, LogText.shortened(cause), more));
         return unreachable(cause);
     }
 
-    private Backend.Unreachable unreachable(String cause) {
+    private CompletionStage<Backend.Outcome> unreachable(String cause) {
         Child last = child;
         String errors = last == null || !backend.options().showErrors() ? "" : last.lastErrors();
         String text = errors.isEmpty() ? cause : cause + "; its last error output was:\n" + errors;
-        close();
-        return new Backend.Unreachable(
-                JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.SERVER_ERROR, text), cause);
+        return closed(new Backend.Unreachable(
+                JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.SERVER_ERROR, text), cause));
     }
 
-    private void close() {
-        StdioConnection open = connection;
-        if (open != null) {
-            open.close();
-        }
+    /** An outcome that leaves nothing behind, once nothing is left. */
+    private CompletionStage<Backend.Outcome> closed(Backend.Outcome outcome) {
+        return begun.thenCompose(started -> {
+                    StdioConnection open = connection;
+                    return open == null ? begun : open.close();
+                })
+                .thenApply(gone -> outcome);
     }
 }

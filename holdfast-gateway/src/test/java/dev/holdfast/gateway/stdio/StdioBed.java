@@ -35,15 +35,7 @@ public final class StdioBed implements AutoCloseable {
     }
 
     StdioBed(ServerCommand command, StdioOptions options, Processes processes) {
-        this(command, options, processes, 1_000);
-    }
-
-    StdioBed(ServerCommand command, StdioOptions options, int mostChildren) {
-        this(command, options, Processes.ofThisMachine(), mostChildren);
-    }
-
-    private StdioBed(ServerCommand command, StdioOptions options, Processes processes, int mostChildren) {
-        backend = new StdioBackend(command, options, processes, mostChildren, clock);
+        backend = new StdioBackend(command, options, processes, 1_000, clock);
     }
 
     /** Runs a shell script as the server; {@code $1} and so on are the arguments. */
@@ -58,6 +50,11 @@ public final class StdioBed implements AutoCloseable {
     /** A script that first answers {@code initialize}. */
     static ServerCommand initialized(String script, Object... args) {
         return script("read line; echo '" + Json.INITIALIZED_RESULT + "'; " + script, args);
+    }
+
+    /** A bed for a script that first answers {@code initialize}, and is given little time to end. */
+    static StdioBed running(String script, Object... args) {
+        return new StdioBed(initialized(script, args), HASTY);
     }
 
     CompletionStage<Outcome> open() {

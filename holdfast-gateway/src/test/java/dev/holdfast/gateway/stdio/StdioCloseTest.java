@@ -73,7 +73,7 @@ class StdioCloseTest {
     void aGrandchildThatIgnoresTermIsGoneAfterKill() {
         Path pids = folder.resolve("pids");
         String script = "(trap '' TERM; while :; do sleep 0.05; done) & echo \"$$ $!\" > \"$1\"; " + StdioBed.READS;
-        try (StdioBed bed = new StdioBed(StdioBed.initialized(script, pids), StdioBed.HASTY)) {
+        try (StdioBed bed = StdioBed.running(script, pids)) {
             BackendConnection connection = bed.opened();
             Pids both = Pids.readFrom(pids, 2);
 
@@ -87,7 +87,7 @@ class StdioCloseTest {
     void aGroupThatAHelperHasLeftStoppedIsGoneAfterKill() {
         Path pids = folder.resolve("pids");
         String script = "sleep 100 & kill -STOP $!; echo \"$$ $!\" > \"$1\"; " + StdioBed.READS;
-        try (StdioBed bed = new StdioBed(StdioBed.initialized(script, pids), StdioBed.HASTY)) {
+        try (StdioBed bed = StdioBed.running(script, pids)) {
             BackendConnection connection = bed.opened();
             Pids both = Pids.readFrom(pids, 2);
 
@@ -111,7 +111,7 @@ class StdioCloseTest {
     void noChildOutlivesTheBackend() {
         Path pids = folder.resolve("pids");
         String script = "trap '' TERM; sleep 100 & echo \"$$ $!\" > \"$1\"; wait; sleep 100";
-        StdioBed bed = new StdioBed(StdioBed.initialized(script, pids), StdioBed.HASTY);
+        StdioBed bed = StdioBed.running(script, pids);
         bed.opened();
         Pids both = Pids.readFrom(pids, 2);
 

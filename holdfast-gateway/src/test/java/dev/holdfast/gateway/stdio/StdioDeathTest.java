@@ -25,7 +25,7 @@ class StdioDeathTest {
     void killingTheLauncherIsDeathThoughItsChildLivesOn() throws IOException {
         Path pids = folder.resolve("pids");
         String script = "sleep 100 & echo \"$$ $!\" > \"$1\"; wait";
-        try (StdioBed bed = new StdioBed(StdioBed.initialized(script, pids), StdioBed.HASTY)) {
+        try (StdioBed bed = StdioBed.running(script, pids)) {
             bed.opened();
             Pids both = Pids.readFrom(pids, 2);
 
@@ -40,7 +40,7 @@ class StdioDeathTest {
     void killingTheServerUnderALauncherIsDeathThoughTheLauncherLivesOn() throws IOException {
         Path pids = folder.resolve("pids");
         String script = "exec 3<&0; cat <&3 & echo \"$$ $!\" > \"$1\"; exec 3<&- >/dev/null; wait; sleep 100";
-        try (StdioBed bed = new StdioBed(StdioBed.initialized(script, pids), StdioBed.HASTY)) {
+        try (StdioBed bed = StdioBed.running(script, pids)) {
             bed.opened();
             Pids both = Pids.readFrom(pids, 2);
 
@@ -65,7 +65,7 @@ class StdioDeathTest {
     @Test
     void whatTheChildSaysBeforeItExitsStillArrives() {
         String script = "read line; echo '" + Json.result(1) + "'; exit 7";
-        try (StdioBed bed = new StdioBed(StdioBed.initialized(script), StdioBed.HASTY)) {
+        try (StdioBed bed = StdioBed.running(script)) {
             RecordedCall call = new RecordedCall();
             BackendConnection connection = bed.opened();
 
@@ -79,7 +79,7 @@ class StdioDeathTest {
     @Test
     void deathIsReportedOnce() {
         String script = "echo bye >&2; exec >&-; exec 2>&-; exit 1";
-        try (StdioBed bed = new StdioBed(StdioBed.initialized(script), StdioBed.HASTY)) {
+        try (StdioBed bed = StdioBed.running(script)) {
             BackendConnection connection = bed.opened();
             loss(bed);
 
@@ -91,7 +91,7 @@ class StdioDeathTest {
 
     @Test
     void aCallToADeadChildIsAnsweredWithTheCause() {
-        try (StdioBed bed = new StdioBed(StdioBed.initialized("exit 4"), StdioBed.HASTY)) {
+        try (StdioBed bed = StdioBed.running("exit 4")) {
             BackendConnection connection = bed.opened();
             loss(bed);
             RecordedCall call = new RecordedCall();

@@ -13,7 +13,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,21 +24,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class StdioQuestionsTest {
-    @TempDir
-    @SuppressWarnings("NullAway.Init")
-    private Path folder;
-
+    @AutoClose
     @SuppressWarnings("NullAway.Init")
     private Puppet child;
 
     @BeforeEach
-    void start() throws IOException {
+    void start(@TempDir Path folder) throws IOException {
         child = new Puppet(folder);
-    }
-
-    @AfterEach
-    void end() throws IOException {
-        child.close();
     }
 
     /** Lets the child ask under an id of its own; returns the id under which the client is asked. */

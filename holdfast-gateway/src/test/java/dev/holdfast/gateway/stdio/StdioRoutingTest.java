@@ -6,7 +6,7 @@ import dev.holdfast.gateway.Json;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -18,21 +18,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class StdioRoutingTest {
     private static final String LOG = Json.notification("notifications/message");
 
-    @TempDir
-    @SuppressWarnings("NullAway.Init")
-    private Path folder;
-
+    @AutoClose
     @SuppressWarnings("NullAway.Init")
     private Puppet child;
 
     @BeforeEach
-    void start() throws IOException {
+    void start(@TempDir Path folder) throws IOException {
         child = new Puppet(folder);
-    }
-
-    @AfterEach
-    void end() throws IOException {
-        child.close();
     }
 
     @Test
