@@ -1,0 +1,189 @@
+package dev.holdfast.client;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.client.wire.SseEvent;
+import dev.holdfast.json.Envelope;
+import java.net.URI;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+
+/**
+ * A session over HTTP+SSE: one stream by GET on which everything comes, and an endpoint for POST that the stream names. A server
+ * that gives event ids and names the same endpoint again has kept the session; every other one has begun a new one.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse">MCP, HTTP with SSE</a>
+ */
+final class HttpSseSession implements ServerSession, StreamLoop.Owner {
+    private static final String ENDPOINT = "endpoint";
+
+    private final RemoteServer server;
+    private final Link link;
+    private final InFlight inFlight;
+    private final MessageSink listening;
+    private final SessionWatch watch;
+    private final StreamLoop stream;
+    private final CompletableFuture<Outcome> opened = new CompletableFuture<>();
+    private final AtomicBoolean gone = new AtomicBoolean();
+    private volatile boolean closed;
+    private volatile Optional<URI> endpoint = Optional.empty();
+
+    /**
+     * A session that was not opened yet.
+     *
+     * @param context handed to the customizer with the GET
+     * @param listening takes what answers no request
+     */
+    HttpSseSession(RemoteServer server, Object context, MessageSink listening, SessionWatch watch) {
+        this.server = server;
+        this.listening = listening;
+        this.watch = watch;
+        this.link = new Link(server, watch, () -> {});
+        this.inFlight = new InFlight(link);
+        this.stream = new StreamLoop(link, server.uri(), context, this);
+    }
+
+    /** Opens the stream. The outcome is {@link Outcome.Done} when the server has named its endpoint. */
+    CompletionStage<Outcome> open() {
+        stream.open();
+        return opened;
+    }
+
+    @Override
+    public CompletionStage<Void> other(SseEvent event) {
+        if (event.name().equals(ENDPOINT)) {
+            named(new String(event.data(), UTF_8).strip());
+        }
+        return CompletableFuture.completedFuture(null);
+    }
+
+    private void named(String text) {
+        URI named;
+        try {
+            named = server.uri().resolve(text);
+        } catch (IllegalArgumentException e) {
+            fail(new UnreadableMessageException("its endpoint is no URL"));
+            return;
+        }
+        if (!sameOrigin(named, server.uri())) {
+            fail(new UnreadableMessageException("its endpoint is at another server"));
+        } else if (endpoint.isEmpty()) {
+            endpoint = Optional.of(named);
+            opened.complete(new Outcome.Done());
+        } else if (!endpoint.get().equals(named)) {
+            tellGone(new HttpStatusException(404, "another endpoint was named".getBytes(UTF_8)));
+        }
+    }
+
+    /** Credentials for one server are none of another's business. */
+    private static boolean sameOrigin(URI one, URI other) {
+        return one.getScheme().equals(other.getScheme()) && one.getAuthority().equals(other.getAuthority());
+    }
+
+    private void fail(Throwable cause) {
+        stream.stop();
+        if (!opened.complete(new Outcome.NotSent(cause))) {
+            tellGone(cause);
+        }
+    }
+
+    private void tellGone(Throwable cause) {
+        if (gone.compareAndSet(false, true)) {
+            stream.stop();
+            watch.gone();
+            inFlight.lost("its session is gone", cause, true);
+        }
+    }
+
+    @Override
+    public CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink) {
+        return usable(uri -> inFlight.call(uri, request, repeat, context, sink));
+    }
+
+    @Override
+    public CompletionStage<Outcome> post(Envelope message, Object context) {
+        return usable(uri -> inFlight.post(uri, message, context));
+    }
+
+    private CompletionStage<Outcome> usable(Function<URI, CompletionStage<Outcome>> send) {
+        if (gone.get() || endpoint.isEmpty()) {
+            return CompletableFuture.completedFuture(new Outcome.SessionGone());
+        }
+        return send.apply(endpoint.get()).thenApply(this::noticed);
+    }
+
+    /** The endpoint is the session's own, so a 404 there is no wrong address. */
+    private Outcome noticed(Outcome outcome) {
+        if (outcome instanceof Outcome.Refused refused && refused.status() == 404) {
+            tellGone(new HttpStatusException(404, refused.body()));
+            return new Outcome.SessionGone();
+        }
+        return outcome;
+    }
+
+    @Override
+    public void listen(Object context) {
+        // everything comes on the one stream that is open
+    }
+
+    @Override
+    public Optional<String> id() {
+        return endpoint.map(URI::toString);
+    }
+
+    @Override
+    public CompletionStage<Void> message(Envelope message) {
+        return inFlight.route(message, listening);
+    }
+
+    @Override
+    public boolean complete() {
+        return closed || gone.get();
+    }
+
+    @Override
+    public boolean opensAnew() {
+        return endpoint.isEmpty();
+    }
+
+    @Override
+    public void lost(StreamLoss loss) {
+        Outcome refused = loss instanceof StreamLoss.Refused answer
+                ? new Outcome.Refused(
+                        answer.answer().status(),
+                        answer.answer().headers(),
+                        answer.answer().body(),
+                        answer.request())
+                : new Outcome.NotSent(cause(loss));
+        if (!opened.complete(refused)) {
+            tellGone(cause(loss));
+        }
+    }
+
+    private static Throwable cause(StreamLoss loss) {
+        if (loss instanceof StreamLoss.NoCursor none) {
+            return none.cause();
+        }
+        if (loss instanceof StreamLoss.GivenUp over) {
+            return over.cause();
+        }
+        if (loss instanceof StreamLoss.Oversized big) {
+            return big.cause();
+        }
+        int status =
+                loss instanceof StreamLoss.Refused refused ? refused.answer().status() : 404;
+        return new HttpStatusException(status, new byte[0]);
+    }
+
+    @Override
+    public CompletionStage<Void> close() {
+        closed = true;
+        stream.stop();
+        inFlight.close();
+        opened.complete(new Outcome.Closed());
+        return CompletableFuture.completedFuture(null);
+    }
+}

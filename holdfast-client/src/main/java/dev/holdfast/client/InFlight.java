@@ -1,0 +1,90 @@
+package dev.holdfast.client;
+
+import dev.holdfast.json.Envelope;
+import dev.holdfast.spi.RequestId;
+import java.io.IOException;
+import java.net.URI;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** The messages of one session that are under way, at most so many. Thread-safe. */
+final class InFlight {
+    private static final MessageSink NOBODY = message -> CompletableFuture.completedFuture(null);
+
+    private final Link link;
+    private final Map<RequestId, Posting> requests = new ConcurrentHashMap<>();
+    private final Map<Posting, Boolean> all = new ConcurrentHashMap<>();
+    private final AtomicInteger count = new AtomicInteger();
+    private volatile boolean closed;
+
+    InFlight(Link link) {
+        this.link = link;
+    }
+
+    /** Sends a request. */
+    CompletionStage<Outcome> call(
+            URI uri, Envelope request, ServerSession.Repeat repeat, Object context, MessageSink sink) {
+        RequestId id = request.id().orElseThrow(() -> new IllegalArgumentException(request + " is no request"));
+        Posting posting = new Posting(link, uri, request, repeat == ServerSession.Repeat.HARMLESS, context, sink);
+        if (count.incrementAndGet() > link.limits().inFlight()) {
+            count.decrementAndGet();
+            return refused("there are " + link.limits().inFlight() + " requests in flight");
+        }
+        if (requests.putIfAbsent(id, posting) != null) {
+            count.decrementAndGet();
+            return refused("a request with the id " + id + " is in flight");
+        }
+        return send(posting).thenApply(outcome -> {
+            requests.remove(id, posting);
+            count.decrementAndGet();
+            return outcome;
+        });
+    }
+
+    /** Sends what has no response. */
+    CompletionStage<Outcome> post(URI uri, Envelope message, Object context) {
+        message.cancelledRequest().map(requests::get).ifPresent(Posting::cancel);
+        return send(new Posting(link, uri, message, true, context, NOBODY));
+    }
+
+    private CompletionStage<Outcome> send(Posting posting) {
+        all.put(posting, true);
+        if (closed) {
+            posting.close();
+        } else {
+            posting.send();
+        }
+        return posting.outcome().thenApply(outcome -> {
+            all.remove(posting);
+            return outcome;
+        });
+    }
+
+    private static CompletionStage<Outcome> refused(String reason) {
+        return CompletableFuture.completedFuture(new Outcome.NotSent(new IOException(reason)));
+    }
+
+    /** Takes a message that came on another stream than that of a request: a response goes to its request, if that still waits. */
+    CompletionStage<Void> route(Envelope message, MessageSink others) {
+        if (message.kind() != Envelope.Kind.RESPONSE && message.kind() != Envelope.Kind.ERROR) {
+            return others.message(message);
+        }
+        Optional<Posting> waiting = message.id().map(requests::get);
+        return waiting.isPresent() ? waiting.get().message(message) : CompletableFuture.completedFuture(null);
+    }
+
+    /** No response will come any more that does not come on the stream of its request. */
+    void lost(String reason, Throwable cause, boolean sessionGone) {
+        requests.values().forEach(posting -> posting.lost(reason, cause, sessionGone));
+    }
+
+    /** Ends everything. */
+    void close() {
+        closed = true;
+        all.keySet().forEach(Posting::close);
+    }
+}

@@ -1,0 +1,36 @@
+package dev.holdfast.client;
+
+import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
+
+/** What became of a message to a server. */
+public sealed interface Outcome {
+    /** The response of the request was handed over; a notification or a response was accepted. */
+    record Done() implements Outcome {}
+
+    /** The request was given up by {@code notifications/cancelled}, and no response came. */
+    record Cancelled() implements Outcome {}
+
+    /** The server answered with this status and did not execute the message. */
+    record Refused(int status, HttpHeaders headers, byte[] body, HttpRequest request) implements Outcome {}
+
+    /** The server does not have the session any more. It did not execute the message. */
+    record SessionGone() implements Outcome {}
+
+    /** The message did not reach the server for as long as the patience lasted. It was not executed. */
+    record NotSent(Throwable cause) implements Outcome {}
+
+    /**
+     * Nobody knows whether the server executed the request: the message was sent, and its answer is lost.
+     *
+     * @param reason how it was lost, in a sentence
+     * @param sessionGone whether the session was lost with it
+     */
+    record Unknown(String reason, Throwable cause, boolean sessionGone) implements Outcome {}
+
+    /** The answer is there and cannot be taken: it is longer than allowed, or no JSON-RPC. The request was executed. */
+    record Unreadable(String reason) implements Outcome {}
+
+    /** The session was closed on this side first. */
+    record Closed() implements Outcome {}
+}

@@ -1,0 +1,59 @@
+package dev.holdfast.client;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import dev.holdfast.client.wire.ExchangeEnd;
+import java.time.Instant;
+
+/** What the answer to a POST says of the message in it. */
+sealed interface PostVerdict {
+    /** The server has it; its messages, if any, are in the body. */
+    record Accepted() implements PostVerdict {}
+
+    /** The server wants credentials first. */
+    record Unauthorized() implements PostVerdict {}
+
+    /** There is no such session. */
+    record NoSession() implements PostVerdict {}
+
+    /** It may be that there is no such session: some servers say 400 then. */
+    record PerhapsNoSession() implements PostVerdict {}
+
+    /** It was not executed, and may be sent again after so many milliseconds. */
+    record Later(long millis) implements PostVerdict {}
+
+    /** A proxy lost the server while it had the message: executed or not, nobody knows. */
+    record Unknown() implements PostVerdict {}
+
+    /** It was not executed and will not be. */
+    record Refused() implements PostVerdict {}
+
+    /** What Envoy writes with a 503 when the server went away under a request. */
+    String ENVOY_LOST_IT = "disconnect/reset before headers";
+
+    /** What Envoy adds when it did not reach the server at all. */
+    String ENVOY_NOT_SENT = "connection failure";
+
+    /**
+     * Judges an answer.
+     *
+     * @param inSession whether the message was sent in a session
+     */
+    static PostVerdict of(ExchangeEnd.Answer answer, boolean inSession) {
+        return switch (answer.status()) {
+            case 401, 403 -> new Unauthorized();
+            case 404 -> inSession ? new NoSession() : new Refused();
+            case 400 -> inSession ? new PerhapsNoSession() : new Refused();
+            case 429 -> new Later(RetryAfter.millis(answer.headers(), Instant.now()));
+            case 503 ->
+                lostUnderWay(answer) ? new Unknown() : new Later(RetryAfter.millis(answer.headers(), Instant.now()));
+            case 502, 504 -> new Unknown();
+            default -> answer.good() ? new Accepted() : new Refused();
+        };
+    }
+
+    private static boolean lostUnderWay(ExchangeEnd.Answer answer) {
+        String body = new String(answer.body(), ISO_8859_1);
+        return body.contains(ENVOY_LOST_IT) && !body.contains(ENVOY_NOT_SENT);
+    }
+}

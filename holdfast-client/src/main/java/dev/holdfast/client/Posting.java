@@ -1,0 +1,356 @@
+package dev.holdfast.client;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.client.wire.ExchangeEnd;
+import dev.holdfast.client.wire.HttpExchange;
+import dev.holdfast.client.wire.OversizedEventException;
+import dev.holdfast.client.wire.SseEvent;
+import dev.holdfast.client.wire.StreamHandler;
+import dev.holdfast.json.Envelope;
+import java.net.URI;
+import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One message on its way to the server, over as many requests as that takes, and the stream that answers it. A request whose fate is
+ * unknown is sent again only if that is harmless.
+ */
+final class Posting implements StreamLoop.Owner, StreamHandler {
+    private static final byte[] PING =
+            "{\"jsonrpc\":\"2.0\",\"id\":\"holdfast-probe\",\"method\":\"ping\"}".getBytes(UTF_8);
+    /** How long a server may keep a stream open behind the response that it was for. */
+    private static final long LINGER_MILLIS = 5_000;
+
+    private final Link link;
+    private final URI uri;
+    private final Envelope message;
+    private final boolean repeatable;
+    private final Object context;
+    private final MessageSink sink;
+    private final Retry retry;
+    private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+    private volatile StreamLoop stream;
+    private int unauthorized;
+    private int refusals;
+    private boolean perhapsExecuted;
+    private volatile boolean cancelled;
+    private volatile boolean answered;
+    private volatile @Nullable HttpExchange current;
+    private volatile @Nullable Future<?> deadline;
+
+    /**
+     * A message that was not sent yet.
+     *
+     * @param repeatable whether it may be sent again when its fate is unknown
+     * @param sink takes what comes on its stream
+     */
+    Posting(Link link, URI uri, Envelope message, boolean repeatable, Object context, MessageSink sink) {
+        this.link = link;
+        this.uri = uri;
+        this.message = message;
+        this.repeatable = repeatable;
+        this.context = context;
+        this.sink = sink;
+        this.retry = new Retry(link, this::send);
+        this.stream = new StreamLoop(link, uri, context, this);
+    }
+
+    /** What becomes of the message. */
+    CompletableFuture<Outcome> outcome() {
+        return outcome;
+    }
+
+    /** Sends it. */
+    void send() {
+        link.post(uri, message.bytes(), context).whenComplete((request, failure) -> {
+            if (failure != null) {
+                finish(new Outcome.NotSent(failure));
+            } else {
+                start(request);
+            }
+        });
+    }
+
+    private void start(HttpRequest request) {
+        stream = new StreamLoop(link, uri, context, this);
+        HttpExchange exchange = link.exchange(request, this);
+        current = exchange;
+        if (outcome.isDone()) {
+            return;
+        }
+        exchange.start().thenAccept(end -> ended(end, request));
+    }
+
+    @Override
+    public void opened(HttpHeaders headers) {
+        accepted(headers);
+        stream.opened(headers);
+    }
+
+    @Override
+    public CompletionStage<Void> event(SseEvent event) {
+        return stream.event(event);
+    }
+
+    @Override
+    public void retry(long millis) {
+        stream.retry(millis);
+    }
+
+    private void accepted(HttpHeaders headers) {
+        retry.connected();
+        link.reached();
+        if (message.method().equals("initialize")) {
+            headers.firstValue("mcp-session-id").ifPresent(link::named);
+        }
+    }
+
+    private void ended(ExchangeEnd end, HttpRequest request) {
+        if (outcome.isDone()) {
+            inTime();
+        } else if (end instanceof ExchangeEnd.Answer answer) {
+            judge(answer, request);
+        } else if (end instanceof ExchangeEnd.NoAnswer none && none.cause() instanceof OversizedEventException big) {
+            finish(new Outcome.Unreadable(String.valueOf(big.getMessage())));
+        } else if (end instanceof ExchangeEnd.NoAnswer none) {
+            retry.broke(none.cause());
+            if (none.sent()) {
+                unknown("the connection broke before an answer came", none.cause());
+            } else {
+                later(0, none.cause());
+            }
+        } else {
+            stream.cameApart(end);
+        }
+    }
+
+    private void judge(ExchangeEnd.Answer answer, HttpRequest request) {
+        PostVerdict verdict = PostVerdict.of(answer, link.id().isPresent());
+        HttpStatusException status = new HttpStatusException(answer.status(), answer.body());
+        if (verdict instanceof PostVerdict.Accepted) {
+            accepted(answer);
+        } else if (verdict instanceof PostVerdict.Unauthorized) {
+            unauthorized(answer, request);
+        } else if (verdict instanceof PostVerdict.NoSession) {
+            finish(new Outcome.SessionGone());
+        } else if (verdict instanceof PostVerdict.PerhapsNoSession) {
+            probe(refused(answer, request));
+        } else if (verdict instanceof PostVerdict.Later wait) {
+            retry.broke(status);
+            later(wait.millis(), status);
+        } else if (verdict instanceof PostVerdict.Unknown) {
+            retry.broke(status);
+            unknown("a proxy lost the server while it had the request", status);
+        } else {
+            finish(refused(answer, request));
+        }
+    }
+
+    private static Outcome refused(ExchangeEnd.Answer answer, HttpRequest request) {
+        return new Outcome.Refused(answer.status(), answer.headers(), answer.body(), request);
+    }
+
+    /** The response of a request may be in the body, or come on another stream. */
+    private void accepted(ExchangeEnd.Answer answer) {
+        accepted(answer.headers());
+        if (message.kind() != Envelope.Kind.REQUEST) {
+            finish(new Outcome.Done());
+        } else if (answer.json() && answer.body().length > 0) {
+            link.server()
+                    .means()
+                    .delivery()
+                    .execute(() -> stream.messages(answer.body())
+                            .whenComplete((taken, failure) -> finish(
+                                    answered
+                                            ? new Outcome.Done()
+                                            : new Outcome.Unreadable("the answer has no response in it"))));
+        }
+    }
+
+    private void unauthorized(ExchangeEnd.Answer answer, HttpRequest request) {
+        link.server()
+                .requests()
+                .authorization()
+                .sendAgain(request, answer.status(), answer.headers(), unauthorized++, context)
+                .whenComplete((again, failure) -> {
+                    if (failure != null) {
+                        finish(new Outcome.NotSent(failure));
+                    } else if (again) {
+                        send();
+                    } else {
+                        finish(refused(answer, request));
+                    }
+                });
+    }
+
+    /**
+     * Finds out whether the session is gone, or the message is wrong. It was not executed, so it is sent once more before that is
+     * believed: a server that shuts down may lose the half of a body, and says so.
+     */
+    private void probe(Outcome otherwise) {
+        link.post(uri, PING, context)
+                .thenCompose(request -> link.exchange(request, new Probe()).start())
+                .whenComplete((end, failure) -> {
+                    boolean gone = end instanceof ExchangeEnd.Answer answer
+                            && (answer.status() == 404 || answer.status() == 400);
+                    if (gone) {
+                        finish(new Outcome.SessionGone());
+                    } else if (refusals++ > 0 || !retry.again(0)) {
+                        finish(otherwise);
+                    }
+                });
+    }
+
+    /** Takes whatever answers a ping. */
+    private static final class Probe implements StreamHandler {
+        @Override
+        public void opened(HttpHeaders headers) {}
+
+        @Override
+        public CompletionStage<Void> event(SseEvent event) {
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public void retry(long millis) {}
+    }
+
+    /** The server may have executed the request. */
+    private void unknown(String reason, Throwable cause) {
+        if (repeatable) {
+            perhapsExecuted = true;
+            later(0, cause);
+        } else if (cancelled) {
+            finish(new Outcome.Cancelled());
+        } else {
+            finish(new Outcome.Unknown(reason, cause, false));
+        }
+    }
+
+    private void later(long millis, Throwable cause) {
+        if (cancelled) {
+            finish(new Outcome.Cancelled());
+        } else if (!retry.again(millis)) {
+            finish(
+                    perhapsExecuted
+                            ? new Outcome.Unknown("the server did not come back in time", cause, false)
+                            : new Outcome.NotSent(cause));
+        }
+    }
+
+    /** The application gives the request up: its stream is not resumed any more, and the server has a moment to end it. */
+    void cancel() {
+        cancelled = true;
+        deadline = link.later(LINGER_MILLIS, () -> finish(new Outcome.Cancelled()));
+    }
+
+    /** The response has come, on this stream or on another; it was handed over. */
+    CompletionStage<Void> take(Envelope response) {
+        answered = true;
+        return sink.message(response).whenComplete((taken, failure) -> finish(new Outcome.Done()));
+    }
+
+    @Override
+    public CompletionStage<Void> message(Envelope received) {
+        if (!answers(received)) {
+            return sink.message(received);
+        }
+        return answered ? CompletableFuture.completedFuture(null) : take(received);
+    }
+
+    /** Whether this is the response that the request waits for. */
+    private boolean answers(Envelope received) {
+        return (received.kind() == Envelope.Kind.RESPONSE || received.kind() == Envelope.Kind.ERROR)
+                && received.id().equals(message.id());
+    }
+
+    @Override
+    public boolean complete() {
+        if (cancelled && !answered) {
+            finish(new Outcome.Cancelled());
+        }
+        if (outcome.isDone()) {
+            inTime();
+        }
+        return outcome.isDone() || answered;
+    }
+
+    @Override
+    public boolean opensAnew() {
+        return false;
+    }
+
+    @Override
+    public void lost(StreamLoss loss) {
+        if (loss instanceof StreamLoss.SessionGone) {
+            lost("its session is gone", new HttpStatusException(404, new byte[0]), true);
+        } else if (loss instanceof StreamLoss.NoCursor none) {
+            lost("the stream of its answer is lost: " + none.reason(), none.cause(), false);
+        } else if (loss instanceof StreamLoss.Refused refused) {
+            lost(
+                    "the stream of its answer cannot be resumed",
+                    new HttpStatusException(
+                            refused.answer().status(), refused.answer().body()),
+                    false);
+        } else if (loss instanceof StreamLoss.GivenUp over) {
+            perhapsExecuted = true;
+            finish(new Outcome.Unknown("the server did not come back in time", over.cause(), false));
+        } else if (loss instanceof StreamLoss.Oversized big) {
+            finish(new Outcome.Unreadable(String.valueOf(big.cause().getMessage())));
+        }
+    }
+
+    /** The request was sent, and its response will not come. */
+    void lost(String reason, Throwable cause, boolean sessionGone) {
+        if (sessionGone) {
+            finish(new Outcome.Unknown(reason, cause, true));
+        } else {
+            unknown(reason, cause);
+        }
+    }
+
+    /** Ends it on this side. */
+    void close() {
+        finish(new Outcome.Closed());
+        abort();
+    }
+
+    private void finish(Outcome how) {
+        if (outcome.complete(how)) {
+            retry.stop();
+            linger();
+        }
+    }
+
+    /** The server ends its stream behind the response; a connection that it does not end is closed. */
+    private void linger() {
+        HttpExchange open = current;
+        if (answered && open != null && !(open.end().isDone() && stream.idle())) {
+            deadline = link.later(LINGER_MILLIS, this::abort);
+        } else {
+            abort();
+        }
+    }
+
+    /** The connection has ended by itself. */
+    private void inTime() {
+        Future<?> pending = deadline;
+        if (pending != null) {
+            pending.cancel(false);
+        }
+    }
+
+    private void abort() {
+        inTime();
+        stream.stop();
+        HttpExchange open = current;
+        if (open != null) {
+            open.abort("not wanted any more");
+        }
+    }
+}

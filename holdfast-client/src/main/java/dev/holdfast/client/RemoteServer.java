@@ -1,0 +1,65 @@
+package dev.holdfast.client;
+
+import dev.holdfast.client.wire.Means;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.DoubleSupplier;
+
+/** A server at a URL, and how to deal with it. Immutable; serves any number of sessions. */
+public final class RemoteServer {
+    private final URI uri;
+    private final Means means;
+    private final Requests requests;
+    private final ClientLimits limits;
+
+    private RemoteServer(URI uri, Means means, Requests requests, ClientLimits limits) {
+        this.uri = uri;
+        this.means = means;
+        this.requests = requests;
+        this.limits = limits;
+    }
+
+    /**
+     * A server with plain requests and the default limits.
+     *
+     * @param uri the endpoint
+     * @param clock runs what is due later; its tasks do not block
+     * @param delivery runs those who take the messages
+     */
+    public static RemoteServer at(URI uri, HttpClient http, ScheduledExecutorService clock, Executor delivery) {
+        DoubleSupplier random = () -> ThreadLocalRandom.current().nextDouble();
+        return new RemoteServer(uri, new Means(http, delivery, clock, random), Requests.PLAIN, ClientLimits.DEFAULT);
+    }
+
+    /** The same with other requests. */
+    public RemoteServer withRequests(Requests other) {
+        return new RemoteServer(uri, means, other, limits);
+    }
+
+    /** The same with other limits. */
+    public RemoteServer withLimits(ClientLimits other) {
+        return new RemoteServer(uri, means, requests, other);
+    }
+
+    /** The endpoint. */
+    public URI uri() {
+        return uri;
+    }
+
+    /** How requests to it look. */
+    public Requests requests() {
+        return requests;
+    }
+
+    /** How long is tried, and how much is taken. */
+    public ClientLimits limits() {
+        return limits;
+    }
+
+    Means means() {
+        return means;
+    }
+}

@@ -1,0 +1,87 @@
+package dev.holdfast.client;
+
+import java.util.OptionalLong;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+
+/** Tries one thing again until it succeeds, the patience is over, or it is stopped. */
+final class Retry {
+    private final Link link;
+    private final Runnable attempt;
+    private final Patience patience;
+    private boolean away;
+    private volatile boolean stopped;
+    private volatile @Nullable Future<?> pending;
+
+    /** Nothing has failed yet. */
+    Retry(Link link, Runnable attempt) {
+        this.link = link;
+        this.attempt = attempt;
+        this.patience = link.patience();
+    }
+
+    /** The server is there again. */
+    void connected() {
+        if (away) {
+            away = false;
+            link.outage().back();
+        }
+    }
+
+    /** It works: the next failure is the first one. */
+    void succeeded() {
+        patience.succeeded();
+    }
+
+    /** It failed because of this; the watch hears of it. */
+    void broke(Throwable cause) {
+        if (!away && !stopped) {
+            away = true;
+            link.outage().broke(cause);
+        }
+    }
+
+    /**
+     * Tries again later.
+     *
+     * @param stated how many milliseconds the server wants to be left alone
+     * @return false if the patience is over
+     */
+    boolean again(long stated) {
+        OptionalLong wait = patience.failed(stated);
+        if (wait.isEmpty()) {
+            stop();
+            return false;
+        }
+        if (!stopped) {
+            pending = link.later(wait.getAsLong(), this::attempt);
+            if (stopped) {
+                cancel();
+            }
+        }
+        return true;
+    }
+
+    private void attempt() {
+        if (!stopped) {
+            attempt.run();
+        }
+    }
+
+    /** Tries no more, be it done or given up. */
+    void stop() {
+        stopped = true;
+        cancel();
+        if (away) {
+            away = false;
+            link.outage().givenUp();
+        }
+    }
+
+    private void cancel() {
+        Future<?> waiting = pending;
+        if (waiting != null) {
+            waiting.cancel(false);
+        }
+    }
+}

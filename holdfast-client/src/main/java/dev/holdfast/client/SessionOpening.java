@@ -1,0 +1,97 @@
+package dev.holdfast.client;
+
+import dev.holdfast.json.Envelope;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** Opens sessions at a server, over the protocol that it speaks. */
+public final class SessionOpening {
+    /** Which protocol a server is spoken to. */
+    public enum Protocol {
+        /** Streamable HTTP, and HTTP+SSE where the server refuses the first POST with 400, 404 or 405. */
+        AUTOMATIC,
+        /** Streamable HTTP only. */
+        STREAMABLE_HTTP,
+        /** HTTP+SSE (2024-11-05) only; the URL is that of its GET. */
+        HTTP_SSE
+    }
+
+    /** What became of the attempt. */
+    public sealed interface Result {}
+
+    /** The session is open: the response to {@code initialize} was handed over, and is a result. */
+    public record Opened(ServerSession session) implements Result {}
+
+    /** There is no session. Where the server answered with an error, that was handed over and the outcome is {@link Outcome.Done}. */
+    public record NotOpened(Outcome outcome) implements Result {}
+
+    private final RemoteServer server;
+    private final MessageSink listening;
+    private final SessionWatch watch;
+
+    /**
+     * What sessions have in common that are opened by this.
+     *
+     * @param listening takes what belongs to no request
+     */
+    public SessionOpening(RemoteServer server, MessageSink listening, SessionWatch watch) {
+        this.server = server;
+        this.listening = listening;
+        this.watch = watch;
+    }
+
+    /** A session that begins without {@code initialize}, as servers without sessions allow. */
+    public ServerSession unopened() {
+        return new StreamableSession(server, listening, watch);
+    }
+
+    /**
+     * Opens a session.
+     *
+     * @param initialize the request
+     * @param context handed to the {@link RequestCustomizer}
+     * @param sink takes what comes on the stream of the request, its response last
+     */
+    public CompletionStage<Result> open(Protocol protocol, Envelope initialize, Object context, MessageSink sink) {
+        if (protocol == Protocol.HTTP_SSE) {
+            return overHttpSse(initialize, context, sink);
+        }
+        StreamableSession session = new StreamableSession(server, listening, watch);
+        return initialize(session, initialize, context, sink).thenCompose(result -> {
+            boolean old = result instanceof NotOpened not
+                    && not.outcome() instanceof Outcome.Refused refused
+                    && (refused.status() == 400 || refused.status() == 404 || refused.status() == 405);
+            return old && protocol == Protocol.AUTOMATIC
+                    ? overHttpSse(initialize, context, sink)
+                            .thenApply(other -> other instanceof Opened ? other : result)
+                    : CompletableFuture.completedFuture(result);
+        });
+    }
+
+    private CompletionStage<Result> overHttpSse(Envelope initialize, Object context, MessageSink sink) {
+        HttpSseSession session = new HttpSseSession(server, context, listening, watch);
+        return session.open()
+                .thenCompose(outcome -> outcome instanceof Outcome.Done
+                        ? initialize(session, initialize, context, sink)
+                        : CompletableFuture.completedFuture(new NotOpened(outcome)));
+    }
+
+    private static CompletionStage<Result> initialize(
+            ServerSession session, Envelope initialize, Object context, MessageSink sink) {
+        CompletableFuture<Envelope.Kind> answer = new CompletableFuture<>();
+        return session.call(initialize, ServerSession.Repeat.HARMLESS, context, message -> {
+                    if (message.id().equals(initialize.id())) {
+                        answer.complete(message.kind());
+                    }
+                    return sink.message(message);
+                })
+                .thenApply(outcome -> {
+                    if (outcome instanceof Outcome.Done
+                            && answer.getNow(Envelope.Kind.ERROR) == Envelope.Kind.RESPONSE) {
+                        return new Opened(session);
+                    }
+                    CompletionStage<Void> unused = session.close();
+                    return new NotOpened(outcome);
+                });
+    }
+}

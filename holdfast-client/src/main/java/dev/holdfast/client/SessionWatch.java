@@ -1,0 +1,24 @@
+package dev.holdfast.client;
+
+import java.time.Duration;
+
+/** Hears what happens to the connections of one session. Must not block. */
+public interface SessionWatch {
+    /** Hears nothing. */
+    SessionWatch NONE = new SessionWatch() {};
+
+    /** The server cannot be reached, or a stream broke; what was lost is brought back from now on. */
+    default void reconnecting(Throwable cause) {}
+
+    /** Everything that was broken is back, after so long. */
+    default void resumed(Duration away) {}
+
+    /** Messages on the listening stream are missing, or may be. */
+    default void gap() {}
+
+    /** The server does not have the session any more. Told once. */
+    default void gone() {}
+
+    /** Something was given up or ignored that the application may want to know of. */
+    default void failed(Throwable failure) {}
+}

@@ -1,0 +1,338 @@
+package dev.holdfast.client;
+
+import dev.holdfast.client.wire.ExchangeEnd;
+import dev.holdfast.client.wire.HeartbeatWatch;
+import dev.holdfast.client.wire.HttpExchange;
+import dev.holdfast.client.wire.OversizedEventException;
+import dev.holdfast.client.wire.SilenceException;
+import dev.holdfast.client.wire.SseEvent;
+import dev.holdfast.client.wire.StreamHandler;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import java.io.EOFException;
+import java.net.URI;
+import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One stream of events over all connections that carry it: when a connection ends, the next one begins where it ended. One
+ * connection at a time, so its parts run on one thread at a time.
+ */
+final class StreamLoop implements StreamHandler {
+    private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
+    private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
+    /** A connection that lasted so long was one, though nothing came on it. */
+    private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** How long the head of a stream that is resumed may take: what is missing is there, so there is nothing to wait for. */
+    private static final Duration RESUMED_HEAD = Duration.ofSeconds(10);
+
+    /** Whose stream it is. */
+    interface Owner {
+        /** Takes a message. */
+        CompletionStage<Void> message(Envelope message);
+
+        /** Takes an event that is no message. */
+        default CompletionStage<Void> other(SseEvent event) {
+            return TAKEN;
+        }
+
+        /** Whether everything has come that this stream is for. */
+        boolean complete();
+
+        /** Whether the stream is worth opening again without a cursor. */
+        boolean opensAnew();
+
+        /** The stream came back without its cursor: what was sent meanwhile may be missing. */
+        default void gap() {}
+
+        /** The stream will not come back. */
+        void lost(StreamLoss loss);
+    }
+
+    private final Link link;
+    private final URI uri;
+    private final Object context;
+    private final Owner owner;
+    private final Cursor cursor;
+    private final Retry retry;
+    private long stated;
+    private long connectedAt;
+    private int connections;
+    private int unauthorized;
+    /** Whether anything has come on this connection. */
+    private volatile boolean progressed;
+
+    private volatile boolean stopped;
+    private volatile @Nullable HttpExchange current;
+
+    /** A stream at its start, which is not open. */
+    StreamLoop(Link link, URI uri, Object context, Owner owner) {
+        this.link = link;
+        this.uri = uri;
+        this.context = context;
+        this.owner = owner;
+        this.cursor = new Cursor(link.limits().resumable());
+        this.retry = new Retry(link, this::open);
+    }
+
+    /** Asks for the stream from its cursor on. */
+    void open() {
+        if (stopped || owner.complete()) {
+            stop();
+            return;
+        }
+        Optional<String> from = cursor.last();
+        link.get(uri, from, context).whenComplete((request, failure) -> {
+            if (failure != null) {
+                unreachable(failure, 0);
+            } else {
+                start(request, from.isPresent());
+            }
+        });
+    }
+
+    private void start(HttpRequest request, boolean resuming) {
+        HttpExchange exchange = link.exchange(request, this);
+        current = exchange;
+        if (stopped) {
+            return;
+        }
+        progressed = false;
+        if (resuming && !link.headsAtOnce()) {
+            expectSomething(exchange);
+        }
+        exchange.start(resuming ? RESUMED_HEAD.toNanos() : HeartbeatWatch.UNLIMITED)
+                .thenAccept(end -> {
+                    if (end instanceof ExchangeEnd.Answer answer) {
+                        answered(answer, request, resuming);
+                    } else if (end instanceof ExchangeEnd.NoAnswer none && resuming && ignored(none.cause())) {
+                        notResumed(none.cause());
+                    } else if (end instanceof ExchangeEnd.NoAnswer none) {
+                        unreachable(none.cause(), 0);
+                    } else {
+                        cameApart(end);
+                    }
+                });
+    }
+
+    /** Some servers give ids and take them, and then leave the connection alone. One that is known to answer at once is only away. */
+    private boolean ignored(Throwable cause) {
+        return cause instanceof SilenceException && !link.headsAtOnce();
+    }
+
+    /**
+     * Others send the head and then nothing. A listening stream that is resumed in vain is missed soon; a call may take its time,
+     * but not longer than the patience.
+     */
+    private void expectSomething(HttpExchange exchange) {
+        Duration wait = owner.opensAnew() ? RESUMED_HEAD : link.limits().patience();
+        Future<?> check = link.later(wait.toMillis(), () -> {
+            if (current == exchange && !progressed && !link.headsAtOnce()) {
+                nothingCame(exchange);
+            }
+        });
+        exchange.end().thenAccept(end -> check.cancel(false));
+    }
+
+    private void nothingCame(HttpExchange exchange) {
+        if (owner.opensAnew()) {
+            cursor.forget();
+            exchange.abort("the server does not resume the stream");
+        } else {
+            notResumed(new EOFException("nothing came on the stream that was resumed"));
+        }
+    }
+
+    private void notResumed(Throwable cause) {
+        if (stopped) {
+            return;
+        }
+        if (owner.opensAnew()) {
+            cursor.forget();
+            owner.gap();
+            open();
+        } else {
+            lose(new StreamLoss.NoCursor("the server does not resume it", cause));
+        }
+    }
+
+    @Override
+    public void opened(HttpHeaders headers) {
+        connectedAt = System.nanoTime();
+        cursor.connected();
+        retry.connected();
+        if (connections++ > 0 && cursor.last().isEmpty()) {
+            owner.gap();
+        }
+    }
+
+    @Override
+    public void retry(long millis) {
+        stated = millis;
+    }
+
+    @Override
+    public CompletionStage<Void> event(SseEvent event) {
+        progressed = true;
+        retry.succeeded();
+        if (stopped || !cursor.isNew(event, link.id())) {
+            return TAKEN;
+        }
+        if (!event.name().equals(SseEvent.MESSAGE)) {
+            return owner.other(event);
+        }
+        return event.data().length == 0 ? TAKEN : messages(event.data());
+    }
+
+    /** Takes the message or messages of a body. */
+    CompletionStage<Void> messages(byte[] body) {
+        EnvelopeReader.Parsed parsed = ENVELOPES.read(body);
+        if (parsed instanceof EnvelopeReader.Single single) {
+            return owner.message(single.message());
+        }
+        if (parsed instanceof EnvelopeReader.Batch batch) {
+            return each(batch.messages());
+        }
+        EnvelopeReader.Malformed malformed = (EnvelopeReader.Malformed) parsed;
+        link.outage().watch().failed(new UnreadableMessageException(malformed.message()));
+        return TAKEN;
+    }
+
+    private CompletionStage<Void> each(List<Envelope> messages) {
+        CompletionStage<Void> taken = TAKEN;
+        for (Envelope message : messages) {
+            taken = taken.thenCompose(before -> owner.message(message));
+        }
+        return taken;
+    }
+
+    /** A connection that carried the stream has ended; it is resumed unless nothing is missing. */
+    void cameApart(ExchangeEnd end) {
+        if (stopped || owner.complete()) {
+            stop();
+            return;
+        }
+        boolean silent = end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException;
+        if (progressed || (!silent && System.nanoTime() - connectedAt > PROOF_NANOS)) {
+            retry.succeeded();
+        }
+        Throwable cause = new EOFException("the server ended the stream");
+        if (end instanceof ExchangeEnd.StreamBroken broken) {
+            cause = broken.cause();
+            if (cause instanceof OversizedEventException oversized) {
+                oversized(oversized);
+                return;
+            }
+            retry.broke(cause);
+        }
+        if (cursor.last().isEmpty() && !owner.opensAnew()) {
+            lose(new StreamLoss.NoCursor("its connection ended, and its events had no ids", cause));
+        } else {
+            later(cause, 0);
+        }
+    }
+
+    /** The stream goes on behind the message that cannot be taken, if that has a place. */
+    private void oversized(OversizedEventException oversized) {
+        if (owner.opensAnew()) {
+            oversized.id().ifPresentOrElse(cursor::skip, cursor::forget);
+            link.outage().watch().failed(oversized);
+            owner.gap();
+            later(oversized, 0);
+        } else {
+            lose(new StreamLoss.Oversized(oversized));
+        }
+    }
+
+    private void answered(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
+        if (stopped) {
+            return;
+        }
+        switch (answer.status()) {
+            case 401, 403 -> unauthorized(answer, request);
+            case 404 ->
+                lose(link.id().isPresent() ? new StreamLoss.SessionGone() : new StreamLoss.Refused(answer, request));
+            case 204, 400 -> noCursor(answer, request, resuming);
+            case 409, 429, 500, 502, 503, 504 ->
+                unreachable(
+                        new HttpStatusException(answer.status(), answer.body()),
+                        RetryAfter.millis(answer.headers(), Instant.now()));
+            default -> lose(new StreamLoss.Refused(answer, request));
+        }
+    }
+
+    private void noCursor(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
+        if (resuming && owner.opensAnew()) {
+            cursor.forget();
+            open();
+        } else if (resuming) {
+            lose(new StreamLoss.NoCursor(
+                    answer.status() == 204
+                            ? "the server has nothing more of it"
+                            : "the server does not know it any more",
+                    new HttpStatusException(answer.status(), answer.body())));
+        } else {
+            lose(new StreamLoss.Refused(answer, request));
+        }
+    }
+
+    private void unauthorized(ExchangeEnd.Answer answer, HttpRequest request) {
+        link.server()
+                .requests()
+                .authorization()
+                .sendAgain(request, answer.status(), answer.headers(), unauthorized++, context)
+                .whenComplete((again, failure) -> {
+                    if (failure == null && again) {
+                        open();
+                    } else {
+                        lose(new StreamLoss.Refused(answer, request));
+                    }
+                });
+    }
+
+    private void unreachable(Throwable cause, long wait) {
+        if (!stopped) {
+            retry.broke(cause);
+            later(cause, wait);
+        }
+    }
+
+    private void later(Throwable cause, long wait) {
+        if (!retry.again(Math.max(wait, stated))) {
+            lose(new StreamLoss.GivenUp(cause));
+        }
+    }
+
+    private void lose(StreamLoss loss) {
+        if (!stopped) {
+            stop();
+            owner.lost(loss);
+        }
+    }
+
+    /** Whether no connection carries it that was opened for it. */
+    boolean idle() {
+        HttpExchange open = current;
+        return open == null || open.end().isDone();
+    }
+
+    /** Ends the stream on this side. */
+    void stop() {
+        stopped = true;
+        retry.stop();
+        HttpExchange open = current;
+        if (open != null) {
+            open.abort("the stream is not wanted any more");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+package dev.holdfast.client;
+
+import dev.holdfast.json.Envelope;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * A session over Streamable HTTP: a POST for each message, and a GET on which the server sends what belongs to no request.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP, Streamable HTTP</a>
+ */
+final class StreamableSession implements ServerSession, StreamLoop.Owner {
+    private static final int NO_STREAM = 405;
+    private static final String INITIALIZED = "notifications/initialized";
+
+    private final RemoteServer server;
+    private final Link link;
+    private final InFlight inFlight;
+    private final MessageSink listening;
+    private final SessionWatch watch;
+    private final AtomicReference<Listening> state = new AtomicReference<>(Listening.CLOSED);
+    private final AtomicBoolean gone = new AtomicBoolean();
+    private volatile boolean closed;
+
+    /** The stream for what belongs to no request. */
+    private sealed interface Listening {
+        Listening CLOSED = new NotOpen();
+
+        record NotOpen() implements Listening {}
+
+        /** The server has none. */
+        record NotOffered() implements Listening {}
+
+        record Open(StreamLoop stream, Object context) implements Listening {}
+
+        /** The patience was over; the next message that arrives opens it again. */
+        record GivenUp(Object context) implements Listening {}
+    }
+
+    /**
+     * A session that was not opened yet.
+     *
+     * @param listening takes what comes on the listening stream
+     */
+    StreamableSession(RemoteServer server, MessageSink listening, SessionWatch watch) {
+        this.server = server;
+        this.listening = listening;
+        this.watch = watch;
+        this.link = new Link(server, watch, this::reached);
+        this.inFlight = new InFlight(link);
+    }
+
+    @Override
+    public Optional<String> id() {
+        return link.id();
+    }
+
+    @Override
+    public CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink) {
+        MessageSink taker = request.method().equals("initialize") ? negotiating(context, sink) : sink;
+        return inFlight.call(server.uri(), request, repeat, context, taker).thenApply(this::noticed);
+    }
+
+    /** Listens before the application goes on: some servers cannot ask their client anything until it does. */
+    private MessageSink negotiating(Object context, MessageSink sink) {
+        return message -> {
+            message.protocolVersion().ifPresent(link::negotiated);
+            if (message.kind() == Envelope.Kind.RESPONSE) {
+                listen(context);
+            }
+            return sink.message(message);
+        };
+    }
+
+    @Override
+    public CompletionStage<Outcome> post(Envelope message, Object context) {
+        CompletionStage<Outcome> sent =
+                inFlight.post(server.uri(), message, context).thenApply(this::noticed);
+        return message.method().equals(INITIALIZED)
+                ? sent.thenApply(outcome -> {
+                    if (outcome instanceof Outcome.Done) {
+                        listen(context);
+                    }
+                    return outcome;
+                })
+                : sent;
+    }
+
+    private Outcome noticed(Outcome outcome) {
+        if (outcome instanceof Outcome.SessionGone || (outcome instanceof Outcome.Unknown lost && lost.sessionGone())) {
+            tellGone();
+        }
+        return outcome;
+    }
+
+    private void tellGone() {
+        if (gone.compareAndSet(false, true)) {
+            stopListening();
+            watch.gone();
+        }
+    }
+
+    private void reached() {
+        if (state.get() instanceof Listening.GivenUp given) {
+            listen(given.context());
+        }
+    }
+
+    @Override
+    public void listen(Object context) {
+        Listening before = state.get();
+        if (before instanceof Listening.Open || before instanceof Listening.NotOffered) {
+            return;
+        }
+        StreamLoop stream = new StreamLoop(link, server.uri(), context, this);
+        if (state.compareAndSet(before, new Listening.Open(stream, context))) {
+            if (before instanceof Listening.GivenUp) {
+                watch.gap();
+            }
+            if (closed) {
+                stream.stop();
+            } else {
+                stream.open();
+            }
+        }
+    }
+
+    private void stopListening() {
+        if (state.get() instanceof Listening.Open open) {
+            open.stream().stop();
+        }
+    }
+
+    @Override
+    public CompletionStage<Void> message(Envelope message) {
+        return inFlight.route(message, listening);
+    }
+
+    @Override
+    public boolean complete() {
+        return closed || gone.get();
+    }
+
+    @Override
+    public boolean opensAnew() {
+        return true;
+    }
+
+    @Override
+    public void gap() {
+        watch.gap();
+    }
+
+    @Override
+    public void lost(StreamLoss loss) {
+        if (loss instanceof StreamLoss.SessionGone) {
+            tellGone();
+        } else if (loss instanceof StreamLoss.GivenUp over) {
+            if (state.get() instanceof Listening.Open open) {
+                state.set(new Listening.GivenUp(open.context()));
+            }
+            watch.failed(over.cause());
+        } else if (loss instanceof StreamLoss.Refused refused) {
+            int status = refused.answer().status();
+            state.set(status == NO_STREAM ? new Listening.NotOffered() : Listening.CLOSED);
+            if (status != NO_STREAM) {
+                watch.failed(new HttpStatusException(status, refused.answer().body()));
+            }
+        }
+    }
+
+    @Override
+    public CompletionStage<Void> close() {
+        closed = true;
+        stopListening();
+        inFlight.close();
+        boolean known = link.id().isPresent() && !gone.get();
+        return known ? Farewell.to(link, server.uri(), NO_CONTEXT) : CompletableFuture.completedFuture(null);
+    }
+}

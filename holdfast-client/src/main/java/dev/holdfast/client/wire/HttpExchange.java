@@ -1,0 +1,141 @@
+package dev.holdfast.client.wire;
+
+import java.net.ConnectException;
+import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodySubscriber;
+import java.net.http.HttpResponse.BodySubscribers;
+import java.net.http.HttpResponse.ResponseInfo;
+import java.nio.channels.UnresolvedAddressException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** One request and what comes back, be it an answer or a stream of events. No thread waits for it. */
+public final class HttpExchange {
+    private final Means means;
+    private final HttpRequest request;
+    private final int messageBytes;
+    private final HeartbeatWatch watch;
+    private final StreamHandler handler;
+    private final CompletableFuture<ExchangeEnd> end = new CompletableFuture<>();
+    private volatile @Nullable CompletableFuture<HttpResponse<ExchangeEnd>> running;
+    private volatile @Nullable StreamBody stream;
+
+    /**
+     * An exchange that has not begun.
+     *
+     * @param messageBytes so many bytes a message may have
+     * @param handler takes the events, if a stream comes
+     */
+    public HttpExchange(
+            Means means, HttpRequest request, int messageBytes, HeartbeatWatch watch, StreamHandler handler) {
+        this.means = means;
+        this.request = request;
+        this.messageBytes = messageBytes;
+        this.watch = watch;
+        this.handler = handler;
+    }
+
+    /** Begins, and returns how it will end. The stage never fails. */
+    public CompletableFuture<ExchangeEnd> start() {
+        return start(HeartbeatWatch.UNLIMITED);
+    }
+
+    /**
+     * The same, with a limit for the head of the answer.
+     *
+     * @param nanos how long it may take, where the server's own habits allow no less
+     */
+    public CompletableFuture<ExchangeEnd> start(long nanos) {
+        CompletableFuture<HttpResponse<ExchangeEnd>> sending;
+        try {
+            sending = means.http().sendAsync(request, this::body);
+        } catch (RuntimeException e) {
+            end.complete(new ExchangeEnd.NoAnswer(e, false));
+            return end;
+        }
+        running = sending;
+        watchHead(Math.min(nanos, watch.headLimit()));
+        sending.whenComplete((response, failure) -> {
+            if (failure == null) {
+                end.complete(response.body());
+            } else {
+                failed(unwrap(failure));
+            }
+        });
+        return end;
+    }
+
+    /** How it ends. */
+    public CompletableFuture<ExchangeEnd> end() {
+        return end;
+    }
+
+    /** Ends it from this side. */
+    public void abort(String why) {
+        abort(new AbortedException(why));
+    }
+
+    private void failed(Throwable cause) {
+        StreamBody open = stream;
+        if (open == null) {
+            end.complete(new ExchangeEnd.NoAnswer(cause, sent(cause)));
+        } else {
+            open.abort(cause);
+        }
+    }
+
+    private void abort(Throwable cause) {
+        failed(cause);
+        CompletableFuture<?> sending = running;
+        if (sending != null) {
+            sending.cancel(true);
+        }
+    }
+
+    private void watchHead(long limit) {
+        if (limit != HeartbeatWatch.UNLIMITED) {
+            Future<?> check = means.clock().schedule(() -> checkHead(limit), limit, TimeUnit.NANOSECONDS);
+            end.whenComplete((how, failure) -> check.cancel(false));
+        }
+    }
+
+    private void checkHead(long limit) {
+        if (stream == null) {
+            abort(new SilenceException(TimeUnit.NANOSECONDS.toMillis(limit)));
+        }
+    }
+
+    private BodySubscriber<ExchangeEnd> body(ResponseInfo head) {
+        int status = head.statusCode();
+        String type = head.headers().firstValue("content-type").orElse("");
+        if (status / 100 == 2 && type.startsWith("text/event-stream")) {
+            StreamBody body = new StreamBody(means, messageBytes, watch, handler);
+            stream = body;
+            body.getBody().whenComplete((how, failure) -> end.complete(how));
+            handler.opened(head.headers());
+            return body;
+        }
+        return BodySubscribers.mapping(
+                new WholeBody(messageBytes), bytes -> new ExchangeEnd.Answer(status, head.headers(), bytes));
+    }
+
+    private boolean sent(Throwable cause) {
+        boolean unconnected = cause instanceof ConnectException
+                || cause instanceof HttpConnectTimeoutException
+                || cause instanceof UnresolvedAddressException;
+        return !unconnected
+                && request.bodyPublisher()
+                        .map(body -> !(body instanceof SentMark mark) || mark.sent())
+                        .orElse(true);
+    }
+
+    private static Throwable unwrap(Throwable failure) {
+        Throwable cause = failure.getCause();
+        return failure instanceof CompletionException && cause != null ? cause : failure;
+    }
+}

@@ -1,0 +1,15 @@
+package dev.holdfast.client.wire;
+
+import java.util.Optional;
+
+/**
+ * One server-sent event.
+ *
+ * @param id the id that stands in this very event; an event without one does not move the cursor
+ * @param name what kind of event it is; {@code message} where it does not say
+ * @param data its data, UTF-8; empty in an event that only sets the cursor
+ */
+public record SseEvent(Optional<String> id, String name, byte[] data) {
+    /** The name of an event that carries a JSON-RPC message. */
+    public static final String MESSAGE = "message";
+}

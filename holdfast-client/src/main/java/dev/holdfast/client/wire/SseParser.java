@@ -1,0 +1,192 @@
+package dev.holdfast.client.wire;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+
+/**
+ * Reads a stream of server-sent events from bytes, however they are cut. Bounded: an event of more bytes than allowed ends it.
+ * For one thread at a time.
+ *
+ * @see <a href="https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream">HTML, parsing an event stream</a>
+ */
+final class SseParser {
+    /** What the fields of an event may have beside its data. */
+    private static final int FRAMING = 8_192;
+
+    private static final int LONGEST_RETRY_DIGITS = 9;
+
+    private final int most;
+    private final Consumer<SseEvent> events;
+    private final Buffer line = new Buffer();
+    private final Buffer data = new Buffer();
+    private boolean afterReturn;
+    private boolean begun;
+    private boolean hasData;
+    private Optional<String> id = Optional.empty();
+    private String name = "";
+    private OptionalLong retry = OptionalLong.empty();
+    private boolean commented;
+
+    /** Bytes that can be looked at without a copy. */
+    private static final class Buffer extends ByteArrayOutputStream {
+        private static final int KEPT = 16_384;
+
+        private byte at(int index) {
+            return buf[index];
+        }
+
+        private void copyTo(Buffer other, int from) {
+            other.write(buf, from, count - from);
+        }
+
+        private String text(int from, int to) {
+            return new String(buf, from, to - from, UTF_8);
+        }
+
+        private void clear() {
+            reset();
+            if (buf.length > KEPT) {
+                buf = new byte[32];
+            }
+        }
+    }
+
+    /**
+     * A parser at the start of a stream.
+     *
+     * @param most so many bytes a message may have
+     * @param events gets each event that has an id or data, in order
+     */
+    SseParser(int most, Consumer<SseEvent> events) {
+        this.most = most;
+        this.events = events;
+    }
+
+    /** The reconnection time in milliseconds that the stream stated last. */
+    OptionalLong retry() {
+        return retry;
+    }
+
+    /** Whether a comment came since this was asked for the last time. */
+    boolean commented() {
+        boolean came = commented;
+        commented = false;
+        return came;
+    }
+
+    /** Whether all that was read are whole lines. */
+    boolean betweenLines() {
+        return line.size() == 0;
+    }
+
+    /** Reads on. */
+    void read(ByteBuffer bytes) throws OversizedEventException {
+        while (bytes.hasRemaining()) {
+            if (afterReturn) {
+                afterReturn = false;
+                if (bytes.get(bytes.position()) == '\n') {
+                    bytes.get();
+                    continue;
+                }
+            }
+            int end = lineEnd(bytes);
+            take(bytes, end);
+            if (bytes.hasRemaining()) {
+                afterReturn = bytes.get() == '\r';
+                line();
+                line.clear();
+            }
+        }
+    }
+
+    private static int lineEnd(ByteBuffer bytes) {
+        int at = bytes.position();
+        while (at < bytes.limit() && bytes.get(at) != '\n' && bytes.get(at) != '\r') {
+            at++;
+        }
+        return at;
+    }
+
+    private void take(ByteBuffer bytes, int end) throws OversizedEventException {
+        int length = end - bytes.position();
+        if ((long) data.size() + line.size() + length > (long) most + FRAMING) {
+            throw new OversizedEventException(most, id);
+        }
+        byte[] part = new byte[length];
+        bytes.get(part);
+        line.write(part, 0, length);
+    }
+
+    private void line() throws OversizedEventException {
+        int from = !begun && startsWithByteOrderMark() ? 3 : 0;
+        begun = true;
+        if (line.size() == from) {
+            dispatch();
+            return;
+        }
+        int colon = from;
+        while (colon < line.size() && line.at(colon) != ':') {
+            colon++;
+        }
+        if (colon == from) {
+            commented = true;
+            return;
+        }
+        int value = Math.min(colon + 1, line.size());
+        if (value < line.size() && line.at(value) == ' ') {
+            value++;
+        }
+        field(line.text(from, colon), value);
+    }
+
+    private void field(String field, int value) throws OversizedEventException {
+        switch (field) {
+            case "data" -> {
+                if (hasData) {
+                    data.write('\n');
+                }
+                hasData = true;
+                line.copyTo(data, value);
+                if (data.size() > most) {
+                    throw new OversizedEventException(most, id);
+                }
+            }
+            case "id" -> {
+                String text = line.text(value, line.size());
+                id = text.indexOf('\0') < 0 ? Optional.of(text) : id;
+            }
+            case "event" -> name = line.text(value, line.size());
+            case "retry" -> retry(line.text(value, line.size()));
+            default -> {
+                // the standard says to ignore what it does not name
+            }
+        }
+    }
+
+    private void retry(String digits) {
+        boolean number = !digits.isEmpty()
+                && digits.length() <= LONGEST_RETRY_DIGITS
+                && digits.chars().allMatch(c -> c >= '0' && c <= '9');
+        retry = number ? OptionalLong.of(Long.parseLong(digits)) : retry;
+    }
+
+    private void dispatch() {
+        SseEvent event = new SseEvent(id, name.isEmpty() ? SseEvent.MESSAGE : name, data.toByteArray());
+        id = Optional.empty();
+        name = "";
+        hasData = false;
+        data.clear();
+        if (event.id().isPresent() || event.data().length > 0) {
+            events.accept(event);
+        }
+    }
+
+    private boolean startsWithByteOrderMark() {
+        return line.size() >= 3 && line.at(0) == (byte) 0xEF && line.at(1) == (byte) 0xBB && line.at(2) == (byte) 0xBF;
+    }
+}

@@ -1,0 +1,218 @@
+package dev.holdfast.client.wire;
+
+import java.net.http.HttpResponse.BodySubscriber;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The body of a stream of events. What was read is handed over before more is read, so a slow handler slows the server down and
+ * nothing piles up here. A silence longer than the watch allows breaks the stream.
+ */
+final class StreamBody implements BodySubscriber<ExchangeEnd> {
+    private final Means means;
+    private final HeartbeatWatch watch;
+    private final StreamHandler handler;
+    private final SseParser parser;
+    private final Queue<SseEvent> read = new ArrayDeque<>();
+    /** Completes when the stream has ended and everything that came was handed over. */
+    private final CompletableFuture<ExchangeEnd> end = new CompletableFuture<>();
+
+    private volatile CompletableFuture<Void> handover = CompletableFuture.completedFuture(null);
+    private final AtomicReference<@Nullable ScheduledFuture<?>> check = new AtomicReference<>();
+    private volatile Flow.@Nullable Subscription subscription;
+    /** When the connection began to owe us bytes; zero while it is not read. */
+    private volatile long waitingSince;
+
+    private boolean first = true;
+    /** The longest silence since the line began that is being read: a heartbeat may come in two parts. */
+    private long silenceInLine;
+
+    private long retry = -1;
+
+    StreamBody(Means means, int messageBytes, HeartbeatWatch watch, StreamHandler handler) {
+        this.means = means;
+        this.watch = watch;
+        this.handler = handler;
+        this.parser = new SseParser(messageBytes, read::add);
+    }
+
+    @Override
+    public CompletionStage<ExchangeEnd> getBody() {
+        return end;
+    }
+
+    @Override
+    public void onSubscribe(Flow.Subscription started) {
+        subscription = started;
+        more();
+    }
+
+    /** Asks for the next bytes. */
+    private void more() {
+        Flow.Subscription open = subscription;
+        if (open != null && !end.isDone()) {
+            waitingSince = System.nanoTime() | 1;
+            watchSilence();
+            open.request(1);
+        }
+    }
+
+    @Override
+    public void onNext(List<ByteBuffer> buffers) {
+        long silence = System.nanoTime() - waitingSince;
+        waitingSince = 0;
+        try {
+            for (ByteBuffer buffer : buffers) {
+                parser.read(buffer);
+            }
+        } catch (OversizedEventException e) {
+            abort(e);
+            return;
+        }
+        learn(silence);
+        parser.retry().ifPresent(this::stated);
+        if (read.isEmpty()) {
+            more();
+        } else {
+            handOver();
+        }
+    }
+
+    private void learn(long silence) {
+        boolean commented = parser.commented();
+        silenceInLine = Math.max(silenceInLine, silence);
+        if (commented) {
+            watch.beat(silenceInLine);
+        }
+        if (parser.betweenLines()) {
+            silenceInLine = 0;
+        }
+        if (first) {
+            SseEvent head = read.peek();
+            boolean message = head != null && head.data().length > 0;
+            if (commented || (head != null && !message)) {
+                watch.headBeforeMessage();
+            }
+            first = false;
+        }
+    }
+
+    private void stated(long millis) {
+        if (millis != retry) {
+            retry = millis;
+            handler.retry(millis);
+        }
+    }
+
+    private void handOver() {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        handover = done;
+        try {
+            means.delivery().execute(() -> next(done));
+        } catch (RejectedExecutionException e) {
+            abort(e);
+            done.complete(null);
+        }
+    }
+
+    /** Hands over one event after the other. */
+    private void next(CompletableFuture<Void> done) {
+        for (SseEvent event = read.poll(); event != null; event = read.poll()) {
+            CompletableFuture<Void> taken;
+            try {
+                taken = handler.event(event).toCompletableFuture();
+            } catch (RuntimeException e) {
+                taken = CompletableFuture.failedFuture(e);
+            }
+            if (!taken.isDone() || taken.isCompletedExceptionally()) {
+                taken.whenComplete((nothing, failure) -> goOn(failure, done));
+                return;
+            }
+        }
+        done.complete(null);
+        more();
+    }
+
+    private void goOn(@Nullable Throwable failure, CompletableFuture<Void> done) {
+        if (failure != null) {
+            abort(failure);
+            done.complete(null);
+        } else {
+            means.delivery().execute(() -> next(done));
+        }
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+        finish(new ExchangeEnd.StreamBroken(failure));
+    }
+
+    @Override
+    public void onComplete() {
+        finish(new ExchangeEnd.StreamEnded());
+    }
+
+    /** Breaks the stream from this side. */
+    void abort(Throwable cause) {
+        Flow.Subscription open = subscription;
+        if (open != null) {
+            open.cancel();
+        }
+        finish(new ExchangeEnd.StreamBroken(cause));
+    }
+
+    private void finish(ExchangeEnd how) {
+        cancelCheck();
+        if (how instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof AbortedException) {
+            end.complete(how);
+        } else {
+            handover.whenComplete((nothing, failure) -> end.complete(how));
+        }
+    }
+
+    private void watchSilence() {
+        long limit = watch.streamLimit();
+        if (limit != HeartbeatWatch.UNLIMITED && check.get() == null) {
+            schedule(limit);
+        }
+    }
+
+    private void schedule(long nanos) {
+        ScheduledFuture<?> next = means.clock().schedule(this::checkSilence, nanos, TimeUnit.NANOSECONDS);
+        check.set(next);
+        if (end.isDone()) {
+            cancelCheck();
+        }
+    }
+
+    private void checkSilence() {
+        if (end.isDone()) {
+            return;
+        }
+        long limit = watch.streamLimit();
+        long since = waitingSince;
+        long silent = since == 0 ? 0 : System.nanoTime() - since;
+        if (silent >= limit) {
+            abort(new SilenceException(TimeUnit.NANOSECONDS.toMillis(silent)));
+        } else {
+            schedule(limit - silent);
+        }
+    }
+
+    private void cancelCheck() {
+        ScheduledFuture<?> pending = check.getAndSet(null);
+        if (pending != null) {
+            pending.cancel(false);
+        }
+    }
+}

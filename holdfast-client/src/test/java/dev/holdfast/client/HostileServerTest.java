@@ -1,0 +1,366 @@
+package dev.holdfast.client;
+
+import static dev.holdfast.client.Recorder.answer;
+import static dev.holdfast.client.Recorder.call;
+import static dev.holdfast.client.Recorder.initializeResult;
+import static dev.holdfast.client.Recorder.log;
+import static dev.holdfast.client.Recorder.now;
+import static dev.holdfast.client.Recorder.remote;
+import static dev.holdfast.client.ServerSession.NO_CONTEXT;
+import static dev.holdfast.client.ServerSession.Repeat.HARMLESS;
+import static dev.holdfast.client.ServerSession.Repeat.NEVER;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** One call at a server that does wrong. */
+@Timeout(30)
+class HostileServerTest {
+    private final Recorder recorder = new Recorder();
+    private final Recorder sink = new Recorder();
+    private ScriptedServer server;
+    private ServerSession session;
+
+    @BeforeEach
+    void open() throws IOException {
+        server = ScriptedServer.start();
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s1"));
+        session = recorder.open(remote(server.uri()));
+        server.awaitRequests(2);
+    }
+
+    @AfterEach
+    void close() {
+        server.close();
+        session.close();
+    }
+
+    private CompletionStage<Outcome> send(ServerSession.Repeat repeat) {
+        return session.call(call(1), repeat, NO_CONTEXT, sink);
+    }
+
+    private static String event(String id, String data) {
+        return "id: " + id + "\ndata: " + data + "\n\n";
+    }
+
+    /** Whether the client has got a message of the call. */
+    private boolean told() {
+        return !sink.messages.isEmpty();
+    }
+
+    private ScriptedServer.Request last() {
+        return server.requests.get(server.requests.size() - 1);
+    }
+
+    @Test
+    void sessionIdAndRevisionStandInEachRequest() {
+        server.then((request, reply) -> reply.json(answer(1)));
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        assertThat(last().header("mcp-session-id")).isEqualTo("s1");
+        assertThat(last().header("mcp-protocol-version")).isEqualTo("2025-11-25");
+    }
+
+    @Test
+    void resetStreamIsResumedFromTheLastIdOfAnyConnection() throws Exception {
+        server.then((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("e1", log("one")))
+                        .once(this::told)
+                        .rst())
+                .onGet((request, reply) ->
+                        reply.stream().chunk(": nothing new\n\n").fin())
+                .onGet((request, reply) -> reply.stream()
+                        .chunk(event("e1", log("one")) + event("e2", log("two")) + event("e3", answer(1)))
+                        .end());
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        assertThat(last().method()).isEqualTo("GET");
+        assertThat(last().header("last-event-id")).isEqualTo("e1");
+        assertThat(sink.next()).contains("one");
+        assertThat(sink.next()).contains("two");
+        assertThat(sink.next()).contains("result");
+        assertThat(sink.messages).isEmpty();
+        assertThat(recorder.news).startsWith("reconnecting", "resumed");
+    }
+
+    @Test
+    void streamThatEndsInOrderBeforeTheAnswerIsResumed() {
+        server.then((request, reply) ->
+                        reply.stream().chunk("id: p\nretry: 1\ndata:\n\n").end())
+                .onGet((request, reply) ->
+                        reply.stream().chunk(event("e1", answer(1))).end());
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        assertThat(last().header("last-event-id")).isEqualTo("p");
+        assertThat(recorder.news).isEmpty();
+    }
+
+    @Test
+    void callWithoutEventIdIsNotSentTwice() {
+        server.then((request, reply) ->
+                reply.stream().chunk("data: " + log("one") + "\n\n").fin());
+
+        assertThat(now(send(NEVER))).isInstanceOf(Outcome.Unknown.class);
+        assertThat(server.requests).hasSize(3);
+    }
+
+    @Test
+    void harmlessCallWithoutEventIdIsSentAgain() {
+        server.then((request, reply) ->
+                        reply.stream().chunk("data: " + log("one") + "\n\n").fin())
+                .then((request, reply) -> reply.json(answer(1)));
+
+        assertThat(now(send(HARMLESS))).isEqualTo(new Outcome.Done());
+        assertThat(last().method()).isEqualTo("POST");
+    }
+
+    @Test
+    void callCutBeforeItsHeadHasAnUnknownFate() {
+        server.then((request, reply) -> reply.rst());
+
+        assertThat(now(send(NEVER))).isInstanceOf(Outcome.Unknown.class);
+        assertThat(server.requests).hasSize(3);
+    }
+
+    @Test
+    void harmlessCallCutBeforeItsHeadIsSentAgain() {
+        server.then((request, reply) -> reply.rst())
+                .then((request, reply) -> reply.fin())
+                .then((request, reply) -> reply.json(answer(1)));
+
+        assertThat(now(send(HARMLESS))).isEqualTo(new Outcome.Done());
+    }
+
+    @Test
+    void idsThatAreNoneAreNotUsed() {
+        server.then((request, reply) -> reply.stream()
+                .chunk(event("s1", log("one")) + event("s1", log("two")))
+                .fin());
+
+        assertThat(now(send(NEVER))).isInstanceOf(Outcome.Unknown.class);
+        assertThat(sink.messages).hasSize(2);
+    }
+
+    @Test
+    void garbageIsToldAndTheStreamGoesOn() {
+        server.then((request, reply) -> reply.stream()
+                .chunk(event("e1", "{no json") + event("e2", answer(1)))
+                .end());
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        assertThat(recorder.news).singleElement().asString().contains("no JSON-RPC message");
+    }
+
+    @Test
+    void noHttpAtAllHasAnUnknownFate() {
+        server.then((request, reply) -> reply.raw("SMTP ready\r\n\r\n").fin());
+
+        assertThat(now(send(NEVER))).isInstanceOf(Outcome.Unknown.class);
+    }
+
+    @Test
+    void oversizedMessageEndsItsCall() throws IOException {
+        ServerSession bounded = bounded();
+        server.then((request, reply) ->
+                reply.stream().chunk("id: e1\ndata: " + "x".repeat(200_000)).chunk("y".repeat(200_000)));
+
+        Outcome outcome = now(bounded.call(call(1), HARMLESS, NO_CONTEXT, sink));
+
+        assertThat(outcome).isInstanceOf(Outcome.Unreadable.class);
+        bounded.close();
+    }
+
+    @Test
+    void oversizedBodyEndsItsCall() throws IOException {
+        ServerSession bounded = bounded();
+        server.then((request, reply) -> reply.json("x".repeat(200_000)));
+
+        assertThat(now(bounded.call(call(1), HARMLESS, NO_CONTEXT, sink))).isInstanceOf(Outcome.Unreadable.class);
+        bounded.close();
+    }
+
+    private ServerSession bounded() {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        return recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withMessageBytes(100_000)));
+    }
+
+    @Test
+    void silentConnectionIsGivenUpAsTheHeartbeatsTeach() {
+        server.then((request, reply) -> {
+                    reply.stream().chunk("retry: 1\n" + event("e1", log("one")));
+                    // and after this heartbeat nothing: a peer that is gone without a word
+                    Recorder.CLOCK.schedule(() -> reply.chunk(":\n"), 600, TimeUnit.MILLISECONDS);
+                })
+                .onGet((request, reply) ->
+                        reply.stream().chunk(event("e2", answer(1))).end());
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        assertThat(last().header("last-event-id")).isEqualTo("e1");
+    }
+
+    @Test
+    void silenceThatWasSetIsKeptBeforeTheHeadToo() throws IOException {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        ServerSession watched = recorder.open(
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofMillis(200))));
+        server.then((request, reply) -> {}).then((request, reply) -> reply.json(answer(1)));
+
+        assertThat(now(watched.call(call(1), HARMLESS, NO_CONTEXT, sink))).isEqualTo(new Outcome.Done());
+        watched.close();
+    }
+
+    @Test
+    void serverThatTakesACursorAndSendsNothingIsNotWaitedFor() {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        ServerSession watched = recorder.open(
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofMillis(300))));
+        server.awaitRequests(4);
+        server.then((request, reply) ->
+                        reply.stream().chunk(event("e1", log("one"))).fin())
+                .onGet((request, reply) -> {});
+
+        assertThat(now(watched.call(call(1), NEVER, NO_CONTEXT, sink)))
+                .isInstanceOfSatisfying(
+                        Outcome.Unknown.class, lost -> assertThat(lost.reason()).contains("does not resume"));
+        watched.close();
+    }
+
+    @Test
+    void streamThatIsResumedAndStaysSilentIsGivenUpWithThePatience() {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        ServerSession hasty = recorder.open(
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(1))));
+        server.awaitRequests(4);
+        server.then((request, reply) ->
+                        reply.stream().chunk(event("e1", log("one"))).fin())
+                .onGet((request, reply) -> reply.stream());
+
+        assertThat(now(hasty.call(call(1), NEVER, NO_CONTEXT, sink))).isInstanceOf(Outcome.Unknown.class);
+        hasty.close();
+    }
+
+    @Test
+    void busyServerIsAskedAgainWhenItSays() {
+        long begun = System.nanoTime();
+        server.then((request, reply) -> reply.status(503, "Retry-After: 1"))
+                .then((request, reply) -> reply.json(answer(1)));
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofSeconds(1));
+    }
+
+    @Test
+    void gatewayErrorLeavesTheFateUnknown() {
+        server.then((request, reply) -> reply.status(502));
+
+        assertThat(now(send(NEVER))).isInstanceOf(Outcome.Unknown.class);
+    }
+
+    @Test
+    void patienceEndsWithWhatIsKnown() {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        ServerSession hasty = recorder.open(
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(500))));
+        for (int i = 0; i < 20; i++) {
+            server.then((request, reply) -> reply.status(503));
+        }
+
+        assertThat(now(hasty.call(call(1), NEVER, NO_CONTEXT, sink))).isInstanceOf(Outcome.NotSent.class);
+        hasty.close();
+    }
+
+    @Test
+    void lostSessionIsTold() {
+        server.then((request, reply) -> reply.status(404));
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.SessionGone());
+        assertThat(recorder.news).containsExactly("gone");
+    }
+
+    @Test
+    void sessionLostUnderARunningCallLeavesItsFateUnknown() {
+        server.then((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("e1", log("one")))
+                        .once(this::told)
+                        .rst())
+                .onGet((request, reply) -> reply.status(404));
+
+        assertThat(now(send(HARMLESS)))
+                .isInstanceOfSatisfying(
+                        Outcome.Unknown.class,
+                        lost -> assertThat(lost.sessionGone()).isTrue());
+        assertThat(recorder.news).contains("gone");
+    }
+
+    @Test
+    void statusOf400IsALostSessionIfAPingGetsItToo() {
+        server.then((request, reply) -> reply.status(400)).then((request, reply) -> reply.status(400));
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.SessionGone());
+    }
+
+    @Test
+    void statusOf400IsAWrongMessageIfAPingIsAnsweredAndItComesAgain() {
+        for (int i = 0; i < 2; i++) {
+            server.then((request, reply) -> reply.status(400)).then((request, reply) -> reply.json(answer(1)));
+        }
+
+        assertThat(now(send(NEVER)))
+                .isInstanceOfSatisfying(
+                        Outcome.Refused.class,
+                        refused -> assertThat(refused.status()).isEqualTo(400));
+    }
+
+    @Test
+    void messageThatWasBrokenOffOnceIsSentAgain() {
+        server.then((request, reply) -> reply.status(400))
+                .then((request, reply) -> reply.json(answer(1)))
+                .then((request, reply) -> reply.json(answer(1)));
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+    }
+
+    @Test
+    void cancelledCallIsNotResumed() throws Exception {
+        server.then((request, reply) -> reply.stream().chunk("retry: 1\n" + event("e1", log("one"))))
+                .then((request, reply) -> reply.status(202));
+        CompletionStage<Outcome> running = send(NEVER);
+        assertThat(sink.next()).contains("one");
+        assertThat(now(session.post(
+                        Recorder.envelope(
+                                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}"),
+                        NO_CONTEXT)))
+                .isEqualTo(new Outcome.Done());
+
+        assertThat(now(running)).isEqualTo(new Outcome.Cancelled());
+    }
+
+    @Test
+    void requestsInFlightAreBounded() {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        ServerSession narrow = recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withInFlight(1)));
+        server.then((request, reply) -> reply.stream());
+        CompletionStage<Outcome> running = narrow.call(call(1), NEVER, NO_CONTEXT, sink);
+
+        assertThat(now(narrow.call(call(2), NEVER, NO_CONTEXT, sink))).isInstanceOf(Outcome.NotSent.class);
+        narrow.close();
+        assertThat(now(running)).isEqualTo(new Outcome.Closed());
+    }
+
+    @Test
+    void closeTellsTheServer() {
+        server.then((request, reply) -> reply.status(200));
+
+        now(session.close());
+
+        assertThat(last().method()).isEqualTo("DELETE");
+        assertThat(last().header("mcp-session-id")).isEqualTo("s1");
+    }
+}

@@ -1,0 +1,128 @@
+package dev.holdfast.client;
+
+import static dev.holdfast.client.Recorder.answer;
+import static dev.holdfast.client.Recorder.call;
+import static dev.holdfast.client.Recorder.initialize;
+import static dev.holdfast.client.Recorder.initializeResult;
+import static dev.holdfast.client.Recorder.log;
+import static dev.holdfast.client.Recorder.now;
+import static dev.holdfast.client.Recorder.remote;
+import static dev.holdfast.client.ServerSession.NO_CONTEXT;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Servers of revision 2024-11-05. */
+@Timeout(30)
+class HttpSseTest {
+    private static final String ENDPOINT = "event: endpoint\ndata: /message?id=7\n\n";
+
+    private final Recorder recorder = new Recorder();
+    private ScriptedServer server;
+
+    @BeforeEach
+    void start() throws IOException {
+        server = ScriptedServer.start();
+    }
+
+    @AfterEach
+    void close() {
+        server.close();
+    }
+
+    private SessionOpening.Result open(SessionOpening.Protocol protocol) {
+        return now(new SessionOpening(remote(server.uri()), recorder, recorder)
+                .open(protocol, initialize(), NO_CONTEXT, message -> CompletableFuture.completedFuture(null)));
+    }
+
+    private void answers(String... events) {
+        server.onGet((request, reply) -> {
+            reply.stream().chunk("retry: 1\n" + ENDPOINT);
+            int posts = server.requests.size();
+            for (String event : events) {
+                int before = posts++;
+                reply.once(() -> server.requests.size() > before).chunk(event);
+            }
+        });
+    }
+
+    @Test
+    void serverThatKnowsNoPostIsSpokenToOverHttpSse() {
+        server.then((request, reply) -> reply.status(405));
+        answers("data: " + initializeResult() + "\n\n", "data: " + answer(1) + "\n\n");
+        server.then((request, reply) -> reply.status(202)).then((request, reply) -> reply.status(202));
+
+        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.AUTOMATIC);
+        Outcome outcome = now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder));
+
+        assertThat(outcome).isEqualTo(new Outcome.Done());
+        assertThat(server.requests)
+                .extracting(ScriptedServer.Request::method)
+                .containsExactly("POST", "GET", "POST", "POST");
+        opened.session().close();
+    }
+
+    @Test
+    void serverThatKnowsNeitherIsRefused() {
+        server.then((request, reply) -> reply.status(404)).onGet((request, reply) -> reply.status(404));
+
+        assertThat(open(SessionOpening.Protocol.AUTOMATIC))
+                .isInstanceOfSatisfying(
+                        SessionOpening.NotOpened.class,
+                        not -> assertThat(not.outcome()).isInstanceOf(Outcome.Refused.class));
+    }
+
+    @Test
+    void endpointAtAnotherServerIsNotUsed() {
+        server.onGet((request, reply) ->
+                reply.stream().chunk("event: endpoint\ndata: http://elsewhere.example/message\n\n"));
+
+        assertThat(open(SessionOpening.Protocol.HTTP_SSE)).isInstanceOf(SessionOpening.NotOpened.class);
+    }
+
+    @Test
+    void streamWithIdsComesBackToTheSameSession() throws Exception {
+        server.onGet((request, reply) -> {
+                    reply.stream().chunk("retry: 1\nid: e0\n" + ENDPOINT);
+                    reply.once(() -> server.requests.size() == 2).chunk("id: e1\ndata: " + initializeResult() + "\n\n");
+                    reply.once(() -> server.requests.size() == 3).fin();
+                })
+                .then((request, reply) -> reply.status(202))
+                .then((request, reply) -> reply.status(202))
+                .onGet((request, reply) ->
+                        reply.stream().chunk("id: e1\n" + ENDPOINT + "id: e2\ndata: " + answer(1) + "\n\n"));
+        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+
+        assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
+                .isEqualTo(new Outcome.Done());
+        assertThat(server.requests.get(3).header("last-event-id")).isEqualTo("e1");
+        assertThat(recorder.news).containsExactly("reconnecting", "resumed");
+        opened.session().close();
+    }
+
+    @Test
+    void streamWithoutIdsTakesItsSessionWithIt() throws Exception {
+        server.onGet((request, reply) -> {
+                    reply.stream().chunk("retry: 1\n" + ENDPOINT);
+                    reply.once(() -> server.requests.size() == 2).chunk("data: " + initializeResult() + "\n\n");
+                    reply.once(() -> server.requests.size() == 3)
+                            .chunk("data: " + log("one") + "\n\n")
+                            .once(() -> !recorder.messages.isEmpty())
+                            .rst();
+                })
+                .then((request, reply) -> reply.status(202))
+                .then((request, reply) -> reply.status(202));
+        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+
+        assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, new Recorder())))
+                .isInstanceOfSatisfying(
+                        Outcome.Unknown.class,
+                        lost -> assertThat(lost.sessionGone()).isTrue());
+        assertThat(recorder.news).contains("gone");
+    }
+}

@@ -1,0 +1,174 @@
+package dev.holdfast.client;
+
+import static dev.holdfast.client.Recorder.answer;
+import static dev.holdfast.client.Recorder.call;
+import static dev.holdfast.client.Recorder.initializeResult;
+import static dev.holdfast.client.Recorder.initialized;
+import static dev.holdfast.client.Recorder.log;
+import static dev.holdfast.client.Recorder.now;
+import static dev.holdfast.client.Recorder.remote;
+import static dev.holdfast.client.ServerSession.NO_CONTEXT;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The stream for what belongs to no request. */
+@Timeout(30)
+class ListeningStreamTest {
+    private final Recorder recorder = new Recorder();
+    private ScriptedServer server;
+    private @Nullable ServerSession session;
+
+    @BeforeEach
+    void start() throws IOException {
+        server = ScriptedServer.start();
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s1"))
+                .then((request, reply) -> reply.status(202));
+    }
+
+    @AfterEach
+    void close() {
+        server.close();
+        if (session != null) {
+            session.close();
+        }
+    }
+
+    private ServerSession open(ClientLimits limits) {
+        ServerSession opened = recorder.open(remote(server.uri()).withLimits(limits));
+        session = opened;
+        assertThat(now(opened.post(initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
+        return opened;
+    }
+
+    private static String event(String id, String data) {
+        return "id: " + id + "\ndata: " + data + "\n\n";
+    }
+
+    @Test
+    void opensWithTheSession() throws Exception {
+        server.onGet((request, reply) -> reply.stream().chunk(event("e1", log("one"))));
+
+        open(ClientLimits.DEFAULT);
+
+        assertThat(recorder.next()).contains("one");
+        assertThat(server.gets().get(0).header("last-event-id")).isEmpty();
+    }
+
+    @Test
+    void comesBackWithItsCursorAfterAnyEnd() throws Exception {
+        server.onGet((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("e1", log("one")))
+                        .end())
+                .onGet((request, reply) ->
+                        reply.stream().chunk(event("e2", log("two"))).fin())
+                .onGet((request, reply) -> reply.status(502))
+                .onGet((request, reply) -> reply.stream().chunk(event("e2", log("two")) + event("e3", log("three"))));
+
+        open(ClientLimits.DEFAULT);
+
+        assertThat(recorder.next()).contains("one");
+        assertThat(recorder.next()).contains("two");
+        assertThat(recorder.next()).contains("three");
+        assertThat(server.gets().get(3).header("last-event-id")).isEqualTo("e2");
+        assertThat(recorder.news).doesNotContain("gap");
+    }
+
+    @Test
+    void comesBackWithoutACursorAndTellsThatSomethingMayBeMissing() throws Exception {
+        server.onGet((request, reply) ->
+                        reply.stream().chunk("data: " + log("one") + "\n\n").fin())
+                .onGet((request, reply) -> reply.stream().chunk("data: " + log("two") + "\n\n"));
+
+        open(ClientLimits.DEFAULT);
+
+        assertThat(recorder.next()).contains("one");
+        assertThat(recorder.next()).contains("two");
+        assertThat(recorder.news).containsExactly("reconnecting", "resumed", "gap");
+    }
+
+    @Test
+    void cursorThatTheServerDoesNotKnowIsAGap() throws Exception {
+        server.onGet((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("e1", log("one")))
+                        .end())
+                .onGet((request, reply) -> reply.status(400))
+                .onGet((request, reply) -> reply.stream().chunk(event("f1", log("two"))));
+
+        open(ClientLimits.DEFAULT);
+
+        assertThat(recorder.next()).contains("one");
+        assertThat(recorder.next()).contains("two");
+        assertThat(recorder.news).contains("gap");
+        assertThat(server.gets().get(2).header("last-event-id")).isEmpty();
+    }
+
+    @Test
+    void serverThatOffersNoneIsLeftAlone() {
+        server.onGet((request, reply) -> reply.status(405)).then((request, reply) -> reply.json(answer(1)));
+
+        ServerSession opened = open(ClientLimits.DEFAULT);
+        server.awaitRequests(3);
+
+        assertThat(now(opened.call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
+                .isEqualTo(new Outcome.Done());
+        assertThat(server.requests).hasSize(4);
+        assertThat(recorder.news).isEmpty();
+    }
+
+    @Test
+    void answerToACallIsTakenFromItToo() throws Exception {
+        server.onGet((request, reply) -> reply.stream()
+                        .once(() -> server.requests.size() == 4)
+                        .chunk(event("e1", answer(1)) + event("e2", log("after"))))
+                .then((request, reply) -> reply.status(202));
+
+        ServerSession opened = open(ClientLimits.DEFAULT);
+        server.awaitRequests(3);
+        Recorder sink = new Recorder();
+
+        assertThat(now(opened.call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, sink)))
+                .isEqualTo(new Outcome.Done());
+        assertThat(sink.messages).hasSize(1);
+        assertThat(recorder.next()).contains("after");
+    }
+
+    @Test
+    void isOpenedAgainByTheNextMessageThatArrivesOncePatienceWasOver() throws Exception {
+        server.onGet((request, reply) -> reply.stream().fin());
+        for (int i = 0; i < 3; i++) {
+            server.onGet((request, reply) -> reply.status(503));
+        }
+        server.then((request, reply) -> reply.json(answer(1)))
+                .onGet((request, reply) -> reply.stream().chunk(event("f1", log("back"))));
+
+        ServerSession opened = open(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(1)));
+        server.awaitRequests(6);
+        while (recorder.news.stream().noneMatch(news -> news.startsWith("failed"))) {
+            Thread.onSpinWait();
+        }
+        assertThat(now(opened.call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, new Recorder())))
+                .isEqualTo(new Outcome.Done());
+
+        assertThat(recorder.next()).contains("back");
+        assertThat(recorder.news).contains("gap");
+    }
+
+    @Test
+    void oversizedMessageIsLeftOut() throws Exception {
+        server.onGet((request, reply) -> reply.stream().chunk("retry: 1\n" + event("e1", log("x".repeat(200_000)))))
+                .onGet((request, reply) -> reply.stream().chunk(event("e2", log("two"))));
+
+        open(ClientLimits.DEFAULT.withMessageBytes(100_000));
+
+        assertThat(recorder.next()).contains("two");
+        assertThat(server.gets().get(1).header("last-event-id")).isEqualTo("e1");
+        assertThat(recorder.news).contains("gap");
+    }
+}

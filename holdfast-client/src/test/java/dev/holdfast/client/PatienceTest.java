@@ -1,0 +1,61 @@
+package dev.holdfast.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class PatienceTest {
+    private long now;
+
+    private Patience patience(Duration duration) {
+        return new Patience(duration, () -> 0, () -> now);
+    }
+
+    /** Fails until the patience is over, and returns the waits. */
+    private List<Long> waits(Patience patience, long stated) {
+        List<Long> waits = new ArrayList<>();
+        OptionalLong wait = patience.failed(stated);
+        while (wait.isPresent()) {
+            waits.add(wait.getAsLong());
+            now += TimeUnit.MILLISECONDS.toNanos(wait.getAsLong());
+            wait = patience.failed(stated);
+        }
+        return waits;
+    }
+
+    @Test
+    void waitsTwiceAsLongEachTimeUpToTenSeconds() {
+        assertThat(waits(patience(Duration.ofSeconds(40)), 0))
+                .containsExactly(100L, 200L, 400L, 800L, 1600L, 3200L, 6400L, 10_000L, 10_000L);
+    }
+
+    @Test
+    void neverComesSoonerThanTheServerWants() {
+        assertThat(waits(patience(Duration.ofSeconds(60)), 20_000)).containsExactly(20_000L, 20_000L, 20_000L);
+    }
+
+    @Test
+    void successBeginsAnew() {
+        Patience patience = patience(Duration.ofSeconds(1));
+        waits(patience, 0);
+        patience.succeeded();
+
+        assertThat(patience.failed(0)).hasValue(100);
+    }
+
+    @Test
+    void spreadsByUpToAFifth() {
+        assertThat(new Patience(Duration.ofSeconds(5), () -> 1, () -> now).failed(1_000))
+                .hasValue(1_200);
+    }
+
+    @Test
+    void noPatienceTriesNothingAgain() {
+        assertThat(patience(Duration.ZERO).failed(0)).isEmpty();
+    }
+}

@@ -1,0 +1,126 @@
+package dev.holdfast.client;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/** Messages and news of one session, and what the tests say to it. */
+final class Recorder implements MessageSink, SessionWatch {
+    static final HttpClient HTTP =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    static final ScheduledExecutorService CLOCK = Executors.newScheduledThreadPool(1, task -> {
+        Thread thread = new Thread(task, "test-clock");
+        thread.setDaemon(true);
+        return thread;
+    });
+    static final Duration SOON = Duration.ofSeconds(20);
+
+    final BlockingQueue<Envelope> messages = new LinkedBlockingQueue<>();
+    final List<String> news = new CopyOnWriteArrayList<>();
+
+    static RemoteServer remote(URI uri) {
+        return RemoteServer.at(uri, HTTP, CLOCK, Runnable::run);
+    }
+
+    static Envelope envelope(String json) {
+        return ((EnvelopeReader.Single) new EnvelopeReader().read(json.getBytes(UTF_8))).message();
+    }
+
+    static Envelope initialize() {
+        return envelope("""
+                {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},\
+                "clientInfo":{"name":"test","version":"1"}}}""");
+    }
+
+    static Envelope initialized() {
+        return envelope("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    }
+
+    static String initializeResult() {
+        return """
+                {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},\
+                "serverInfo":{"name":"scripted","version":"1"}}}""";
+    }
+
+    static Envelope call(int id) {
+        return envelope("{\"jsonrpc\":\"2.0\",\"id\":" + id
+                + ",\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{}}}");
+    }
+
+    static String answer(int id) {
+        return "{\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"result\":{\"content\":[]}}";
+    }
+
+    static String log(String text) {
+        return "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\""
+                + text + "\"}}";
+    }
+
+    /** Waits for what a stage brings. */
+    static <T> T now(CompletionStage<T> stage) {
+        return stage.toCompletableFuture()
+                .orTimeout(SOON.toSeconds(), TimeUnit.SECONDS)
+                .join();
+    }
+
+    /** Opens a session at a server that answers {@code initialize}. */
+    ServerSession open(RemoteServer server) {
+        SessionOpening opening = new SessionOpening(server, this, this);
+        SessionOpening.Result result = now(opening.open(
+                SessionOpening.Protocol.AUTOMATIC,
+                initialize(),
+                ServerSession.NO_CONTEXT,
+                message -> CompletableFuture.completedFuture(null)));
+        return ((SessionOpening.Opened) result).session();
+    }
+
+    /** The next message, as text. */
+    String next() throws InterruptedException {
+        Envelope message = messages.poll(SOON.toSeconds(), TimeUnit.SECONDS);
+        return message == null ? "nothing" : new String(message.bytes(), UTF_8);
+    }
+
+    @Override
+    public CompletionStage<Void> message(Envelope message) {
+        messages.add(message);
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public void reconnecting(Throwable cause) {
+        news.add("reconnecting");
+    }
+
+    @Override
+    public void resumed(Duration away) {
+        news.add("resumed");
+    }
+
+    @Override
+    public void gap() {
+        news.add("gap");
+    }
+
+    @Override
+    public void gone() {
+        news.add("gone");
+    }
+
+    @Override
+    public void failed(Throwable failure) {
+        news.add("failed: " + failure.getMessage());
+    }
+}

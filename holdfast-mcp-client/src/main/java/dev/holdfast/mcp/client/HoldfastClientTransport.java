@@ -1,0 +1,373 @@
+package dev.holdfast.mcp.client;
+
+import dev.holdfast.client.ClientLimits;
+import dev.holdfast.client.Outcome;
+import dev.holdfast.client.RemoteServer;
+import dev.holdfast.client.Requests;
+import dev.holdfast.client.SessionOpening;
+import dev.holdfast.client.held.HeldSession;
+import dev.holdfast.json.Envelope;
+import io.modelcontextprotocol.client.transport.customizer.McpAsyncHttpClientRequestCustomizer;
+import io.modelcontextprotocol.client.transport.customizer.McpHttpClientAuthorizationErrorHandler;
+import io.modelcontextprotocol.client.transport.customizer.McpHttpClientTransportAuthorizationErrorHandler;
+import io.modelcontextprotocol.client.transport.customizer.McpSyncHttpClientRequestCustomizer;
+import io.modelcontextprotocol.json.McpJsonDefaults;
+import io.modelcontextprotocol.json.McpJsonMapper;
+import io.modelcontextprotocol.json.TypeRef;
+import io.modelcontextprotocol.spec.McpClientTransport;
+import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
+import io.modelcontextprotocol.spec.McpTransportException;
+import io.modelcontextprotocol.spec.ProtocolVersions;
+import io.modelcontextprotocol.util.Assert;
+import io.modelcontextprotocol.util.Utils;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+/**
+ * A client's transport over Streamable HTTP that comes back: it takes the place of the SDK's
+ * {@code HttpClientStreamableHttpTransport}, whose builder it has.
+ *
+ * <p>A broken stream is resumed with the id of its last event, and the server's messages come once and in order. A server that is
+ * away is waited for, up to the {@linkplain Builder#patience patience}. When the server has lost the session, another one is
+ * begun, and what was refused is sent again. A request whose fate is unknown is sent again only if its tool is known from
+ * {@code tools/list} to be read-only or idempotent; otherwise it fails with a {@link CallOutcomeUnknownException}.
+ *
+ * <p>The {@code Mono} of a request completes when its response was handed over, or fails when none will come. Handlers run on
+ * Reactor's {@code boundedElastic}. Thread-safe; holds no thread of its own.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP, Streamable HTTP</a>
+ */
+public final class HoldfastClientTransport implements McpClientTransport {
+    /** Which protocol a server is spoken to. */
+    public enum Protocol {
+        /**
+         * Streamable HTTP; HTTP+SSE where the server refuses the first POST with 400, 404 or 405, as the specification
+         * describes it. The default.
+         */
+        AUTOMATIC,
+        /** Streamable HTTP only. */
+        STREAMABLE_HTTP,
+        /** HTTP+SSE of revision 2024-11-05 only; the endpoint is that of its GET. */
+        HTTP_SSE
+    }
+
+    private final MessageCodec codec;
+    private final List<String> revisions;
+    private final boolean listenOnConnect;
+    private final HeldSession session;
+    private volatile Function<Mono<JSONRPCMessage>, Mono<JSONRPCMessage>> handler =
+            HoldfastClientTransport::notConnected;
+    private volatile Consumer<Throwable> failures = failure -> {};
+
+    private HoldfastClientTransport(Builder builder) {
+        this.codec = new MessageCodec(builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper);
+        this.revisions = builder.supportedProtocolVersions;
+        this.listenOnConnect = builder.openConnectionOnStartup;
+        RemoteServer server = builder.server();
+        this.session = new HeldSession(
+                server,
+                SessionOpening.Protocol.valueOf(builder.protocol.name()),
+                this::received,
+                new ToldListener(builder.listener, server.uri().toString(), failure -> failures.accept(failure)));
+    }
+
+    /**
+     * A builder with the defaults.
+     *
+     * @param baseUri the server, for example {@code https://example.com}; the endpoint is {@code /mcp} there
+     */
+    public static Builder builder(String baseUri) {
+        return new Builder(baseUri);
+    }
+
+    @Override
+    public List<String> protocolVersions() {
+        return revisions;
+    }
+
+    @Override
+    public Mono<Void> connect(Function<Mono<JSONRPCMessage>, Mono<JSONRPCMessage>> messages) {
+        return Mono.deferContextual(context -> {
+            handler = messages;
+            if (listenOnConnect) {
+                session.listen(context);
+            }
+            return Mono.empty();
+        });
+    }
+
+    @Override
+    public void setExceptionHandler(Consumer<Throwable> exceptions) {
+        failures = exceptions;
+    }
+
+    @Override
+    public Mono<Void> sendMessage(JSONRPCMessage message) {
+        return Mono.deferContextual(context -> {
+            Envelope envelope = codec.write(message);
+            return Mono.<Outcome>fromFuture(
+                            () -> session.send(envelope, context).toCompletableFuture())
+                    .flatMap(this::outcome);
+        });
+    }
+
+    private Mono<Void> outcome(Outcome outcome) {
+        return Failures.of(outcome)
+                .map(failure -> {
+                    failures.accept(failure);
+                    return Mono.<Void>error(failure);
+                })
+                .orElseGet(Mono::empty);
+    }
+
+    private static Mono<JSONRPCMessage> notConnected(Mono<JSONRPCMessage> message) {
+        return Mono.error(new IllegalStateException("a message came before connect was called"));
+    }
+
+    private CompletionStage<Void> received(Envelope envelope) {
+        JSONRPCMessage message;
+        try {
+            message = codec.read(envelope);
+        } catch (McpTransportException e) {
+            failures.accept(e);
+            return CompletableFuture.completedFuture(null);
+        }
+        return handler.apply(Mono.just(message))
+                .doOnError(failures)
+                .onErrorComplete()
+                .then()
+                .toFuture();
+    }
+
+    @Override
+    public <T> T unmarshalFrom(Object data, TypeRef<T> type) {
+        return codec.json().convertValue(data, type);
+    }
+
+    @Override
+    public Mono<Void> closeGracefully() {
+        return Mono.fromFuture(() -> session.close().toCompletableFuture());
+    }
+
+    /**
+     * Sets what a transport needs to know. The methods that the SDK's builder has too mean the same here. Each throws
+     * {@link IllegalArgumentException} if a value is out of its range. For one thread at a time.
+     */
+    public static final class Builder {
+        private final String baseUri;
+        private final List<McpAsyncHttpClientRequestCustomizer> customizers = new ArrayList<>();
+        private HttpClient.Builder clientBuilder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1);
+        private boolean ownClient;
+        private HttpRequest.Builder requestBuilder = HttpRequest.newBuilder();
+        private @Nullable McpJsonMapper jsonMapper;
+        private String endpoint = "/mcp";
+        private boolean openConnectionOnStartup;
+        private McpHttpClientTransportAuthorizationErrorHandler authorization =
+                McpHttpClientTransportAuthorizationErrorHandler.NOOP;
+        private Duration connectTimeout = Duration.ofSeconds(10);
+        private List<String> supportedProtocolVersions = List.of(
+                ProtocolVersions.MCP_2024_11_05,
+                ProtocolVersions.MCP_2025_03_26,
+                ProtocolVersions.MCP_2025_06_18,
+                ProtocolVersions.MCP_2025_11_25);
+        private ClientLimits limits = ClientLimits.DEFAULT;
+        private Protocol protocol = Protocol.AUTOMATIC;
+        private ClientListener listener = ClientListener.NONE;
+
+        private Builder(String baseUri) {
+            Assert.hasText(baseUri, "baseUri must not be empty");
+            this.baseUri = baseUri;
+        }
+
+        /** Makes the HTTP client. Default: one that all transports of the JVM share, over HTTP/1.1. */
+        public Builder clientBuilder(HttpClient.Builder value) {
+            Assert.notNull(value, "clientBuilder must not be null");
+            clientBuilder = value;
+            ownClient = true;
+            return this;
+        }
+
+        /** Changes the builder of the HTTP client; this transport then has one of its own. */
+        public Builder customizeClient(Consumer<HttpClient.Builder> change) {
+            Assert.notNull(change, "clientCustomizer must not be null");
+            change.accept(clientBuilder);
+            ownClient = true;
+            return this;
+        }
+
+        /** Each HTTP request starts as a copy of this. */
+        public Builder requestBuilder(HttpRequest.Builder value) {
+            Assert.notNull(value, "requestBuilder must not be null");
+            requestBuilder = value;
+            return this;
+        }
+
+        /** How JSON is read and written. Default: the SDK's default mapper. */
+        public Builder jsonMapper(McpJsonMapper value) {
+            Assert.notNull(value, "jsonMapper must not be null");
+            jsonMapper = value;
+            return this;
+        }
+
+        /** The endpoint at the server. Default {@code /mcp}. */
+        public Builder endpoint(String value) {
+            Assert.hasText(value, "endpoint must be a non-empty String");
+            endpoint = value;
+            return this;
+        }
+
+        /** Whether streams are resumed by the ids of their events. Default true. */
+        public Builder resumableStreams(boolean value) {
+            limits = limits.withResumable(value);
+            return this;
+        }
+
+        /** Whether {@code connect} opens the listening stream, before there is a session. Default false. */
+        public Builder openConnectionOnStartup(boolean value) {
+            openConnectionOnStartup = value;
+            return this;
+        }
+
+        /** Changes each HTTP request before it is sent, in the place of every customizer that was set before. */
+        public Builder httpRequestCustomizer(McpSyncHttpClientRequestCustomizer value) {
+            Assert.notNull(value, "syncHttpRequestCustomizer must not be null");
+            customizers.clear();
+            return addHttpRequestCustomizer(value);
+        }
+
+        /** Changes each HTTP request before it is sent, in the place of every customizer that was set before. */
+        public Builder asyncHttpRequestCustomizer(McpAsyncHttpClientRequestCustomizer value) {
+            Assert.notNull(value, "asyncHttpRequestCustomizer must not be null");
+            customizers.clear();
+            return addAsyncHttpRequestCustomizer(value);
+        }
+
+        /** Changes each HTTP request too, after the customizers that were set before. */
+        public Builder addHttpRequestCustomizer(McpSyncHttpClientRequestCustomizer value) {
+            Assert.notNull(value, "syncHttpRequestCustomizer must not be null");
+            return addAsyncHttpRequestCustomizer(McpAsyncHttpClientRequestCustomizer.fromSync(value));
+        }
+
+        /** Changes each HTTP request too, after the customizers that were set before. */
+        public Builder addAsyncHttpRequestCustomizer(McpAsyncHttpClientRequestCustomizer value) {
+            Assert.notNull(value, "asyncHttpRequestCustomizer must not be null");
+            customizers.add(value);
+            return this;
+        }
+
+        /** Changes the list of customizers. */
+        public Builder asyncHttpRequestCustomizers(Consumer<List<McpAsyncHttpClientRequestCustomizer>> change) {
+            Assert.notNull(change, "customizersConsumer must not be null");
+            change.accept(customizers);
+            return this;
+        }
+
+        /**
+         * Is asked what to do when the server answers 401 or 403.
+         *
+         * @deprecated as in the SDK, in favor of the handler that sees the request
+         */
+        @Deprecated(forRemoval = true)
+        @SuppressWarnings("removal")
+        public Builder authorizationErrorHandler(McpHttpClientAuthorizationErrorHandler value) {
+            return authorizationErrorHandler(Customizers.adapted(value));
+        }
+
+        /** Is asked what to do when the server answers 401 or 403. Default: the message fails. */
+        public Builder authorizationErrorHandler(McpHttpClientTransportAuthorizationErrorHandler value) {
+            authorization = value;
+            return this;
+        }
+
+        /** How long a connection may take to be made. Default 10 s. */
+        public Builder connectTimeout(Duration value) {
+            Assert.notNull(value, "connectTimeout must not be null");
+            connectTimeout = value;
+            return this;
+        }
+
+        /**
+         * The protocol revisions that are offered, the newest last. Default: 2024-11-05, which a server over HTTP+SSE has, to
+         * 2025-11-25.
+         */
+        public Builder supportedProtocolVersions(List<String> value) {
+            Assert.notEmpty(value, "supportedProtocolVersions must not be empty");
+            supportedProtocolVersions = List.copyOf(value);
+            return this;
+        }
+
+        /** How many bytes a message of the server may have. Default 16 MiB. */
+        public Builder maxResponseSize(int value) {
+            limits = limits.withMessageBytes(value);
+            return this;
+        }
+
+        /** For how long a message is tried to be sent, and a broken stream to be resumed. Default 2 minutes. */
+        public Builder patience(Duration value) {
+            limits = limits.withPatience(value);
+            return this;
+        }
+
+        /** How many messages may be under way at once; those beyond fail. Default 1,000. */
+        public Builder maxInFlight(int value) {
+            limits = limits.withInFlight(value);
+            return this;
+        }
+
+        /**
+         * How long a connection may be silent before it counts as broken, a wait for the response's head included. Default zero:
+         * three times the longest silence that a heartbeat of this server has ended, and no limit while it has sent none.
+         */
+        public Builder maxSilence(Duration value) {
+            limits = limits.withSilence(value);
+            return this;
+        }
+
+        /** Which protocol the server is spoken to. Default {@link Protocol#AUTOMATIC}. */
+        public Builder protocol(Protocol value) {
+            Assert.notNull(value, "protocol must not be null");
+            protocol = value;
+            return this;
+        }
+
+        /** Hears what happens to the connections. Default: nobody. */
+        public Builder listener(ClientListener value) {
+            Assert.notNull(value, "listener must not be null");
+            listener = value;
+            return this;
+        }
+
+        /** A transport with what is set. */
+        public HoldfastClientTransport build() {
+            return new HoldfastClientTransport(this);
+        }
+
+        private RemoteServer server() {
+            HttpClient http =
+                    ownClient ? clientBuilder.connectTimeout(connectTimeout).build() : SharedMeans.http(connectTimeout);
+            return RemoteServer.at(
+                            Utils.resolveUri(URI.create(baseUri), endpoint),
+                            http,
+                            SharedMeans.clock(),
+                            SharedMeans.delivery())
+                    .withLimits(limits)
+                    .withRequests(new Requests(
+                            requestBuilder,
+                            Customizers.of(customizers),
+                            Customizers.of(authorization),
+                            Optional.of(Collections.max(supportedProtocolVersions))));
+        }
+    }
+}

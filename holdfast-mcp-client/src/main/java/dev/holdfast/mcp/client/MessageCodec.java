@@ -1,0 +1,58 @@
+package dev.holdfast.mcp.client;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import io.modelcontextprotocol.json.McpJsonMapper;
+import io.modelcontextprotocol.spec.McpSchema;
+import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
+import io.modelcontextprotocol.spec.McpTransportException;
+import java.io.IOException;
+
+/** Messages as the SDK has them, and as bytes. */
+final class MessageCodec {
+    private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
+
+    private final McpJsonMapper json;
+
+    MessageCodec(McpJsonMapper json) {
+        this.json = json;
+    }
+
+    McpJsonMapper json() {
+        return json;
+    }
+
+    /**
+     * Writes a message.
+     *
+     * @throws McpTransportException if it cannot be written, or is no JSON-RPC then
+     */
+    Envelope write(JSONRPCMessage message) {
+        byte[] bytes;
+        try {
+            bytes = json.writeValueAsBytes(message);
+        } catch (IOException e) {
+            throw new McpTransportException("the message cannot be written as JSON", e);
+        }
+        EnvelopeReader.Parsed parsed = ENVELOPES.read(bytes);
+        if (parsed instanceof EnvelopeReader.Single single) {
+            return single.message();
+        }
+        throw new McpTransportException("the message is no JSON-RPC: " + parsed);
+    }
+
+    /**
+     * Reads a message.
+     *
+     * @throws McpTransportException if the SDK does not know such a one
+     */
+    JSONRPCMessage read(Envelope envelope) {
+        try {
+            return McpSchema.deserializeJsonRpcMessage(json, new String(envelope.bytes(), UTF_8));
+        } catch (IOException | RuntimeException e) {
+            throw new McpTransportException("a message of the server cannot be read", e);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+package dev.holdfast.mcp.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
+import io.modelcontextprotocol.spec.McpClientTransport;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class BuilderTest {
+    /** The public methods of a class, by name and parameters; each returns the class itself, or what it builds. */
+    private static List<String> methods(Class<?> builder, Class<?> built) {
+        return Arrays.stream(builder.getDeclaredMethods())
+                .filter(method -> Modifier.isPublic(method.getModifiers()) && !method.isBridge())
+                .map(method -> signature(method, builder, built))
+                .toList();
+    }
+
+    private static String signature(Method method, Class<?> builder, Class<?> built) {
+        Class<?> result = method.getReturnType();
+        String returned = result == builder ? "builder" : result == built ? "transport" : result.getName();
+        return returned + " " + method.getName() + Arrays.toString(method.getGenericParameterTypes());
+    }
+
+    @Test
+    void hasEveryMethodOfTheOfficialBuilder() {
+        assertThat(methods(HoldfastClientTransport.Builder.class, HoldfastClientTransport.class))
+                .containsAll(methods(
+                        HttpClientStreamableHttpTransport.Builder.class, HttpClientStreamableHttpTransport.class));
+    }
+
+    @Test
+    void offersTheRevisionsOfTheOfficialOneAndThatOfHttpSse() {
+        McpClientTransport official =
+                HttpClientStreamableHttpTransport.builder("http://localhost").build();
+
+        List<String> offered =
+                HoldfastClientTransport.builder("http://localhost").build().protocolVersions();
+
+        assertThat(offered).containsAll(official.protocolVersions()).startsWith("2024-11-05");
+        assertThat(offered.get(offered.size() - 1))
+                .isEqualTo(official.protocolVersions()
+                        .get(official.protocolVersions().size() - 1));
+    }
+
+    @Test
+    void refusesWhatIsOutOfRange() {
+        HoldfastClientTransport.Builder builder = HoldfastClientTransport.builder("http://localhost");
+
+        assertThatThrownBy(() -> builder.maxInFlight(0)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> builder.maxResponseSize(0)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> builder.patience(Duration.ofMillis(-1))).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> builder.maxSilence(Duration.ofMillis(-1)))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> builder.endpoint("")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> builder.supportedProtocolVersions(List.of()))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void endpointAtAnotherServerIsRefused() {
+        assertThatThrownBy(() -> HoldfastClientTransport.builder("http://localhost")
+                        .endpoint("http://elsewhere.example/mcp")
+                        .build())
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+}
