@@ -17,7 +17,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         name = "holdfast",
         mixinStandardHelpOptions = true,
         versionProvider = Main.Version.class,
-        customSynopsis = "holdfast serve [OPTIONS] [-- COMMAND ARGS...]",
+        customSynopsis = {"holdfast serve [OPTIONS] [-- COMMAND ARGS...]", "       holdfast connect [OPTIONS] URL"},
         description = "MCP sessions that outlive their connection.")
 public final class Main implements Runnable {
     private static final int FAILED = 1;
@@ -42,6 +42,7 @@ public final class Main implements Runnable {
         Optional<List<String>> words = end < 0 ? Optional.empty() : Optional.of(all.subList(end + 1, all.size()));
         CommandLine line = new CommandLine(new Main())
                 .addSubcommand(new ServeCommand(words))
+                .addSubcommand(new ConnectCommand())
                 .addSubcommand(new CommandLine.HelpCommand());
         line.setParameterExceptionHandler((wrong, given) -> fail(line, text(wrong), MISUSED));
         line.setExecutionExceptionHandler((failure, command, result) -> {
@@ -61,7 +62,9 @@ public final class Main implements Runnable {
     private static String text(ParameterException wrong) {
         if (wrong instanceof UnmatchedArgumentException unmatched && !unmatched.isUnknownOption()) {
             String first = unmatched.getUnmatched().get(0);
-            return "unknown argument '" + first + "'; usage: holdfast serve [OPTIONS] [-- COMMAND ARGS...]";
+            boolean connect = wrong.getCommandLine().getCommandName().equals("connect");
+            String usage = connect ? "connect [OPTIONS] URL" : "serve [OPTIONS] [-- COMMAND ARGS...]";
+            return "unknown argument '" + first + "'; usage: holdfast " + usage;
         }
         return String.valueOf(wrong.getMessage());
     }

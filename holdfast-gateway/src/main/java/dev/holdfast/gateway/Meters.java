@@ -47,11 +47,14 @@ final class Meters implements Metrics {
         Gauge.builder("holdfast.children", backend, StdioBackend::size)
                 .description("Child processes, those included that are about to end")
                 .register(registry);
+        Gauge.builder("holdfast.children.most", backend, StdioBackend::mostConnections)
+                .description("How many child processes there may be")
+                .register(registry);
         counter("holdfast.children.started", backend, StdioBackend::started)
                 .description("Child processes that were started")
                 .register(registry);
         counter("holdfast.children.unstarted", backend, StdioBackend::unstarted)
-                .description("Child processes that could not be started, or were one too many")
+                .description("Child processes that could not be started")
                 .register(registry);
         counter("holdfast.children.died", backend, StdioBackend::died)
                 .description("Child processes that ended before they were told to, or broke a rule")

@@ -4,6 +4,8 @@ import dev.holdfast.MemoryStore;
 import dev.holdfast.gateway.http.GatewayException;
 import dev.holdfast.gateway.http.StoreHealth;
 import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.redis.RedisStore;
+import dev.holdfast.redis.RedisStoreException;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.rocksdb.RocksDbStoreBuilder;
 import dev.holdfast.rocksdb.RocksDbStoreException;
@@ -48,6 +50,13 @@ public record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) imp
                 throw new GatewayException(e.getMessage() + hint(e), e);
             }
         }
+        if (choice instanceof StoreChoice.Redis shared) {
+            try {
+                return of(shared.store().open());
+            } catch (RedisStoreException e) {
+                throw new GatewayException(e.getMessage() + "; choose another by --store", e);
+            }
+        }
         MemoryStore memory = new MemoryStore();
         StoreHealth health =
                 new StoreHealth("memory", memory.promise().durability(), OptionalLong.empty(), StoreHealth.State.WELL);
@@ -63,6 +72,13 @@ public record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) imp
         StoreHealth hangs =
                 new StoreHealth("rocksdb", store.promise().durability(), OptionalLong.empty(), StoreHealth.State.HANGS);
         return new OpenStore(store, new Lately<>(() -> look(store), LOOK_EVERY, PATIENCE, hangs, System::nanoTime));
+    }
+
+    private static OpenStore of(RedisStore store) {
+        return new OpenStore(store, () -> {
+            StoreHealth.State state = store.trouble().isPresent() ? StoreHealth.State.HANGS : StoreHealth.State.WELL;
+            return new StoreHealth("redis", store.promise().durability(), OptionalLong.empty(), state);
+        });
     }
 
     private static StoreHealth look(RocksDbStore store) {

@@ -2,6 +2,7 @@ package dev.holdfast.gateway;
 
 import dev.holdfast.Lifetime;
 import dev.holdfast.gateway.http.JettyConnectionReset;
+import dev.holdfast.gateway.http.JettyPeerWatch;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
@@ -70,6 +71,7 @@ record ServeOptions(
                 .maxRequestSize(limits.maxRequestSize())
                 .httpSse(httpSse)
                 .connectionReset(new JettyConnectionReset())
+                .peerWatch(new JettyPeerWatch())
                 .build();
     }
 }

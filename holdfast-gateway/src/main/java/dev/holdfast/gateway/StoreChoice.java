@@ -1,7 +1,9 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.redis.RedisStoreBuilder;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.nio.file.Path;
+import java.time.Duration;
 
 /** Where sessions are kept, as it was asked for. */
 public sealed interface StoreChoice {
@@ -16,4 +18,28 @@ public sealed interface StoreChoice {
      * @param takesOver whether it may be the folder of another command
      */
     record RocksDb(Path folder, Durability survives, boolean takesOver) implements StoreChoice {}
+
+    /**
+     * They are in Redis, which other nodes use too.
+     *
+     * @param store where, not open yet
+     * @param node this node among those that share it
+     */
+    record Redis(RedisStoreBuilder store, Node node) implements StoreChoice {}
+
+    /**
+     * A node among those that share a store.
+     *
+     * @param name for people who read logs
+     * @param lease how long the others wait for it when it is silent
+     */
+    record Node(String name, Duration lease) {
+        /** A node that has its store for itself. */
+        static final Node ALONE = new Node("node", Duration.ofSeconds(3));
+    }
+
+    /** This node among those that share the store. */
+    default Node node() {
+        return Node.ALONE;
+    }
 }

@@ -1,23 +1,29 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.redis.RedisStore;
+import dev.holdfast.redis.RedisStoreBuilder;
 import dev.holdfast.spi.SessionStore.Durability;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** The options of {@code holdfast serve} that say where sessions are kept. */
 final class StoreFlags {
     private static final String MEMORY = "memory";
     private static final String ROCKSDB = "rocksdb:";
+    private static final String NODE_NAME = "[A-Za-z0-9._-]{1,64}";
 
     @Option(
             names = "--store",
             paramLabel = "STORE",
             defaultValue = "rocksdb:./holdfast-data",
             description = {
-                "where sessions are kept: rocksdb:DIR is a folder that one gateway at a time has open, memory ends with"
-                        + " the process",
+                "where sessions are kept: rocksdb:DIR is a folder that one gateway at a time has open, redis://HOST:PORT is"
+                        + " shared by many (also rediss, redis-sentinel, redis-cluster), memory ends with the process",
                 "(default: ${DEFAULT-VALUE})"
             })
     private String store = "";
@@ -32,6 +38,30 @@ final class StoreFlags {
             description = "serve the sessions in the folder of --store though another COMMAND, or one with other"
                     + " arguments, has kept them there")
     private boolean takeOver;
+
+    @Option(
+            names = "--redis-prefix",
+            paramLabel = "TEXT",
+            description =
+                    "what the names of all keys in Redis begin with: gateways of the same COMMAND share one, others need"
+                            + " another (default: holdfast:)")
+    private @Nullable String redisPrefix;
+
+    @Option(
+            names = "--node-name",
+            paramLabel = "NAME",
+            description = "the name of this gateway among those that share --store redis://..., for those who read logs"
+                    + " (default: the name of the host)")
+    private @Nullable String nodeName;
+
+    @Option(
+            names = "--lease",
+            paramLabel = "TIME",
+            converter = ServeFlags.Time.class,
+            description =
+                    "how long the others that share --store redis://... wait for a silent gateway before they end what"
+                            + " it ran (default: 3s)")
+    private @Nullable Duration lease;
 
     @Option(
             names = "--park-after",
@@ -59,19 +89,71 @@ final class StoreFlags {
      */
     StoreChoice choice() {
         if (store.equals(MEMORY)) {
-            if (sync) {
-                throw new IllegalArgumentException("--store-sync needs a store on disk, and --store is memory");
-            }
-            if (takeOver) {
-                throw new IllegalArgumentException("--take-over-store needs a store on disk, and --store is memory");
-            }
+            refuseOnDisk("memory");
+            refuseShared("memory");
             return new StoreChoice.Memory();
         }
+        if (store.matches("redis[a-z-]*://.*")) {
+            refuseOnDisk("redis");
+            return redis();
+        }
+        refuseShared("on disk");
         String folder = store.startsWith(ROCKSDB) ? store.substring(ROCKSDB.length()) : "";
         if (folder.isBlank()) {
-            throw new IllegalArgumentException("--store must be memory or rocksdb:DIR, not " + store);
+            throw new IllegalArgumentException("--store must be memory, rocksdb:DIR or redis://HOST:PORT, not "
+                    + store.replaceFirst("//.*@", "//...@"));
         }
         return new StoreChoice.RocksDb(path(folder), sync ? Durability.POWER_LOSS : Durability.PROCESS_DEATH, takeOver);
+    }
+
+    private void refuseOnDisk(String kind) {
+        refuse(sync, "--store-sync needs a store on disk, and --store is " + kind);
+        refuse(takeOver, "--take-over-store needs a store on disk, and --store is " + kind);
+    }
+
+    private void refuseShared(String kind) {
+        refuse(redisPrefix != null, "--redis-prefix needs --store redis://..., and --store is " + kind);
+        refuse(nodeName != null, "--node-name needs --store redis://..., and --store is " + kind);
+        refuse(lease != null, "--lease needs --store redis://..., and --store is " + kind);
+    }
+
+    private static void refuse(boolean given, String why) {
+        if (given) {
+            throw new IllegalArgumentException(why);
+        }
+    }
+
+    private StoreChoice redis() {
+        RedisStoreBuilder builder;
+        try {
+            builder = RedisStore.builder(store);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("--store: " + e.getMessage(), e);
+        }
+        if (redisPrefix != null) {
+            try {
+                builder.prefix(redisPrefix);
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException("--redis-prefix: " + e.getMessage(), e);
+            }
+        }
+        Duration waits = lease == null ? StoreChoice.Node.ALONE.lease() : lease;
+        ServeFlags.range("--lease", waits, Duration.ofMillis(500), Duration.ofMinutes(5));
+        String name = nodeName == null ? hostName() : nodeName;
+        if (!name.matches(NODE_NAME)) {
+            throw new IllegalArgumentException(
+                    "--node-name must be 1 to 64 letters, digits, dots, dashes and underscores, not " + name);
+        }
+        return new StoreChoice.Redis(builder, new StoreChoice.Node(name, waits));
+    }
+
+    private static String hostName() {
+        try {
+            String name = InetAddress.getLocalHost().getHostName();
+            return name.matches(NODE_NAME) ? name : StoreChoice.Node.ALONE.name();
+        } catch (UnknownHostException e) {
+            return StoreChoice.Node.ALONE.name();
+        }
     }
 
     private static Path path(String folder) {

@@ -1,19 +1,15 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.servlet.EdgeOptions;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Pattern;
+import java.util.function.Consumer;
 import picocli.CommandLine.Option;
 
 /** The options of {@code holdfast serve} that say whom it serves. */
 final class TrustFlags {
-    private static final Pattern HOST =
-            Pattern.compile("\\*|(\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9_-][A-Za-z0-9._-]*)(:(\\d{1,5}|\\*))?");
-    private static final Pattern ORIGIN = Pattern.compile(
-            "\\*|null|[A-Za-z][A-Za-z0-9+.-]*://(\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)(:(\\d{1,5}|\\*))?");
-
     @Option(
             names = "--auth-token-file",
             paramLabel = "FILE",
@@ -53,15 +49,20 @@ final class TrustFlags {
      * @throws IllegalArgumentException names the first that has not its form
      */
     Trust trust() {
-        hosts.forEach(host -> require(HOST, "--allowed-host", "mcp.example, mcp.example:8443", host));
-        origins.forEach(
-                origin -> require(ORIGIN, "--allowed-origin", "https://app.example, http://dev.example:3000", origin));
+        EdgeOptions.Builder edge = EdgeOptions.builder();
+        require("--allowed-host", hosts, edge::allowedHosts);
+        require("--allowed-origin", origins, edge::allowedOrigins);
         return new Trust(tokenFile, insecure, showChildErrors, hosts, origins);
     }
 
-    private static void require(Pattern form, String flag, String examples, String value) {
-        if (!form.matcher(value).matches()) {
-            throw new IllegalArgumentException(flag + " must be as in " + examples + " or *, not " + value);
+    /** Refuses what the knob refuses, under the name of the option. */
+    private static void require(String flag, List<String> values, Consumer<List<String>> knob) {
+        try {
+            knob.accept(values);
+        } catch (IllegalArgumentException e) {
+            String refusal = String.valueOf(e.getMessage());
+            throw new IllegalArgumentException(
+                    flag + refusal.substring(refusal.indexOf(' ')).replace(", got ", ", not "), e);
         }
     }
 }

@@ -65,6 +65,7 @@ class CommandLineTest {
                 "serve --max-sessions 0            | --max-sessions must be 1 to 10000000, not 0",
                 "serve --max-principal-sessions -1 | --max-principal-sessions must be 1 to 10000000, not -1",
                 "serve --max-calls 10000001        | --max-calls must be 1 to 10000000, not 10000001",
+                "serve --max-children 0            | --max-children must be 1 to 10000000, not 0",
                 "serve --max-request-size 2g       | --max-request-size must be 1 to 1g",
                 "serve --max-request-size 0        | --max-request-size must be 1 to 1g",
                 "serve --max-request-size big      | Invalid value for option '--max-request-size': 'big' is no size; write it as 4096, 512k, 4m or 1g",
@@ -73,9 +74,19 @@ class CommandLineTest {
                 "serve --allowed-origin a.example  | --allowed-origin must be as in https://app.example, http://dev.example:3000 or *, not a.example",
                 "serve --allowed-origin http://a/  | --allowed-origin must be as in https://app.example, http://dev.example:3000 or *, not http://a/",
                 "serve --auth-token-file           | Missing required parameter for option '--auth-token-file' (FILE)",
-                "serve --store redis:x             | --store must be memory or rocksdb:DIR, not redis:x",
-                "serve --store rocksdb:            | --store must be memory or rocksdb:DIR, not rocksdb:",
+                "serve --store redis:x             | --store must be memory, rocksdb:DIR or redis://HOST:PORT, not redis:x",
+                "serve --store rocksdb:            | --store must be memory, rocksdb:DIR or redis://HOST:PORT, not rocksdb:",
                 "serve --store memory --store-sync | --store-sync needs a store on disk, and --store is memory",
+                "serve --store redi://me:secret@h  | --store must be memory, rocksdb:DIR or redis://HOST:PORT, not redi://...@h",
+                "serve --store redis://me:secret@h:no | --store: the address of Redis must be like redis://host:6379 with one of the schemes redis, rediss, redis-sentinel, rediss-sentinel, redis-cluster, rediss-cluster",
+                "serve --store redis://h --store-sync | --store-sync needs a store on disk, and --store is redis",
+                "serve --store redis://h --take-over-store | --take-over-store needs a store on disk, and --store is redis",
+                "serve --store redis://h --lease 100ms | --lease must be 500ms to 5m, not 100ms",
+                "serve --store redis://h --node-name a/b | --node-name must be 1 to 64 letters, digits, dots, dashes and underscores, not a/b",
+                "serve --store redis://h --redis-prefix {a} | --redis-prefix: a prefix has at most 100 characters and no braces, got {a}",
+                "serve --store memory --lease 5s   | --lease needs --store redis://..., and --store is memory",
+                "serve --node-name a               | --node-name needs --store redis://..., and --store is on disk",
+                "serve --redis-prefix a            | --redis-prefix needs --store redis://..., and --store is on disk",
                 "serve --store memory --take-over-store | --take-over-store needs a store on disk, and --store is memory",
                 "serve --park-after 9s             | --park-after must be 10s to 8760h, not 9s",
                 "serve --path mcp                  | --path must begin with '/', not be mcp",
@@ -99,6 +110,12 @@ class CommandLineTest {
                 "serve --base-url /a --no-sse      | --base-url is for HTTP+SSE, which --no-sse switches off",
                 "serve --path /stats               | --path must be of letters, digits and ._~- between single '/', and not /healthz, /stats or /metrics: /stats",
                 "serve --path /metrics             | --path must be of letters, digits and ._~- between single '/', and not /healthz, /stats or /metrics: /metrics",
+                "connect                           | Missing required parameter: 'URL'",
+                "connect ftp://a/mcp               | '''ftp://a/mcp'' is no URL with http or https'",
+                "connect http://a/mcp more         | unknown argument 'more'; usage: holdfast connect [OPTIONS] URL",
+                "connect --header secret http://a/ | a header is written as 'Name: value'",
+                "connect --header Host:secret http://a/ | the header 'Host' cannot be set",
+                "connect --patience 9999h http://a/     | --patience must be 0 to 8760h, not 9999h",
                 "serve --path /healthz             | --path must be of letters, digits and ._~- between single '/', and not /healthz, /stats or /metrics: /healthz",
             })
     void aWrongCommandLineIsNamedInOneLine(String line, String message) {
@@ -219,12 +236,18 @@ class CommandLineTest {
                 .contains("(default: 30s)", "--drain-timeout=", "(default: 20s)", "--log-level=", "(default: info)")
                 .contains("--auth-token-file=", "--insecure", "--allowed-host=", "--allowed-origin=")
                 .contains("--max-sessions=", "(default: 10000)", "--max-principal-sessions=", "(default: 1000)")
-                .contains("--max-calls=", "--max-request-size=", "(default: 4m)")
+                .contains("--max-calls=", "--max-children=", "--max-request-size=", "(default: 4m)")
                 .contains(
                         "--store=",
                         "(default: rocksdb:./holdfast-data)",
                         "--store-sync",
                         "--take-over-store",
+                        "--redis-prefix=",
+                        "(default: holdfast:)",
+                        "--node-name=",
+                        "(default: the name of the host)",
+                        "--lease=",
+                        "(default: 3s)",
                         "--park-after=",
                         "(default: 10m)");
     }

@@ -26,6 +26,8 @@ class GatewayRoomsTest {
             .definedBy("dev.holdfast.gateway.demo")
             .layer("stdio")
             .definedBy("dev.holdfast.gateway.stdio")
+            .layer("connect")
+            .definedBy("dev.holdfast.gateway.connect")
             .layer("process")
             .definedBy("dev.holdfast.gateway.process")
             .layer("text")
@@ -38,7 +40,9 @@ class GatewayRoomsTest {
             .mayOnlyBeAccessedByLayers("application")
             .whereLayer("stdio")
             .mayOnlyBeAccessedByLayers("application")
+            .whereLayer("connect")
+            .mayOnlyBeAccessedByLayers("application")
             .whereLayer("process")
-            .mayOnlyBeAccessedByLayers("application", "stdio")
+            .mayOnlyBeAccessedByLayers("application", "stdio", "connect")
             .ensureAllClassesAreContainedInArchitecture();
 }

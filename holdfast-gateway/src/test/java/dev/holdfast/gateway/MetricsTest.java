@@ -90,9 +90,9 @@ class MetricsTest {
             Wait.until(
                     "the restore is over",
                     () -> Scrape.of(gateway).value("holdfast_restores_seconds_count", "outcome=\"restored\"") == 1);
+            Wait.until("it is counted", () -> Scrape.of(gateway).value("holdfast_sessions_restored_total") == 1);
             Scrape scrape = Scrape.of(gateway);
             assertThat(scrape.value("holdfast_children_started_total")).isEqualTo(2);
-            assertThat(scrape.value("holdfast_sessions_restored_total")).isEqualTo(1);
             assertThat(scrape.value("holdfast_calls_seconds_count", "outcome=\"failed\""))
                     .isEqualTo(1);
             assertThat(scrape.value(

@@ -47,6 +47,31 @@ public final class TestGateway implements AutoCloseable {
         this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, limits);
     }
 
+    /** One that serves the demo. */
+    static TestGateway demo(StoreChoice store) {
+        return new TestGateway(new ServeOptions(
+                OPTIONS.host(),
+                OPTIONS.port(),
+                OPTIONS.keepAlive(),
+                OPTIONS.path(),
+                OPTIONS.lifetime(),
+                OPTIONS.heartbeat(),
+                OPTIONS.retry(),
+                OPTIONS.maxConnectionAge(),
+                OPTIONS.httpSse(),
+                OPTIONS.startTimeout(),
+                OPTIONS.drainTimeout(),
+                OPTIONS.trust(),
+                OPTIONS.limits(),
+                store,
+                OPTIONS.parkAfter(),
+                Optional.empty()));
+    }
+
+    private TestGateway(ServeOptions options) {
+        gateway = Gateway.start(options);
+    }
+
     public TestGateway(StoreChoice store) {
         this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, Limits.DEFAULT, store, OPTIONS.heartbeat());
     }

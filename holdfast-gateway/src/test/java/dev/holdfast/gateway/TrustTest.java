@@ -105,15 +105,16 @@ class TrustTest {
 
     @Test
     void aLargerBodyThanAllowedIsRefused() throws IOException {
-        try (TestGateway gateway =
-                new TestGateway(new Limits(Limits.DEFAULT.node(), Limits.DEFAULT.maxCallDuration(), 100))) {
+        try (TestGateway gateway = new TestGateway(new Limits(
+                Limits.DEFAULT.node(), Limits.DEFAULT.maxChildren(), Limits.DEFAULT.maxCallDuration(), 100))) {
             assertThat(local(gateway, "POST /mcp", JSON, " ".repeat(101))).startsWith("HTTP/1.1 413 ");
         }
     }
 
     @Test
     void moreCallsThanAllowedAreRefused() throws IOException {
-        Limits one = new Limits(Limits.DEFAULT.node().withRunningCalls(1), Duration.ofSeconds(2), 4096);
+        Limits one = new Limits(
+                Limits.DEFAULT.node().withRunningCalls(1), Limits.DEFAULT.maxChildren(), Duration.ofSeconds(2), 4096);
         try (TestGateway gateway = new TestGateway(one)) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             Wait.until(peer.posted(1, "patient"));

@@ -1,0 +1,157 @@
+package dev.holdfast.gateway.connect;
+
+import dev.holdfast.client.RemoteServer;
+import dev.holdfast.client.ServerSession;
+import dev.holdfast.client.SessionOpening;
+import dev.holdfast.client.held.HeldSession;
+import dev.holdfast.client.held.HeldWatch;
+import dev.holdfast.gateway.process.LineReader;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.JsonRpc;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Phaser;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Passes messages between a client on standard input and output and a server over HTTP. The bytes of a message are passed as they
+ * are; a request that gets no answer from the server gets an error from here.
+ */
+public final class Bridge {
+    private static final Logger log = LoggerFactory.getLogger(Bridge.class);
+    private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
+    /** How long calls under way may take once the input has ended. */
+    private static final long LAST_ANSWERS_SECONDS = 1;
+    /** How long the server may take to hear that the session ends. */
+    private static final long FAREWELL_SECONDS = 3;
+
+    private final HeldSession session;
+    private final InputStream in;
+    private final LineWriter out;
+    private final int messageBytes;
+    /** One party for the reader, one for each message that is under way. */
+    private final Phaser underWay = new Phaser(1);
+
+    /**
+     * A bridge that was not started.
+     *
+     * @param in the client's messages, one on each line
+     * @param out takes the server's
+     */
+    public Bridge(RemoteServer server, SessionOpening.Protocol protocol, InputStream in, OutputStream out) {
+        this.in = in;
+        this.out = new LineWriter(out);
+        this.messageBytes = server.limits().messageBytes();
+        this.session = new HeldSession(
+                server, protocol, this::fromServer, new Told(server.uri().getAuthority()));
+    }
+
+    /** Tells the log what happens. */
+    private record Told(String server) implements HeldWatch {
+        @Override
+        public void reconnecting(Throwable cause) {
+            log.warn("the connection to {} broke and is brought back: {}", server, cause.toString());
+        }
+
+        @Override
+        public void resumed(Duration away) {
+            log.info("the connection to {} is back after {} ms", server, away.toMillis());
+        }
+
+        @Override
+        public void gap() {
+            log.warn("notifications of {} may be missing", server);
+        }
+
+        @Override
+        public void sessionReplaced() {
+            log.warn("{} had lost the session; another one has taken its place", server);
+        }
+
+        @Override
+        public void failed(Throwable failure) {
+            log.warn("{}: {}", server, failure.toString());
+        }
+    }
+
+    /** Passes messages on until the input ends, then ends the session. For one thread, which waits. */
+    public void run() {
+        LineReader lines = new LineReader(in, messageBytes);
+        for (LineReader.Next next = lines.next(); !(next instanceof LineReader.End); next = lines.next()) {
+            if (next instanceof LineReader.Line line && line.bytes().length > 0) {
+                fromClient(line.bytes());
+            } else if (next instanceof LineReader.TooLong) {
+                out.write(JsonRpc.errorBody(
+                        Optional.empty(),
+                        JsonRpc.INVALID_REQUEST,
+                        "a message has more than " + messageBytes + " bytes"));
+            }
+        }
+        end();
+    }
+
+    private void fromClient(byte[] line) {
+        EnvelopeReader.Parsed parsed = ENVELOPES.read(line);
+        if (parsed instanceof EnvelopeReader.Single single) {
+            send(single.message());
+        } else if (parsed instanceof EnvelopeReader.Batch batch) {
+            batch.messages().forEach(this::send);
+        } else if (parsed instanceof EnvelopeReader.Malformed malformed) {
+            out.write(JsonRpc.errorBody(malformed.id(), malformed.code(), malformed.message()));
+        }
+    }
+
+    private void send(Envelope message) {
+        underWay.register();
+        session.send(message, ServerSession.NO_CONTEXT).whenComplete((outcome, failure) -> {
+            try {
+                if (failure != null) {
+                    log.error("a message was lost here", failure);
+                } else {
+                    Answers.to(message, outcome).ifPresent(out::write);
+                }
+            } finally {
+                underWay.arriveAndDeregister();
+            }
+        });
+    }
+
+    private CompletionStage<Void> fromServer(Envelope message) {
+        return out.write(message.onOneLine());
+    }
+
+    /** Ends the session, after the answers that come at once. */
+    private void end() {
+        int phase = underWay.arrive();
+        try {
+            underWay.awaitAdvanceInterruptibly(phase, LAST_ANSWERS_SECONDS, TimeUnit.SECONDS);
+        } catch (TimeoutException e) {
+            log.info("the client has left under its calls");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        close();
+        out.close();
+    }
+
+    /** Ends the session now. */
+    public void close() {
+        CompletableFuture<Void> told = session.close().toCompletableFuture();
+        try {
+            told.get(FAREWELL_SECONDS, TimeUnit.SECONDS);
+        } catch (TimeoutException | ExecutionException e) {
+            log.debug("the server was not told that the session ends", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,113 @@
+package dev.holdfast.gateway.connect;
+
+import dev.holdfast.client.AuthorizationHandler;
+import dev.holdfast.client.RequestCustomizer;
+import dev.holdfast.client.Requests;
+import java.io.IOException;
+import java.net.http.HttpRequest;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * The headers that each request to the server carries: those of the command line, and those of a file. The file is read again when
+ * the server wants other credentials, so that a token may be renewed there. Thread-safe.
+ */
+public final class HeaderFile {
+    private final List<Header> fixed;
+    private final Optional<Path> file;
+    private volatile List<Header> read;
+
+    /** One header. */
+    private record Header(String name, String value) {
+        /**
+         * Reads {@code Name: value}.
+         *
+         * @throws IllegalArgumentException if it is none, or none that may be set; says nothing of the value
+         */
+        private static Header parse(String line) {
+            int colon = line.indexOf(':');
+            if (colon < 1) {
+                throw new IllegalArgumentException("a header is written as 'Name: value'");
+            }
+            Header header = new Header(
+                    line.substring(0, colon).strip(), line.substring(colon + 1).strip());
+            try {
+                HttpRequest.newBuilder().header(header.name, header.value);
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException("the header '" + header.name + "' cannot be set", e);
+            }
+            return header;
+        }
+    }
+
+    private HeaderFile(List<Header> fixed, Optional<Path> file, List<Header> read) {
+        this.fixed = fixed;
+        this.file = file;
+        this.read = read;
+    }
+
+    /**
+     * Reads the headers.
+     *
+     * @param lines each as {@code Name: value}
+     * @param file such lines too; those that are empty or begin with {@code #} do not count
+     * @throws IllegalArgumentException if a line is no header
+     * @throws IOException if the file cannot be read
+     */
+    public static HeaderFile of(List<String> lines, Optional<Path> file) throws IOException {
+        List<Header> fixed = lines.stream().map(Header::parse).toList();
+        return new HeaderFile(fixed, file, file.isPresent() ? read(file.get()) : List.of());
+    }
+
+    private static List<Header> read(Path file) throws IOException {
+        List<Header> headers = new ArrayList<>();
+        for (String line : Files.readAllLines(file, StandardCharsets.UTF_8)) {
+            if (!line.isBlank() && !line.startsWith("#")) {
+                headers.add(Header.parse(line));
+            }
+        }
+        return List.copyOf(headers);
+    }
+
+    /** Whether there is any. */
+    public boolean isEmpty() {
+        return fixed.isEmpty() && read.isEmpty();
+    }
+
+    /** Requests with these headers. */
+    public Requests requests() {
+        return new Requests(HttpRequest.newBuilder(), customizer(), authorization(), Optional.empty());
+    }
+
+    private RequestCustomizer customizer() {
+        return (request, method, uri, body, context) -> {
+            fixed.forEach(header -> request.setHeader(header.name, header.value));
+            read.forEach(header -> request.setHeader(header.name, header.value));
+            return CompletableFuture.completedFuture(request);
+        };
+    }
+
+    /** Reads the file again when the server wants credentials; what has changed there is worth another request. */
+    private AuthorizationHandler authorization() {
+        return (request, status, headers, times, context) -> CompletableFuture.completedFuture(times == 0 && renewed());
+    }
+
+    private boolean renewed() {
+        if (file.isEmpty()) {
+            return false;
+        }
+        try {
+            List<Header> now = read(file.get());
+            boolean changed = !now.equals(read);
+            read = now;
+            return changed;
+        } catch (IOException | IllegalArgumentException e) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package dev.holdfast.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.redis.RedisServer;
+import dev.holdfast.redis.RedisStore;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Two gateways over one Redis, whose clients reach now the one, now the other. */
+class RedisGatewaysTest {
+    private RedisServer redis;
+    private TestGateway one;
+    private TestGateway two;
+
+    @BeforeEach
+    void start() {
+        redis = RedisServer.start();
+        one = TestGateway.demo(store("one"));
+        two = TestGateway.demo(store("two"));
+    }
+
+    @AfterEach
+    void stop() {
+        one.close();
+        two.close();
+        redis.close();
+    }
+
+    private StoreChoice store(String node) {
+        return new StoreChoice.Redis(
+                RedisStore.builder(redis.url()).timeout(Duration.ofMillis(500)),
+                new StoreChoice.Node(node, Duration.ofSeconds(3)));
+    }
+
+    private static HttpResponse<String> echo(HttpPeer peer, int id) {
+        return peer.post("{'jsonrpc':'2.0','id':" + id
+                + ",'method':'tools/call','params':{'name':'echo','arguments':{'text':'hello " + id + "'}}}");
+    }
+
+    @Test
+    void eachRequestOfASessionMayReachAnotherGateway() {
+        HttpPeer here = HttpPeer.connected(one.url());
+        HttpPeer there = here.at(two.url());
+        for (int id = 1; id <= 20; id++) {
+            HttpResponse<String> answer = echo(id % 2 == 0 ? here : there, id);
+            assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+            assertThat(answer.body()).contains("hello " + id);
+        }
+        assertThat(there.delete().statusCode()).isEqualTo(200);
+        Wait.until("the session is gone at both", () -> echo(here, 30).statusCode() == 404);
+        assertThat(echo(there, 31).statusCode()).isEqualTo(404);
+    }
+
+    @Test
+    void aSessionOutlivesItsGateway() {
+        HttpPeer here = HttpPeer.connected(one.url());
+        assertThat(echo(here, 1).statusCode()).isEqualTo(200);
+        one.close();
+        assertThat(echo(here.at(two.url()), 2).body()).contains("hello 2");
+        one = TestGateway.demo(store("one"));
+        assertThat(echo(here.at(one.url()), 3).body()).contains("hello 3");
+    }
+
+    @Test
+    void whileRedisIsAwayRequestsAreRefusedAndHealthSaysSo() {
+        HttpPeer here = HttpPeer.connected(one.url());
+        assertThat(here.get("/healthz").body()).contains("\"kind\":\"redis\"", "\"survives\":\"process death\"");
+        redis.freeze();
+        Wait.until("new sessions are refused", () -> {
+            HttpResponse<String> refused = new HttpPeer(two.url()).post(Json.INITIALIZE);
+            return refused.statusCode() == 503
+                    && refused.headers().firstValue("Retry-After").isPresent();
+        });
+        Wait.until("health says so", () -> here.get("/healthz").body().contains("does not answer"));
+        redis.thaw();
+        Wait.until(
+                "it works again", () -> List.of(200, 404).contains(echo(here, 2).statusCode()));
+        Wait.until("health says so", () -> here.get("/healthz").body().contains("\"status\":\"ok\""));
+        assertThat(HttpPeer.connected(two.url()).session()).isNotEmpty();
+    }
+}
