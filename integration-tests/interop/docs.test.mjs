@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from './gateway.mjs';
 
 const run = promisify(execFile);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -26,7 +27,7 @@ function told(text) {
 }
 
 test('the demonstration of README.md', { timeout: 120_000 }, async () => {
-  const { stdout } = await run('examples/kill-9/run', { cwd: root, env: { ...env, PORT: '18931' } });
+  const { stdout } = await run('examples/kill-9/run', { cwd: root, timeout: 110_000, env: { ...env, PORT: String(await freePort()) } });
 
   const shown = told(stdout);
   let from = 0;
@@ -39,7 +40,7 @@ test('the demonstration of README.md', { timeout: 120_000 }, async () => {
 for (const { program, config, check } of [
   {
     program: 'nginx',
-    config: shown => `events {}\nhttp { server { listen 127.0.0.1:18932;\n${shown}} }\n`,
+    config: shown => `events {}\nhttp { server { listen 127.0.0.1:1;\n${shown}} }\n`,
     check: file => ['-t', '-q', '-g', 'pid /dev/null;', '-c', file],
   },
   {

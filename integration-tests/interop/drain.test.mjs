@@ -1,11 +1,17 @@
-// SIGTERM during calls: they complete when the drain timeout lets them, else they are answered with an error. Then exit 0.
+// SIGTERM during calls: they complete when the drain timeout lets them, else they are answered with an error. Then the process ends.
 // Runs alone, for it measures time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLIENTS, connect } from './clients.mjs';
+import { buildSpringExample, startSpringExample } from './examples.mjs';
 import { startGateway } from './gateway.mjs';
+import { upTo } from './series.mjs';
 
 const SLACK_MS = 12_000;
+const LISTENERS = 50;
+const SLOW_CALLS = 10;
+const SLOW = { ms: 3000, steps: 6 };
+const SOON_MS = 6000;
 
 test('a call that fits into the drain timeout completes', { timeout: 60_000 }, async t => {
   const { calls, ended } = await terminateDuringCalls(t, { drainMs: 10_000, call: { ms: 2000, steps: 4 } });
@@ -39,3 +45,25 @@ async function terminateDuringCalls(t, { drainMs, call }) {
   gateway.terminate();
   return { calls, ended: gateway.ended() };
 }
+
+test('a Spring AI server lets ten calls finish, and 50 listeners do not hold its end back', { timeout: 600_000 }, async t => {
+  buildSpringExample();
+  const server = await startSpringExample({ more: 'spring/LoadTools.java' });
+  t.after(() => server.stop());
+  const clients = await Promise.all(upTo(LISTENERS).map(i => connect(CLIENTS[i % CLIENTS.length], server.url)));
+  t.after(() => Promise.all(clients.map(client => client.close())));
+  const calls = [];
+  await Promise.all(clients.slice(0, SLOW_CALLS).map(client => new Promise(onprogress => calls.push(client.call('slow', SLOW, { onprogress })))));
+
+  const from = Date.now();
+  server.terminate();
+
+  assert.deepEqual(await server.ended(), { code: 143, signal: null });
+  const took = Date.now() - from;
+  t.diagnostic(`ended after ${took} ms`);
+  for (const { text, progress } of await Promise.all(calls)) {
+    assert.match(text, /3000 ms in 6 steps/);
+    assert.deepEqual(progress, upTo(SLOW.steps));
+  }
+  assert.ok(took < SOON_MS, `ended after ${took} ms`);
+});

@@ -1,4 +1,4 @@
-// What a client does all day, noted call by call, and what must be true of it though the gateway has died under it.
+// What a client does all day, noted call by call, and what must be true of it though the server has died under it.
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { upTo } from './series.mjs';

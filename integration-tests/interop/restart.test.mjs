@@ -1,4 +1,5 @@
-// The gateway dies under its clients, by SIGKILL or in order, again and again, and is started again on the same folder.
+// The gateway, and a Spring AI server, die under their clients, by SIGKILL or in order, again and again, and are started again on
+// the same folder.
 // Runs alone, for it measures time.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CLIENTS, connect } from './clients.mjs';
+import { buildSpringExample, startSpringExample } from './examples.mjs';
 import { startGateway } from './gateway.mjs';
 import { Load } from './restart-load.mjs';
 
@@ -20,48 +22,79 @@ const EARLY_MS = 500;
 const LEAST_RUNS_SEEN = 2;
 
 const ENDS = {
-  'kill -9': { retryMs: 6000, backMs: 6000, rounds: times(3), end: gateway => gateway.crash(), mayBeEarly: true },
+  'kill -9': { retryMs: 6000, backMs: 6000, rounds: times(3), end: server => server.crash(), mayBeEarly: true },
   'SIGTERM': {
     retryMs: 4000,
     backMs: 8000, // an end in order makes up to twice as much of the retry, lest all come back at once
     rounds: times(2),
-    end: async gateway => {
-      gateway.terminate();
-      assert.deepEqual(await gateway.ended(), { code: 0, signal: null });
+    end: async (server, exitCode) => {
+      server.terminate();
+      assert.deepEqual(await server.ended(), { code: exitCode, signal: null });
     },
   },
 };
 
-const BACKENDS = {
-  'the demo in the gateway': { tools: ['slow', 'notify', 'echo'], flags: ['--log-level', 'debug'], inOrder: true },
-  'a stdio server': { tools: ['slow', 'slow_read', 'notify', 'echo'], behind: true },
+const ALL = ['slow', 'slow_read', 'notify', 'echo'];
+
+/**
+ * What is ended and started again: the `tools` that are called, whether notifications come `inOrder`, whether it `runsAgain` calls
+ * that do no harm, whether each handler has its `ownThread`, that of its request, how many times `slower` than the gateway it starts,
+ * and its `exitCode` after SIGTERM.
+ */
+const SERVERS = {
+  'the demo in the gateway': {
+    tools: ['slow', 'notify', 'echo'],
+    inOrder: true,
+    start: retryMs => startGateway({ flags: ['--retry', `${retryMs}ms`, '--log-level', 'debug'] }),
+  },
+  'a stdio server': {
+    tools: ALL,
+    runsAgain: true,
+    start: async retryMs => {
+      const folder = mkdtempSync(join(tmpdir(), 'holdfast-restart-'));
+      const notes = join(folder, 'executions');
+      writeFileSync(notes, '');
+      const command = [process.execPath, fileURLToPath(new URL('restart-server.mjs', import.meta.url)), notes];
+      const gateway = await startGateway({ flags: ['--retry', `${retryMs}ms`], command });
+      return Object.assign(gateway, { folder, notes });
+    },
+  },
+  'a Spring AI server': {
+    tools: ALL,
+    inOrder: true,
+    ownThread: true,
+    slower: 2,
+    exitCode: 143, // as every JVM that nobody tells another
+    start: retryMs => {
+      buildSpringExample();
+      return startSpringExample({
+        more: 'spring/LoadTools.java',
+        properties: { 'holdfast.store.type': 'rocksdb', 'holdfast.connection.retry-interval': `${retryMs}ms` },
+      });
+    },
+  },
 };
 
 for (const [end, { retryMs, backMs, rounds, end: endOnce, mayBeEarly }] of Object.entries(ENDS)) {
-  for (const [backend, { tools, flags = [], behind, inOrder }] of Object.entries(BACKENDS)) {
-    describe(`${end}, ${backend}`, () => {
-      const folder = mkdtempSync(join(tmpdir(), 'holdfast-restart-'));
-      const notes = join(folder, 'executions');
-      let gateway;
-      before(async () => {
-        writeFileSync(notes, '');
-        const command = behind ? [process.execPath, fileURLToPath(new URL('restart-server.mjs', import.meta.url)), notes] : [];
-        gateway = await startGateway({ flags: ['--retry', `${retryMs}ms`, ...flags], command });
-      });
+  for (const [name, { tools, inOrder, runsAgain, ownThread, slower = 1, exitCode = 0, start }] of Object.entries(SERVERS)) {
+    describe(`${end}, ${name}`, () => {
+      let server;
+      before(async () => (server = await start(retryMs * slower)));
       after(async () => {
-        await gateway?.stop();
-        rmSync(folder, { recursive: true });
+        await server?.stop();
+        if (server?.folder) rmSync(server.folder, { recursive: true });
       });
 
-      test(`${end}, ${backend}: ${rounds} times under load`, { timeout: 60_000 + rounds * 20_000 }, async t => {
-        const clients = await Promise.all(CLIENTS.map(flavour => connect(flavour, gateway.url)));
+      test(`${end}, ${name}: ${rounds} times under load`, { timeout: (60_000 + rounds * 20_000) * slower }, async t => {
+        const clients = await Promise.all(CLIENTS.map(flavour => connect(flavour, server.url)));
         t.after(() => Promise.all(clients.map(client => client.close())));
         const loads = clients.map(client => new Load(client, tools));
-        const restarts = await series(gateway, { rounds, backMs, endOnce, mayBeEarly });
+        const restarts = await series(server, { rounds, backMs: backMs * slower, endOnce: () => endOnce(server, exitCode), mayBeEarly });
         await Promise.all(loads.map(load => load.end()));
         await Promise.all(clients.map(client => client.end())); // before the sums, in which nobody sees that connections end
 
-        const begun = executions(behind ? readFileSync(notes, 'utf8') : gateway.log);
+        const noted = server.notes ? readFileSync(server.notes, 'utf8') : server.log;
+        const begun = executions(noted);
         const took = restarts.map(restart => restart.took).sort((a, b) => a - b);
         t.diagnostic(`serves again after ${took[0]} to ${took.at(-1)} ms`);
         loads.forEach((load, i) => t.diagnostic(`${CLIENTS[i]}: ${JSON.stringify(load.counts(begun))}`));
@@ -69,31 +102,46 @@ for (const [end, { retryMs, backMs, rounds, end: endOnce, mayBeEarly }] of Objec
         const failed = loads.flatMap(load => load.calls).filter(call => call.outcome === 'failed');
         if (end === 'SIGTERM') assert.deepEqual(failed, [], 'calls that the drain has cut short');
         const promised = loads.flatMap(load => load.promised(restarts.map(({ at }) => at)));
-        const again = promised.filter(call => call.outcome === 'finished' && begun(call.args) > 1);
-        t.diagnostic(`${promised.length} calls may be run again, ${again.length} were`);
-        assert.ok(promised.length > 0, 'no call may be run again');
-        const givenUp = promised.filter(call => call.outcome === 'failed');
-        t.diagnostic(`${givenUp.length} calls were given up, for the gateway had ended in each of their runs`);
-        assert.deepEqual(givenUp.filter(call => begun(call.args) < LEAST_RUNS_SEEN), [], 'calls that could have been run again');
-        if (behind && end === 'kill -9') assert.ok(again.length > 0, 'no call was run again');
+        assert.ok(promised.length > 0, 'no call does no harm');
+        const again = promised.filter(call => begun(call.args) > 1);
+        if (runsAgain) assertRunAgain(t, { promised, begun, again: again.filter(call => call.outcome === 'finished'), died: end === 'kill -9' });
+        else assert.deepEqual(again, [], 'calls that were run again');
+        if (ownThread) assertOnOwnThreads(t, noted);
       });
     });
   }
 }
 
+/** Calls that do no harm are run again by the gateway that is started after one that died, unless all have died of them. */
+function assertRunAgain(t, { promised, begun, again, died }) {
+  t.diagnostic(`${promised.length} calls may be run again, ${again.length} were`);
+  const givenUp = promised.filter(call => call.outcome === 'failed');
+  t.diagnostic(`${givenUp.length} calls were given up, for the gateway had ended in each of their runs`);
+  assert.deepEqual(givenUp.filter(call => begun(call.args) < LEAST_RUNS_SEEN), [], 'calls that could have been run again');
+  if (died) assert.ok(again.length > 0, 'no call was run again');
+}
+
+/** Every handler found on its thread what belongs to its request. */
+function assertOnOwnThreads(t, log) {
+  const handlers = [...log.matchAll(/handler ([^:]*): .*/g)];
+  t.diagnostic(`${handlers.length} handlers`);
+  assert.ok(handlers.length > 0, 'no handler has run');
+  assert.deepEqual(handlers.filter(([, where]) => where !== 'on the thread of its request').map(([line]) => line), []);
+}
+
 /**
- * Ends and starts the gateway; returns when it did, and how long each start took. A client tries to come back twice, `backMs` apart
- * at most: the gateway serves long enough to be there for one of them. Every other time it ends just when they are on their way
+ * Ends and starts a server; returns when it did, and how long each start took. A client tries to come back twice, `backMs` apart
+ * at most: the server serves long enough to be there for one of them. Every other time it ends just when they are on their way
  * back, if it starts fast enough to be there again for their second try.
  */
-async function series(gateway, { rounds, backMs, endOnce, mayBeEarly }) {
+async function series(server, { rounds, backMs, endOnce, mayBeEarly }) {
   const restarts = [];
   let early = true;
   await delay(backMs);
   for (let round = 0; round < rounds; round++) {
-    await endOnce(gateway);
+    await endOnce();
     const endedAt = Date.now();
-    await gateway.restart();
+    await server.restart();
     const took = Date.now() - endedAt;
     restarts.push({ at: endedAt, took });
     early = mayBeEarly && !early && took < backMs - 2 * EARLY_MS;

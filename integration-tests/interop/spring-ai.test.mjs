@@ -2,35 +2,15 @@
 // same run fails.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { CLIENTS, connect } from './clients.mjs';
-import { CuttingProxy } from './cutting-proxy.mjs';
-import { assertEachRanOnce, assertNothingLost, callSeries } from './series.mjs';
-import { buildExample, startExample } from './spring-ai.mjs';
-
-const CALLS = 10;
-
-const forecast = (client, onprogress) => client.call('forecast', { city: 'Bern' }, { onprogress, timeout: 12_000 });
-
-/** The calls of one client, whose connections are cut meanwhile. */
-async function underCuts(example, flavour, t) {
-  const proxy = await CuttingProxy.to(example.port);
-  t.after(() => proxy.close());
-  const client = await connect(flavour, proxy.url, { listens: false });
-  t.after(() => client.close());
-  proxy.cutEvery(700, 'rst');
-  const done = await callSeries(client, { tool: forecast, notes: 0, calls: CALLS });
-  await proxy.calm();
-  t.diagnostic(`${flavour}: ${JSON.stringify(proxy.counts)}, ${client.resumes} resumes`);
-  assert.ok(proxy.counts.cuts >= 4, 'the proxy has cut');
-  await assertNothingLost(client, done, { notes: 0, calls: CALLS });
-  return done;
-}
+import { CLIENTS } from './clients.mjs';
+import { buildSpringExample, startSpringExample, underCuts } from './examples.mjs';
+import { assertEachRanOnce } from './series.mjs';
 
 describe('a Spring AI server', { concurrency: 1 }, () => {
-  before(buildExample);
+  before(buildSpringExample);
 
   test('with Holdfast: nothing is lost', { timeout: 120_000 }, async t => {
-    const example = await startExample({ holdfast: true });
+    const example = await startSpringExample();
     t.after(() => example.stop());
     const done = [];
     for (const flavour of CLIENTS) done.push(...(await underCuts(example, flavour, t)));
@@ -38,7 +18,7 @@ describe('a Spring AI server', { concurrency: 1 }, () => {
   });
 
   test('without Holdfast: the same run fails', { timeout: 120_000 }, async t => {
-    const example = await startExample({ holdfast: false });
+    const example = await startSpringExample({ holdfast: false });
     t.after(() => example.stop());
     assert.notEqual(example.ours.length, 0, 'jars of Holdfast that were taken away');
     await assert.rejects(underCuts(example, CLIENTS[0], t), /timed out|timeout|fetch failed|terminated|aborted|closed/i);

@@ -18,15 +18,21 @@ class RoomsTest {
     private static final String CORE = "dev.holdfast";
     private static final String LOG = "dev.holdfast.log";
     private static final String SESSION = "dev.holdfast.session";
+    private static final String CLUSTER = "dev.holdfast.cluster";
     private static final String ENGINE = "dev.holdfast.engine";
     private static final String JSON = "dev.holdfast.json";
+    private static final String CLIENT = "dev.holdfast.client";
+    private static final String CLIENT_HELD = "dev.holdfast.client.held";
+    private static final String CLIENT_WIRE = "dev.holdfast.client.wire";
     private static final String SERVLET = "dev.holdfast.servlet";
     private static final String EDGE_ROOMS = "dev.holdfast.servlet..";
     private static final String MCP = "dev.holdfast.mcp";
+    private static final String MCP_CLIENT = "dev.holdfast.mcp.client";
     private static final String GATEWAY = "dev.holdfast.gateway..";
     private static final String MICROMETER = "dev.holdfast.micrometer";
     private static final String TCK = "dev.holdfast.tck";
     private static final String ROCKSDB = "dev.holdfast.rocksdb";
+    private static final String REDIS = "dev.holdfast.redis";
 
     private static final String JDK = "java..";
     private static final String JSPECIFY = "org.jspecify.annotations";
@@ -38,7 +44,25 @@ class RoomsTest {
     static final ArchRule everyClassIsInARoom = classes()
             .should()
             .resideInAnyPackage(
-                    SPI, CORE, LOG, SESSION, ENGINE, JSON, SERVLET, EDGE_ROOMS, MCP, MICROMETER, GATEWAY, TCK, ROCKSDB);
+                    SPI,
+                    CORE,
+                    LOG,
+                    SESSION,
+                    CLUSTER,
+                    ENGINE,
+                    JSON,
+                    CLIENT,
+                    CLIENT_HELD,
+                    CLIENT_WIRE,
+                    MCP_CLIENT,
+                    SERVLET,
+                    EDGE_ROOMS,
+                    MCP,
+                    MICROMETER,
+                    GATEWAY,
+                    TCK,
+                    ROCKSDB,
+                    REDIS);
 
     @ArchTest
     static final ArchRule spiNeedsTheJdkOnly = classes()
@@ -51,10 +75,10 @@ class RoomsTest {
     @ArchTest
     static final ArchRule coreNeedsTheJdkAndSlf4jOnly = classes()
             .that()
-            .resideInAnyPackage(CORE, LOG, SESSION, ENGINE)
+            .resideInAnyPackage(CORE, LOG, SESSION, CLUSTER, ENGINE)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(CORE, LOG, SESSION, ENGINE, SPI, JDK, JSPECIFY, SLF4J);
+            .resideInAnyPackage(CORE, LOG, SESSION, CLUSTER, ENGINE, SPI, JDK, JSPECIFY, SLF4J);
 
     /** The public API is in {@code dev.holdfast}, the engine's front door in {@code dev.holdfast.engine}. */
     @ArchTest
@@ -62,6 +86,8 @@ class RoomsTest {
             .consideringOnlyDependenciesInLayers()
             .layer("engine")
             .definedBy(ENGINE)
+            .layer("cluster")
+            .definedBy(CLUSTER)
             .layer("session")
             .definedBy(SESSION)
             .layer("log")
@@ -72,12 +98,14 @@ class RoomsTest {
             .definedBy(SERVLET, EDGE_ROOMS, MCP, MICROMETER, GATEWAY)
             .whereLayer("engine")
             .mayOnlyBeAccessedByLayers("users")
-            .whereLayer("session")
+            .whereLayer("cluster")
             .mayOnlyBeAccessedByLayers("engine")
+            .whereLayer("session")
+            .mayOnlyBeAccessedByLayers("engine", "cluster")
             .whereLayer("log")
-            .mayOnlyBeAccessedByLayers("engine", "session")
+            .mayOnlyBeAccessedByLayers("engine", "cluster", "session")
             .whereLayer("api")
-            .mayOnlyBeAccessedByLayers("users", "engine", "session", "log");
+            .mayOnlyBeAccessedByLayers("users", "engine", "cluster", "session", "log");
 
     @ArchTest
     static final ArchRule messagesStandOnTheSpiAndJacksonStreaming = classes()
@@ -86,6 +114,50 @@ class RoomsTest {
             .should()
             .onlyDependOnClassesThat()
             .resideInAnyPackage(JSON, SPI, JDK, JSPECIFY, JACKSON_STREAMING);
+
+    @ArchTest
+    static final ArchRule clientStandsOnMessagesAndTheJdk = classes()
+            .that()
+            .resideInAnyPackage(CLIENT_HELD, CLIENT, CLIENT_WIRE)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(CLIENT_HELD, CLIENT, CLIENT_WIRE, JSON, SPI, JDK, JSPECIFY, SLF4J);
+
+    @ArchTest
+    static final ArchRule roomsOfTheClientStandOnThoseBelow = layeredArchitecture()
+            .consideringOnlyDependenciesInLayers()
+            .layer("held")
+            .definedBy(CLIENT_HELD)
+            .layer("sessions")
+            .definedBy(CLIENT)
+            .layer("wire")
+            .definedBy(CLIENT_WIRE)
+            .layer("users")
+            .definedBy(MCP_CLIENT, GATEWAY)
+            .whereLayer("held")
+            .mayOnlyBeAccessedByLayers("users")
+            .whereLayer("sessions")
+            .mayOnlyBeAccessedByLayers("users", "held")
+            .whereLayer("wire")
+            .mayOnlyBeAccessedByLayers("sessions");
+
+    @ArchTest
+    static final ArchRule transportOfTheSdksClientStandsOnTheClientAndTheSdk = classes()
+            .that()
+            .resideInAPackage(MCP_CLIENT)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(
+                    MCP_CLIENT,
+                    CLIENT_HELD,
+                    CLIENT,
+                    JSON,
+                    JDK,
+                    JSPECIFY,
+                    SLF4J,
+                    "io.modelcontextprotocol..",
+                    "reactor..",
+                    "org.reactivestreams..");
 
     @ArchTest
     static final ArchRule edgeStandsOnCoreMessagesAndServlet = classes()
@@ -164,6 +236,14 @@ class RoomsTest {
             .resideInAnyPackage(ROCKSDB, SPI, JDK, JSPECIFY, SLF4J, "org.rocksdb..");
 
     @ArchTest
+    static final ArchRule theStoreInRedisStandsOnTheSpiAndItsClient = classes()
+            .that()
+            .resideInAPackage(REDIS)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(REDIS, SPI, JDK, JSPECIFY, SLF4J, "io.lettuce..");
+
+    @ArchTest
     static final ArchRule theContractOfAStoreStandsOnTheSpiAndTheTestLibraries = classes()
             .that()
             .resideInAPackage(TCK)
@@ -175,7 +255,7 @@ class RoomsTest {
     @ArchTest
     static final ArchRule reactorStopsInTheAdapter = noClasses()
             .that()
-            .resideOutsideOfPackages(MCP, "dev.holdfast.gateway.demo")
+            .resideOutsideOfPackages(MCP, MCP_CLIENT, "dev.holdfast.gateway.demo")
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage("reactor..", "org.reactivestreams..");

@@ -1,0 +1,171 @@
+// Starts the examples, each on a free port and in a folder of its own, and lets real clients call them while connections are cut.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connect } from './clients.mjs';
+import { CuttingProxy } from './cutting-proxy.mjs';
+import { freePort, killQuietly } from './gateway.mjs';
+import { assertNothingLost, callSeries } from './series.mjs';
+import { waitFor } from './wait.mjs';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SPRING_JAR = join(ROOT, 'examples/spring-ai/target/weather-server.jar');
+const BUILD_MS = 300_000;
+const CALLS = 10;
+
+/** The examples that `run` starts: how they are told their port, and how they start again without being built. */
+export const EXAMPLES = {
+  'plain-sdk': { args: port => [`${port}`], again: port => ['java', '-jar', join(ROOT, 'examples/plain-sdk/target/weather-server.jar'), `${port}`] },
+  'stdio': { args: port => ['--port', `${port}`] },
+};
+
+/** Serves an example, as a reader starts it, until `stop()`. */
+export async function runExample(name) {
+  const { args, again } = EXAMPLES[name];
+  const port = await freePort();
+  const first = [join(ROOT, 'examples', name, 'run'), ...args(port)];
+  return serve(port, mkdtempSync(join(tmpdir(), 'holdfast-example-')), first, again?.(port) ?? first);
+}
+
+/** The blocks of a page in a language. */
+export function blocks(page, language) {
+  const text = readFileSync(join(ROOT, page), 'utf8');
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block]) => block);
+}
+
+/** Builds and serves the project that a page writes file by file, with Holdfast from this tree, until `stop()`. */
+export async function serveWrittenProject(page) {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-example-'));
+  const text = readFileSync(join(ROOT, page), 'utf8');
+  for (const [, name, content] of text.matchAll(/^`(\S+)`:\n\n```\w+\n(.*?)^```$/gms)) {
+    mkdirSync(dirname(join(folder, 'weather', name)), { recursive: true });
+    writeFileSync(join(folder, 'weather', name), content);
+  }
+  // Beside Holdfast in one build, so that nothing has to be installed.
+  const modules = ['weather', relative(realpathSync(folder), ROOT)].map(module => `<module>${module}</module>`).join('');
+  const all = `<groupId>all</groupId><artifactId>all</artifactId><version>1</version><packaging>pom</packaging>`;
+  writeFileSync(join(folder, 'pom.xml'), `<project><modelVersion>4.0.0</modelVersion>${all}<modules>${modules}</modules></project>`);
+  cpSync(join(ROOT, '.mvn'), join(folder, '.mvn'), { recursive: true }); // what the compiler of Holdfast needs
+  execFileSync('mvn', ['-B', '-ntp', '-q', 'package', '-DskipTests', '-pl', 'weather', '-am'], { cwd: folder, stdio: 'inherit' });
+  const port = await freePort();
+  const command = ['java', '-jar', join(folder, 'weather/target/weather-1.0.0.jar'), `--server.port=${port}`];
+  return serve(port, folder, command, command);
+}
+
+/** Builds the example of Spring AI where it is missing. */
+export function buildSpringExample() {
+  if (!statSync(SPRING_JAR, { throwIfNoEntry: false })) {
+    execFileSync('mvn', ['-B', '-ntp', '-q', 'package', '-DskipTests', '-Pexamples', '-pl', 'examples/spring-ai', '-am'], { cwd: ROOT, stdio: 'inherit' });
+  }
+}
+
+/**
+ * Serves the example of Spring AI until `stop()`; without Holdfast, its jars are not there. With `more`, a Java file, its beans are
+ * there too.
+ */
+export async function startSpringExample({ holdfast = true, properties = {}, more } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-example-'));
+  execFileSync('java', ['-Djarmode=tools', '-jar', SPRING_JAR, 'extract', '--destination', folder]);
+  const jars = join(folder, 'lib');
+  const ours = readdirSync(jars).filter(name => name.startsWith('holdfast-'));
+  if (!holdfast) ours.forEach(name => rmSync(join(jars, name)));
+  const port = await freePort();
+  const settings = Object.entries({ 'server.port': port, ...properties }).map(([name, value]) => `--${name}=${value}`);
+  const classPath = [join(folder, 'weather-server.jar'), join(folder, 'more')].join(':');
+  if (more) {
+    const source = fileURLToPath(new URL(more, import.meta.url));
+    execFileSync('javac', ['-parameters', '-proc:none', '-cp', `${classPath}:${jars}/*`, '-d', join(folder, 'more'), source]);
+  }
+  const command = ['java', '-cp', classPath, 'com.example.weather.WeatherApplication', ...settings];
+  return Object.assign(await serve(port, folder, command, command), { ours });
+}
+
+async function serve(port, folder, command, again) {
+  const example = new Example(port, folder, again);
+  await example.start(command);
+  return example;
+}
+
+class Example {
+  log = '';
+  #folder;
+  #again;
+  #process;
+  #exit;
+
+  constructor(port, folder, again) {
+    this.port = port;
+    this.#folder = folder;
+    this.#again = again;
+    process.on('exit', () => killQuietly(this.#process.pid));
+  }
+
+  get url() {
+    return `http://127.0.0.1:${this.port}/mcp`;
+  }
+
+  async start([program, ...args]) {
+    const running = spawn(program, args, { cwd: this.#folder, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#process = running;
+    this.#exit = once(running, 'exit').then(([code, signal]) => ({ code, signal }));
+    for (const stream of [running.stdout, running.stderr]) stream.on('data', text => (this.log += text));
+    await waitFor(
+      'the example answers',
+      () => {
+        if (running.exitCode !== null) throw new Error(`the example ended at once:\n${this.log}`);
+        return fetch(this.url).then(() => true, () => false);
+      },
+      BUILD_MS,
+    );
+  }
+
+  terminate() {
+    this.#process.kill('SIGTERM');
+  }
+
+  /** Ends it without a word. */
+  async crash() {
+    this.#process.kill('SIGKILL');
+    await this.#exit;
+  }
+
+  /** How the process ended: `{code, signal}`. */
+  ended() {
+    return this.#exit;
+  }
+
+  /** Starts it again once it has ended: on the same port, in the same folder. */
+  async restart() {
+    await this.start(this.#again);
+  }
+
+  /** Ends it in order, then by force, and leaves nothing of it behind. */
+  async stop() {
+    this.terminate();
+    const late = setTimeout(() => this.#process.kill('SIGKILL'), 10_000);
+    await this.#exit;
+    clearTimeout(late);
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+const forecast = (client, onprogress) => client.call('forecast', { city: 'Bern' }, { onprogress, timeout: 12_000 });
+
+/** The calls of one client, whose connections are cut every 700 ms meanwhile. */
+export async function underCuts(example, flavour, t) {
+  const proxy = await CuttingProxy.to(example.port);
+  t.after(() => proxy.close());
+  const client = await connect(flavour, proxy.url, { listens: false });
+  t.after(() => client.close());
+  proxy.cutEvery(700, 'rst');
+  const done = await callSeries(client, { tool: forecast, notes: 0, calls: CALLS });
+  await proxy.calm();
+  t.diagnostic(`${flavour}: ${JSON.stringify(proxy.counts)}, ${client.resumes} resumes`);
+  assert.ok(proxy.counts.cuts >= 4, 'the proxy has cut');
+  await assertNothingLost(client, done, { notes: 0, calls: CALLS });
+  return done;
+}

@@ -1,0 +1,48 @@
+// The examples that a script starts, under cuts every 700 ms, and over a restart; the project that docs/spring.md writes.
+// Runs alone, for it builds in the folders that others run from.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { CLIENTS, connect } from './clients.mjs';
+import { EXAMPLES, blocks, runExample, serveWrittenProject, underCuts } from './examples.mjs';
+import { assertOneSession } from './series.mjs';
+
+const run = promisify(execFile);
+
+for (const name of Object.keys(EXAMPLES)) {
+  test(`examples/${name}/run`, { timeout: 420_000 }, async t => {
+    const example = await runExample(name);
+    t.after(() => example.stop());
+    for (const flavour of CLIENTS) await underCuts(example, flavour, t);
+
+    const client = await connect(CLIENTS[0], example.url, { listens: false });
+    t.after(() => client.close());
+    assert.match((await client.call('forecast', { city: 'Bern' })).text, /sunny in Bern/);
+    example.terminate();
+    await example.ended();
+    await example.restart();
+
+    assert.match((await client.call('forecast', { city: 'Thun' })).text, /run=1: sunny in Thun/);
+    assertOneSession(client);
+  });
+}
+
+test('the project of docs/spring.md, and its client', { timeout: 420_000 }, async t => {
+  const server = await serveWrittenProject('docs/spring.md');
+  t.after(() => server.stop());
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-client-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [client] = blocks('docs/spring.md', 'sh');
+
+  const { stdout } = await run('bash', ['-c', client.replace('http://127.0.0.1:8080/mcp', server.url)], { cwd: folder });
+
+  const beforeTheCut = readFileSync(join(folder, 'cut'), 'utf8');
+  assert.match(beforeTheCut, /"progress":1/);
+  assert.doesNotMatch(beforeTheCut, /"progress":5|sunny/);
+  assert.deepEqual([...stdout.matchAll(/"progress":(\d)/g)].map(([, step]) => step), ['1', '2', '3', '4', '5']);
+  assert.match(stdout.slice(beforeTheCut.length), /"text":"\W*sunny in Bern/);
+});

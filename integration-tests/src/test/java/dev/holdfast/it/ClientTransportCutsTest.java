@@ -1,0 +1,186 @@
+package dev.holdfast.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.mcp.client.CallOutcomeUnknownException;
+import dev.holdfast.mcp.client.ClientListener;
+import dev.holdfast.mcp.client.HoldfastClientTransport;
+import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
+import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A client of the SDK whose connections are cut under its calls. */
+@Tag("sdk")
+@Timeout(60)
+class ClientTransportCutsTest {
+    private static final int CALLS = 5;
+
+    private final List<String> executed = new CopyOnWriteArrayList<>();
+    private final List<String> news = new CopyOnWriteArrayList<>();
+
+    private final ClientListener listener = new ClientListener() {
+        @Override
+        public void onReconnecting(Throwable cause) {
+            news.add("reconnecting");
+        }
+
+        @Override
+        public void onResumed(Duration away) {
+            news.add("resumed");
+        }
+
+        @Override
+        public void onGap() {
+            news.add("gap");
+        }
+
+        @Override
+        public void onSessionReplaced() {
+            news.add("replaced");
+        }
+    };
+
+    private TestServer holdfast() throws Exception {
+        return CutClients.withSteps(
+                        TestServer.in(ContainerKind.JETTY)
+                                .options(options -> options.heartbeatInterval(Duration.ofSeconds(1))
+                                        .retryInterval(Duration.ofMillis(100))),
+                        executed)
+                .start();
+    }
+
+    private TestServer official() throws Exception {
+        return CutClients.withSteps(
+                        TestServer.in(ContainerKind.TOMCAT)
+                                .transport(HttpServletStreamableServerTransportProvider.builder()
+                                        .mcpEndpoint("/mcp")
+                                        .build()),
+                        executed)
+                .start();
+    }
+
+    private HoldfastClientTransport.Builder transport(CuttingProxy proxy) {
+        return HoldfastClientTransport.builder("http://127.0.0.1:" + proxy.port())
+                .listener(listener);
+    }
+
+    private static List<CompletableFuture<String>> calls(CutClients client) {
+        return IntStream.range(0, CALLS)
+                .mapToObj(number -> client.call("steps", "call-" + number))
+                .toList();
+    }
+
+    /** How many have succeeded, once all have ended. */
+    private static long succeeded(List<CompletableFuture<String>> calls) throws Exception {
+        CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))
+                .handle((nothing, failure) -> failure)
+                .get(30, TimeUnit.SECONDS);
+        return calls.stream().filter(call -> !call.isCompletedExceptionally()).count();
+    }
+
+    private void assertNothingMissing(CutClients client, List<CompletableFuture<String>> calls) throws Exception {
+        assertThat(succeeded(calls)).isEqualTo(CALLS);
+        for (int number = 0; number < CALLS; number++) {
+            String name = "call-" + number;
+            assertThat(calls.get(number).join()).isEqualTo(name + " done");
+            assertThat(client.logged.stream().filter(line -> line.startsWith(name + " ")))
+                    .containsExactlyElementsOf(IntStream.range(0, CutClients.STEPS)
+                            .mapToObj(step -> name + " " + step)
+                            .toList());
+        }
+        assertThat(executed).hasSize(CALLS).doesNotHaveDuplicates();
+    }
+
+    @ParameterizedTest
+    @EnumSource(CuttingProxy.Cut.class)
+    void callsSucceedOnceThroughEachCut(CuttingProxy.Cut cut) throws Exception {
+        try (TestServer server = holdfast();
+                CuttingProxy proxy = CuttingProxy.to(server.port());
+                CutClients client = new CutClients(transport(proxy).build(), Duration.ofSeconds(30))) {
+            List<CompletableFuture<String>> calls = calls(client);
+            int before = (cut == CuttingProxy.Cut.HALF_OPEN ? 15 : 3) * CALLS;
+            await().until(() -> client.logged.size() >= before);
+
+            proxy.cut(cut);
+
+            assertNothingMissing(client, calls);
+            await().until(() -> news.contains("resumed"));
+            assertThat(news).startsWith("reconnecting").doesNotContain("gap", "replaced");
+            assertThat(proxy.cuts()).isPositive();
+        }
+    }
+
+    @Test
+    void callsSucceedOnceThoughTheServerIsAwayForASecond() throws Exception {
+        try (TestServer server = holdfast();
+                CuttingProxy proxy = CuttingProxy.to(server.port());
+                CutClients client = new CutClients(transport(proxy).build(), Duration.ofSeconds(30))) {
+            List<CompletableFuture<String>> calls = calls(client);
+            await().until(() -> client.logged.size() >= 3 * CALLS);
+
+            proxy.refuse();
+            proxy.cut(CuttingProxy.Cut.RST);
+            CompletableFuture<String> meanwhile = client.call("echo", "waits");
+            await().during(Duration.ofSeconds(1)).until(() -> !meanwhile.isDone());
+            proxy.accept();
+
+            assertNothingMissing(client, calls);
+            assertThat(meanwhile.get(20, TimeUnit.SECONDS)).isEqualTo("waits");
+        }
+    }
+
+    @Test
+    void officialTransportLosesWhatIsCut() throws Exception {
+        try (TestServer server = holdfast();
+                CuttingProxy proxy = CuttingProxy.to(server.port());
+                CutClients client = new CutClients(
+                        HttpClientStreamableHttpTransport.builder("http://127.0.0.1:" + proxy.port())
+                                .build(),
+                        Duration.ofSeconds(4))) {
+            List<CompletableFuture<String>> calls = calls(client);
+            await().until(() -> client.logged.size() >= 3 * CALLS);
+
+            proxy.cut(CuttingProxy.Cut.RST);
+
+            assertThat(succeeded(calls)).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(CuttingProxy.Cut.class)
+    void whatAServerWithoutEventIdsLosesIsToldAndNothingHangs(CuttingProxy.Cut cut) throws Exception {
+        try (TestServer server = official();
+                CuttingProxy proxy = CuttingProxy.to(server.port());
+                CutClients client = new CutClients(
+                        transport(proxy)
+                                .maxSilence(Duration.ofSeconds(2))
+                                .patience(Duration.ofSeconds(5))
+                                .build(),
+                        Duration.ofSeconds(50))) {
+            List<CompletableFuture<String>> calls = calls(client);
+            await().until(() -> client.logged.size() >= 3 * CALLS);
+
+            proxy.cut(cut);
+
+            assertThat(succeeded(calls)).isZero();
+            assertThat(calls)
+                    .allSatisfy(call -> assertThat(
+                                    call.handle((text, failure) -> failure).join())
+                            .isInstanceOf(CallOutcomeUnknownException.class));
+            assertThat(client.call("echo", "after").get(20, TimeUnit.SECONDS)).isEqualTo("after");
+            assertThat(executed).hasSize(CALLS).doesNotHaveDuplicates();
+            assertThat(news).contains("reconnecting");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package dev.holdfast.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.mcp.client.HoldfastClientTransport;
+import io.modelcontextprotocol.client.McpAsyncClient;
+import io.modelcontextprotocol.client.McpClient;
+import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import reactor.core.publisher.Flux;
+
+/** Many transports in one JVM. */
+@Tag("sdk")
+@Timeout(120)
+class ManyTransportsTest {
+    private static final int TRANSPORTS = 1_000;
+    private static final int TOGETHER = 50;
+    /** What transports may start together: their shared workers, one clock, one selector, and Reactor's threads. */
+    private static final int THREADS = 20 * Runtime.getRuntime().availableProcessors();
+
+    private static long threadsOfClients() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .map(Thread::getName)
+                .filter(name -> name.startsWith("holdfast-client")
+                        || name.startsWith("HttpClient")
+                        || name.startsWith("boundedElastic")
+                        || name.startsWith("parallel"))
+                .count();
+    }
+
+    @Test
+    void aThousandTransportsListenAndCallOnAFewThreads() throws Exception {
+        try (TestServer server = TestServer.in(ContainerKind.JETTY).start()) {
+            List<McpAsyncClient> clients = IntStream.range(0, TRANSPORTS)
+                    .mapToObj(number -> McpClient.async(
+                                    HoldfastClientTransport.builder("http://127.0.0.1:" + server.port())
+                                            .build())
+                            .requestTimeout(Duration.ofSeconds(60))
+                            .build())
+                    .toList();
+
+            Flux.fromIterable(clients)
+                    .flatMap(McpAsyncClient::initialize, TOGETHER)
+                    .blockLast(Duration.ofSeconds(60));
+            Long answers = Flux.fromIterable(clients)
+                    .flatMap(
+                            client -> client.callTool(CallToolRequest.builder("echo")
+                                    .arguments(Map.of("text", "hello"))
+                                    .build()),
+                            TOGETHER)
+                    .count()
+                    .block(Duration.ofSeconds(60));
+
+            assertThat(answers).isEqualTo(Long.valueOf(TRANSPORTS));
+            assertThat(server.holdfast().engine().stats().sessions()).isEqualTo(TRANSPORTS);
+            assertThat(threadsOfClients()).isLessThanOrEqualTo(THREADS);
+
+            Flux.fromIterable(clients)
+                    .flatMap(McpAsyncClient::closeGracefully, TOGETHER)
+                    .blockLast(Duration.ofSeconds(60));
+            assertThat(server.holdfast().engine().stats().sessions()).isZero();
+        }
+    }
+}
