@@ -24,6 +24,7 @@ class JavaBlocksTest {
     private static final List<String> IMPORTED = List.of(
             "dev.holdfast.*",
             "dev.holdfast.mcp.*",
+            "dev.holdfast.redis.*",
             "dev.holdfast.rocksdb.*",
             "dev.holdfast.servlet.*",
             "io.modelcontextprotocol.server.*",
@@ -57,7 +58,7 @@ class JavaBlocksTest {
     }
 
     private static String wrapped(String block) {
-        if (block.startsWith("import ")) {
+        if (block.startsWith("package ") || block.startsWith("import ")) {
             return block;
         }
         String imports = IMPORTED.stream().map(name -> "import " + name + ";").collect(Collectors.joining("\n"));

@@ -4,7 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.gateway.Main;
-import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
+import dev.holdfast.mcp.client.HoldfastClientTransport;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -20,6 +21,8 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 
@@ -33,9 +36,10 @@ class KnobsTest {
 
     private static final String KNOBS = Page.at("docs/knobs.md").text();
 
-    @Test
-    void everyMethodOfTheBuilderIsListed() {
-        List<String> methods = Arrays.stream(HoldfastTransportProvider.Builder.class.getDeclaredMethods())
+    @ParameterizedTest
+    @ValueSource(classes = {HoldfastTransportProviderBuilder.class, HoldfastClientTransport.Builder.class})
+    void everyMethodOfTheBuilderIsListed(Class<?> builder) {
+        List<String> methods = Arrays.stream(builder.getDeclaredMethods())
                 .filter(method -> Modifier.isPublic(method.getModifiers()))
                 .map(Method::getName)
                 .filter(name -> !name.equals("build"))
@@ -66,6 +70,7 @@ class KnobsTest {
         System.setOut(new PrintStream(printed, true, UTF_8));
         try {
             Main.main(new String[] {"serve", "--help"});
+            Main.main(new String[] {"connect", "--help"});
         } finally {
             System.setOut(out);
         }
