@@ -22,7 +22,7 @@ final class Farewell implements StreamHandler {
             if (request == null) {
                 return CompletableFuture.<Void>completedFuture(null);
             }
-            HttpExchange exchange = link.exchange(request, new Farewell());
+            HttpExchange exchange = link.answering(request, new Farewell());
             CompletableFuture<ExchangeEnd> end = exchange.start();
             Future<?> late =
                     link.later(PATIENCE_MILLIS, () -> exchange.abort("the server takes too long to end the session"));

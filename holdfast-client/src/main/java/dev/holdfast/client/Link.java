@@ -17,7 +17,10 @@ import java.util.concurrent.TimeUnit;
 /** What everything that belongs to one session shares: its server, its id and revision, and what is known of its connections. */
 final class Link {
     private final RemoteServer server;
-    private final HeartbeatWatch heartbeats;
+    /** Answers and the listening stream may be silent for other times. */
+    private final HeartbeatWatch answers;
+
+    private final HeartbeatWatch listening;
     private final Outage outage;
     private final Runnable reached;
     private volatile Optional<String> id = Optional.empty();
@@ -31,7 +34,8 @@ final class Link {
     Link(RemoteServer server, SessionWatch watch, Runnable reached) {
         this.server = server;
         this.reached = reached;
-        this.heartbeats = new HeartbeatWatch(server.limits().silence());
+        this.answers = new HeartbeatWatch(server.limits().silence());
+        this.listening = new HeartbeatWatch(server.limits().silence());
         this.outage = new Outage(watch);
         this.revision = server.requests().revision();
     }
@@ -117,11 +121,16 @@ final class Link {
 
     /** Whether the server is known to send the head of a stream at once. */
     boolean headsAtOnce() {
-        return heartbeats.headsAtOnce();
+        return answers.headsAtOnce() || listening.headsAtOnce();
     }
 
-    /** An exchange that has not begun. */
-    HttpExchange exchange(HttpRequest request, StreamHandler handler) {
-        return new HttpExchange(server.means(), request, limits().messageBytes(), heartbeats, handler);
+    /** An exchange whose stream, if there is one, answers a request; it has not begun. */
+    HttpExchange answering(HttpRequest request, StreamHandler handler) {
+        return new HttpExchange(server.means(), request, limits().messageBytes(), answers, handler);
+    }
+
+    /** An exchange whose stream belongs to no request; it has not begun. */
+    HttpExchange listening(HttpRequest request, StreamHandler handler) {
+        return new HttpExchange(server.means(), request, limits().messageBytes(), listening, handler);
     }
 }

@@ -78,7 +78,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
 
     private void start(HttpRequest request) {
         stream = new StreamLoop(link, uri, context, this);
-        HttpExchange exchange = link.exchange(request, this);
+        HttpExchange exchange = link.answering(request, this);
         current = exchange;
         if (outcome.isDone()) {
             return;
@@ -194,7 +194,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
      */
     private void probe(Outcome otherwise) {
         link.post(uri, PING, context)
-                .thenCompose(request -> link.exchange(request, new Probe()).start())
+                .thenCompose(request -> link.answering(request, new Probe()).start())
                 .whenComplete((end, failure) -> {
                     boolean gone = end instanceof ExchangeEnd.Answer answer
                             && (answer.status() == 404 || answer.status() == 400);

@@ -102,7 +102,7 @@ final class StreamLoop implements StreamHandler {
     }
 
     private void start(HttpRequest request, boolean resuming) {
-        HttpExchange exchange = link.exchange(request, this);
+        HttpExchange exchange = owner.opensAnew() ? link.listening(request, this) : link.answering(request, this);
         current = exchange;
         if (stopped) {
             return;

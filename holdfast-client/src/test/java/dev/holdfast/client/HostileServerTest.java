@@ -195,7 +195,8 @@ class HostileServerTest {
     void silentConnectionIsGivenUpAsTheHeartbeatsTeach() {
         server.then((request, reply) -> {
                     reply.stream().chunk("retry: 1\n" + event("e1", log("one")));
-                    // and after this heartbeat nothing: a peer that is gone without a word
+                    // and after these two heartbeats nothing: a peer that is gone without a word
+                    Recorder.CLOCK.schedule(() -> reply.chunk(":\n"), 600, TimeUnit.MILLISECONDS);
                     Recorder.CLOCK.schedule(() -> reply.chunk(":\n"), 600, TimeUnit.MILLISECONDS);
                 })
                 .onGet((request, reply) ->

@@ -73,8 +73,8 @@ final class ConnectCommand implements Runnable {
             paramLabel = "TIME",
             defaultValue = "0",
             converter = ServeFlags.Time.class,
-            description = "how long a connection may be silent before it counts as broken; 0: three times the longest"
-                    + " silence that the server's heartbeats have ended" + DEFAULT)
+            description = "how long a connection may be silent before it counts as broken; 0: three times the rhythm"
+                    + " of the server's heartbeats, 10s at least" + DEFAULT)
     private Duration maxSilence = ClientLimits.DEFAULT.silence();
 
     @Option(

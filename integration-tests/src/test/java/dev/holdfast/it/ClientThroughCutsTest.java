@@ -39,7 +39,7 @@ import reactor.core.publisher.Mono;
 @Timeout(60)
 class ClientThroughCutsTest {
     private static final int CALLS = 6;
-    private static final int STEPS = 20;
+    private static final int STEPS = 35;
 
     private final List<String> listened = new CopyOnWriteArrayList<>();
     private final CopyOnWriteArrayList<String> executed = new CopyOnWriteArrayList<>();
@@ -134,8 +134,8 @@ class ClientThroughCutsTest {
             messages.add(mine);
             calls.add(call(number, mine));
         }
-        // after more than a second a heartbeat has taught how long the server may be silent
-        int before = cut == CuttingProxy.Cut.HALF_OPEN ? 15 : 2;
+        // two heartbeats on the listening stream teach how long the server may be silent
+        int before = cut == CuttingProxy.Cut.HALF_OPEN ? 27 : 2;
         await().until(() -> messages.stream().allMatch(mine -> mine.size() >= before));
 
         proxy.cut(cut);

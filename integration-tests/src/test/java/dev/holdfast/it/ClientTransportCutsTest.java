@@ -109,7 +109,8 @@ class ClientTransportCutsTest {
                 CuttingProxy proxy = CuttingProxy.to(server.port());
                 CutClients client = new CutClients(transport(proxy).build(), Duration.ofSeconds(30))) {
             List<CompletableFuture<String>> calls = calls(client);
-            int before = (cut == CuttingProxy.Cut.HALF_OPEN ? 15 : 3) * CALLS;
+            // two heartbeats teach how long the server may be silent
+            int before = (cut == CuttingProxy.Cut.HALF_OPEN ? 27 : 3) * CALLS;
             await().until(() -> client.logged.size() >= before);
 
             proxy.cut(cut);
@@ -131,6 +132,7 @@ class ClientTransportCutsTest {
 
             proxy.refuse();
             proxy.cut(CuttingProxy.Cut.RST);
+            await().until(() -> news.contains("reconnecting"));
             CompletableFuture<String> meanwhile = client.call("echo", "waits");
             await().during(Duration.ofSeconds(1)).until(() -> !meanwhile.isDone());
             proxy.accept();

@@ -18,7 +18,7 @@ import reactor.core.publisher.Mono;
 /** A client of the SDK with calls that take a while, at a server that counts them. */
 final class CutClients implements AutoCloseable {
     /** So many messages the tool sends before its answer, one each 100 ms. */
-    static final int STEPS = 20;
+    static final int STEPS = 35;
 
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 

@@ -5,19 +5,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How long a server may be silent before a connection to it counts as half-open: as long as was set, or three times the longest
- * silence that one of its heartbeats has ended. A server that sends no heartbeats may be silent for ever. Safe for any thread.
+ * How long connections of one kind may be silent before they count as half-open: as long as was set, or three times what the
+ * server's heartbeats have taught. Two heartbeats in a row on one connection have to agree before anything is learned, for a
+ * comment may follow a message by chance; a limit that breaks a connection on which nothing came was wrong, or the server was away,
+ * and is doubled. A server that sends no heartbeats may be silent for ever. Safe for any thread.
  */
 public final class HeartbeatWatch {
     /** No limit. */
     public static final long UNLIMITED = Long.MAX_VALUE;
 
     private static final int TIMES = 3;
-    /** A comment sooner than this after other bytes is no heartbeat. */
-    private static final long SHORTEST_BEAT = TimeUnit.MILLISECONDS.toNanos(500);
+    private static final long FLOOR = TimeUnit.SECONDS.toNanos(10);
+    private static final long LONGEST = TimeUnit.HOURS.toNanos(1);
 
     private final long set;
-    private final AtomicLong longest = new AtomicLong();
+    private final AtomicLong learned = new AtomicLong();
     private volatile boolean headsAtOnce;
 
     /** Watches by this limit; zero stands for what the heartbeats teach. */
@@ -25,11 +27,14 @@ public final class HeartbeatWatch {
         this.set = set.toNanos();
     }
 
-    /** A comment came after so many nanoseconds of silence. */
-    void beat(long silence) {
-        if (silence >= SHORTEST_BEAT) {
-            longest.accumulateAndGet(silence, Math::max);
-        }
+    /** Two heartbeats in a row have ended silences of about this length, in nanoseconds. */
+    void agreed(long silence) {
+        learned.accumulateAndGet(Math.min(LONGEST, Math.max(FLOOR, TIMES * silence)), Math::max);
+    }
+
+    /** A connection was silent from its start to the limit. */
+    void brokenInVain() {
+        learned.updateAndGet(limit -> Math.min(LONGEST, 2 * limit));
     }
 
     /** A stream began with something else than the message that its request waits for. */
@@ -37,7 +42,7 @@ public final class HeartbeatWatch {
         headsAtOnce = true;
     }
 
-    /** Whether this server is known to send the head of a stream at once. */
+    /** Whether this server is known to send the head of such a stream at once. */
     public boolean headsAtOnce() {
         return headsAtOnce;
     }
@@ -47,8 +52,8 @@ public final class HeartbeatWatch {
         if (set > 0) {
             return set;
         }
-        long beat = longest.get();
-        return beat == 0 ? UNLIMITED : TIMES * beat;
+        long limit = learned.get();
+        return limit == 0 ? UNLIMITED : limit;
     }
 
     /** How long a response head may take, in nanoseconds: without a limit for a server that sends it with its first message. */

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 final class StreamBody implements BodySubscriber<ExchangeEnd> {
     private final Means means;
     private final HeartbeatWatch watch;
+    private final Beats beats;
     private final StreamHandler handler;
     private final SseParser parser;
     private final Queue<SseEvent> read = new ArrayDeque<>();
@@ -33,15 +34,13 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     /** When the connection began to owe us bytes; zero while it is not read. */
     private volatile long waitingSince;
 
-    private boolean first = true;
-    /** The longest silence since the line began that is being read: a heartbeat may come in two parts. */
-    private long silenceInLine;
-
+    private volatile boolean first = true;
     private long retry = -1;
 
     StreamBody(Means means, int messageBytes, HeartbeatWatch watch, StreamHandler handler) {
         this.means = means;
         this.watch = watch;
+        this.beats = new Beats(watch);
         this.handler = handler;
         this.parser = new SseParser(messageBytes, read::add);
     }
@@ -90,17 +89,10 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
 
     private void learn(long silence) {
         boolean commented = parser.commented();
-        silenceInLine = Math.max(silenceInLine, silence);
-        if (commented) {
-            watch.beat(silenceInLine);
-        }
-        if (parser.betweenLines()) {
-            silenceInLine = 0;
-        }
+        beats.bytes(silence, commented, parser.betweenLines());
         if (first) {
             SseEvent head = read.peek();
-            boolean message = head != null && head.data().length > 0;
-            if (commented || (head != null && !message)) {
+            if (commented || (head != null && head.data().length == 0)) {
                 watch.headBeforeMessage();
             }
             first = false;
@@ -203,6 +195,9 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
         long since = waitingSince;
         long silent = since == 0 ? 0 : System.nanoTime() - since;
         if (silent >= limit) {
+            if (first) {
+                watch.brokenInVain();
+            }
             abort(new SilenceException(TimeUnit.NANOSECONDS.toMillis(silent)));
         } else {
             schedule(limit - silent);

@@ -328,7 +328,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
 
         /**
          * How long a connection may be silent before it counts as broken, a wait for the response's head included. Default zero:
-         * three times the longest silence that a heartbeat of this server has ended, and no limit while it has sent none.
+         * three times the rhythm of this server's heartbeats, at least 10 s, and no limit while it has sent none.
          */
         public Builder maxSilence(Duration value) {
             limits = limits.withSilence(value);
