@@ -11,7 +11,6 @@ final class Outage {
     private final ReentrantLock lock = new ReentrantLock();
     private final SessionWatch watch;
     private int broken;
-    private boolean gaveUp;
     private long since;
 
     Outage(SessionWatch watch) {
@@ -30,7 +29,6 @@ final class Outage {
                 return;
             }
             since = System.nanoTime();
-            gaveUp = false;
         } finally {
             lock.unlock();
         }
@@ -51,8 +49,7 @@ final class Outage {
         Duration away;
         lock.lock();
         try {
-            gaveUp |= inVain;
-            if (--broken > 0 || gaveUp) {
+            if (--broken > 0 || inVain) {
                 return;
             }
             away = Duration.ofNanos(System.nanoTime() - since);

@@ -7,13 +7,13 @@ import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * When to try again what has failed: first after 100 ms or as the server states, then after twice as long each time, up to 10 s,
- * each spread by up to a fifth; for as long as the patience lasts since the first failure in a row. For one thread at a time.
+ * When to try again what has failed: first after about 100 ms or as the server states, then after twice as long each time, up to 10 s,
+ * each spread by half; for as long as the patience lasts since the first failure in a row. For one thread at a time.
  */
-final class Patience {
+public final class Patience {
     private static final long FIRST = 100;
     private static final long LONGEST = 10_000;
-    private static final double SPREAD = 0.2;
+    private static final int MOST_DOUBLINGS = 20;
 
     private final long nanos;
     private final DoubleSupplier random;
@@ -21,14 +21,20 @@ final class Patience {
     private int failures;
     private long since;
 
-    Patience(Duration patience, DoubleSupplier random, LongSupplier clock) {
+    /**
+     * A patience that nothing has tried yet.
+     *
+     * @param random numbers from 0 to 1
+     * @param clock monotonic, in nanoseconds
+     */
+    public Patience(Duration patience, DoubleSupplier random, LongSupplier clock) {
         this.nanos = patience.toNanos();
         this.random = random;
         this.clock = clock;
     }
 
     /** What was tried has succeeded. */
-    void succeeded() {
+    public void succeeded() {
         failures = 0;
     }
 
@@ -37,17 +43,19 @@ final class Patience {
      *
      * @param stated what the server said to wait at least, 0 if nothing
      */
-    OptionalLong failed(long stated) {
+    public OptionalLong failed(long stated) {
         long now = clock.getAsLong();
         if (failures == 0) {
             since = now;
         }
-        long first = Math.max(FIRST, stated);
-        long doubled = first << Math.min(failures, Integer.SIZE - 1);
-        long wait = Math.max(stated, Math.min(doubled <= 0 ? LONGEST : doubled, LONGEST));
-        failures++;
-        wait += (long) (wait * SPREAD * random.getAsDouble());
-        long spent = TimeUnit.NANOSECONDS.toMillis(now - since);
-        return spent + wait > TimeUnit.NANOSECONDS.toMillis(nanos) ? OptionalLong.empty() : OptionalLong.of(wait);
+        long doubled = Math.max(FIRST, stated) << Math.min(failures, MOST_DOUBLINGS);
+        long wait = Math.min(doubled, LONGEST);
+        wait = Math.max(stated, wait / 2) + (long) (wait * random.getAsDouble());
+        long left = TimeUnit.NANOSECONDS.toMillis(nanos - (now - since));
+        // what the server wants is tried at least once, though it takes all the patience
+        if (failures++ == 0 && left > 0) {
+            return OptionalLong.of(Math.min(wait, left));
+        }
+        return wait > left ? OptionalLong.empty() : OptionalLong.of(wait);
     }
 }

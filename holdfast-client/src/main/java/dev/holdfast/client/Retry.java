@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import java.util.OptionalLong;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** Tries one thing again until it succeeds, the patience is over, or it is stopped. */
@@ -9,7 +10,7 @@ final class Retry {
     private final Link link;
     private final Runnable attempt;
     private final Patience patience;
-    private boolean away;
+    private final AtomicBoolean away = new AtomicBoolean();
     private volatile boolean stopped;
     private volatile @Nullable Future<?> pending;
 
@@ -22,8 +23,7 @@ final class Retry {
 
     /** The server is there again. */
     void connected() {
-        if (away) {
-            away = false;
+        if (away.compareAndSet(true, false)) {
             link.outage().back();
         }
     }
@@ -35,9 +35,11 @@ final class Retry {
 
     /** It failed because of this; the watch hears of it. */
     void broke(Throwable cause) {
-        if (!away && !stopped) {
-            away = true;
+        if (!stopped && away.compareAndSet(false, true)) {
             link.outage().broke(cause);
+            if (stopped) {
+                settle();
+            }
         }
     }
 
@@ -72,8 +74,11 @@ final class Retry {
     void stop() {
         stopped = true;
         cancel();
-        if (away) {
-            away = false;
+        settle();
+    }
+
+    private void settle() {
+        if (away.compareAndSet(true, false)) {
             link.outage().givenUp();
         }
     }

@@ -29,9 +29,10 @@ class PatienceTest {
     }
 
     @Test
-    void waitsTwiceAsLongEachTimeUpToTenSeconds() {
+    void waitsTwiceAsLongEachTimeUpToTenSecondsOrHalfOfThat() {
         assertThat(waits(patience(Duration.ofSeconds(40)), 0))
-                .containsExactly(100L, 200L, 400L, 800L, 1600L, 3200L, 6400L, 10_000L, 10_000L);
+                .containsExactly(
+                        50L, 100L, 200L, 400L, 800L, 1600L, 3200L, 5_000L, 5_000L, 5_000L, 5_000L, 5_000L, 5_000L);
     }
 
     @Test
@@ -45,13 +46,20 @@ class PatienceTest {
         waits(patience, 0);
         patience.succeeded();
 
-        assertThat(patience.failed(0)).hasValue(100);
+        assertThat(patience.failed(0)).hasValue(50);
     }
 
     @Test
-    void spreadsByUpToAFifth() {
+    void waitThatTheServerWantsIsTriedOnceThoughItTakesAllThePatience() {
+        assertThat(waits(patience(Duration.ofSeconds(5)), 150_000)).containsExactly(5_000L);
+    }
+
+    @Test
+    void spreadsByHalfAndNeverBelowWhatTheServerWants() {
+        assertThat(new Patience(Duration.ofSeconds(5), () -> 1, () -> now).failed(0))
+                .hasValue(150);
         assertThat(new Patience(Duration.ofSeconds(5), () -> 1, () -> now).failed(1_000))
-                .hasValue(1_200);
+                .hasValue(2_000);
     }
 
     @Test

@@ -8,6 +8,7 @@ import java.net.http.HttpResponse.BodySubscriber;
 import java.net.http.HttpResponse.BodySubscribers;
 import java.net.http.HttpResponse.ResponseInfo;
 import java.nio.channels.UnresolvedAddressException;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Future;
@@ -24,6 +25,7 @@ public final class HttpExchange {
     private final CompletableFuture<ExchangeEnd> end = new CompletableFuture<>();
     private volatile @Nullable CompletableFuture<HttpResponse<ExchangeEnd>> running;
     private volatile @Nullable StreamBody stream;
+    private volatile boolean headSeen;
 
     /**
      * An exchange that has not begun.
@@ -51,6 +53,9 @@ public final class HttpExchange {
      * @param nanos how long it may take, where the server's own habits allow no less
      */
     public CompletableFuture<ExchangeEnd> start(long nanos) {
+        if (end.isDone()) {
+            return end;
+        }
         CompletableFuture<HttpResponse<ExchangeEnd>> sending;
         try {
             sending = means.http().sendAsync(request, this::body);
@@ -59,6 +64,9 @@ public final class HttpExchange {
             return end;
         }
         running = sending;
+        if (end.isDone()) {
+            sending.cancel(true);
+        }
         watchHead(Math.min(nanos, watch.headLimit()));
         sending.whenComplete((response, failure) -> {
             if (failure == null) {
@@ -105,19 +113,23 @@ public final class HttpExchange {
     }
 
     private void checkHead(long limit) {
-        if (stream == null) {
+        if (!headSeen) {
             abort(new SilenceException(TimeUnit.NANOSECONDS.toMillis(limit)));
         }
     }
 
     private BodySubscriber<ExchangeEnd> body(ResponseInfo head) {
+        headSeen = true;
         int status = head.statusCode();
-        String type = head.headers().firstValue("content-type").orElse("");
+        String type = head.headers().firstValue("content-type").orElse("").toLowerCase(Locale.ROOT);
         if (status / 100 == 2 && type.startsWith("text/event-stream")) {
             StreamBody body = new StreamBody(means, messageBytes, watch, handler);
             stream = body;
             body.getBody().whenComplete((how, failure) -> end.complete(how));
             handler.opened(head.headers());
+            if (end.isDone()) {
+                body.abort(new AbortedException("not wanted any more"));
+            }
             return body;
         }
         return BodySubscribers.mapping(
