@@ -1,6 +1,7 @@
 package dev.holdfast.client;
 
 import dev.holdfast.client.wire.SseEvent;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -8,25 +9,27 @@ import java.util.Optional;
 /**
  * Where the reader of one stream is, over all connections that carried it. For one thread at a time.
  *
- * <p>An id that comes with two messages on one connection, or that is the session's own, is no event id: such a stream has no
- * cursor.
+ * <p>An event with a known id and the same data came before. An id that comes with other data on one connection, that is the
+ * session's own, or that cannot stand in a header is no event id: such a stream has no cursor.
  */
 final class Cursor {
     /** So many ids are remembered; a server that repeats more than this repeats everything. */
     private static final int REMEMBERED = 256;
 
     private final boolean wanted;
-    /** By id, the number of the connection on which it came. */
-    private final Map<String, Integer> recent = new LinkedHashMap<>() {
+    private final Map<String, Seen> recent = new LinkedHashMap<>() {
         @Override
-        protected boolean removeEldestEntry(Map.Entry<String, Integer> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<String, Seen> eldest) {
             return size() > REMEMBERED;
         }
     };
 
-    private Optional<String> last = Optional.empty();
+    private volatile Optional<String> last = Optional.empty();
     private int connection;
     private boolean unusable;
+
+    /** What came with an id, and on which connection. */
+    private record Seen(int data, int connection) {}
 
     /** A cursor at the start of a stream; one that is not wanted never has a place. */
     Cursor(boolean wanted) {
@@ -38,37 +41,48 @@ final class Cursor {
         connection++;
     }
 
-    /** The id of the last event that came; empty if the stream cannot be resumed. */
+    /** The id of the last event that was taken; empty if the stream cannot be resumed. */
     Optional<String> last() {
         return wanted && !unusable ? last : Optional.empty();
     }
 
-    /** Gives the place up: what follows comes without one. */
+    /** Gives the place up: what follows comes without one, and its ids may be those of before. */
     void forget() {
         last = Optional.empty();
+        recent.clear();
     }
 
     /** The place is now behind this event, which cannot be read. */
     void skip(String id) {
-        last = Optional.of(id);
+        passed(new SseEvent(Optional.of(id), SseEvent.MESSAGE, new byte[0]));
     }
 
-    /** Moves behind the event; false if it came before, on an earlier connection. */
+    /** Whether the event did not come before. */
     boolean isNew(SseEvent event, Optional<String> sessionId) {
-        if (event.id().isEmpty()) {
+        if (event.id().isEmpty() || event.data().length == 0) {
             return true;
         }
         String id = event.id().get();
         unusable |= id.equals(sessionId.orElse(""));
-        if (event.data().length > 0) {
-            Integer earlier = recent.putIfAbsent(id, connection);
-            unusable |= earlier != null && earlier == connection;
-            if (earlier != null && !unusable) {
-                last = event.id();
-                return false;
-            }
+        Seen earlier = recent.get(id);
+        if (earlier == null) {
+            return true;
         }
-        last = event.id();
-        return true;
+        boolean same = earlier.data() == Arrays.hashCode(event.data());
+        unusable |= !same && earlier.connection() == connection;
+        return !same || unusable;
+    }
+
+    /** The event was taken: the place is behind it. */
+    void passed(SseEvent event) {
+        if (event.id().isEmpty()) {
+            return;
+        }
+        String id = event.id().get();
+        unusable |= !id.chars().allMatch(c -> c >= ' ' && c <= '~');
+        last = id.isEmpty() ? Optional.empty() : event.id();
+        if (event.data().length > 0) {
+            recent.put(id, new Seen(Arrays.hashCode(event.data()), connection));
+        }
     }
 }

@@ -8,6 +8,7 @@ import java.net.URI;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
@@ -17,7 +18,7 @@ import java.util.function.Function;
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse">MCP, HTTP with SSE</a>
  */
-final class HttpSseSession implements ServerSession, StreamLoop.Owner {
+final class HttpSseSession implements ServerSession, StreamLoop.Owner, Link.Host {
     private static final String ENDPOINT = "endpoint";
 
     private final RemoteServer server;
@@ -39,17 +40,35 @@ final class HttpSseSession implements ServerSession, StreamLoop.Owner {
      */
     HttpSseSession(RemoteServer server, Object context, MessageSink listening, SessionWatch watch) {
         this.server = server;
-        this.listening = listening;
+        this.listening = listening.guarded();
         this.watch = watch;
-        this.link = new Link(server, watch, () -> {});
+        this.link = new Link(server, watch, this);
         this.inFlight = new InFlight(link);
         this.stream = new StreamLoop(link, server.uri(), context, this);
     }
 
-    /** Opens the stream. The outcome is {@link Outcome.Done} when the server has named its endpoint. */
-    CompletionStage<Outcome> open() {
+    /**
+     * Opens the stream. The outcome is {@link Outcome.Done} when the server has named its endpoint.
+     *
+     * @param millis how long that may take
+     */
+    CompletionStage<Outcome> open(long millis) {
+        Future<?> late = link.later(millis, () -> fail(new UnreadableMessageException("it names no endpoint")));
         stream.open();
-        return opened;
+        return opened.thenApply(outcome -> {
+            late.cancel(false);
+            return outcome;
+        });
+    }
+
+    @Override
+    public void reached() {
+        // the one stream is open, or the session is gone
+    }
+
+    @Override
+    public boolean listens() {
+        return true;
     }
 
     @Override
@@ -80,7 +99,14 @@ final class HttpSseSession implements ServerSession, StreamLoop.Owner {
 
     /** Credentials for one server are none of another's business. */
     private static boolean sameOrigin(URI one, URI other) {
-        return one.getScheme().equals(other.getScheme()) && one.getAuthority().equals(other.getAuthority());
+        return one.getHost() != null
+                && one.getScheme().equalsIgnoreCase(other.getScheme())
+                && one.getHost().equalsIgnoreCase(other.getHost())
+                && port(one) == port(other);
+    }
+
+    private static int port(URI uri) {
+        return uri.getPort() >= 0 ? uri.getPort() : uri.getScheme().equalsIgnoreCase("https") ? 443 : 80;
     }
 
     private void fail(Throwable cause) {
@@ -136,6 +162,9 @@ final class HttpSseSession implements ServerSession, StreamLoop.Owner {
 
     @Override
     public CompletionStage<Void> message(Envelope message) {
+        if (endpoint.isEmpty()) {
+            fail(new UnreadableMessageException("a message comes before the endpoint"));
+        }
         return inFlight.route(message, listening);
     }
 
@@ -157,25 +186,10 @@ final class HttpSseSession implements ServerSession, StreamLoop.Owner {
                         answer.answer().headers(),
                         answer.answer().body(),
                         answer.request())
-                : new Outcome.NotSent(cause(loss));
+                : new Outcome.NotSent(loss.cause());
         if (!opened.complete(refused)) {
-            tellGone(cause(loss));
+            tellGone(loss.cause());
         }
-    }
-
-    private static Throwable cause(StreamLoss loss) {
-        if (loss instanceof StreamLoss.NoCursor none) {
-            return none.cause();
-        }
-        if (loss instanceof StreamLoss.GivenUp over) {
-            return over.cause();
-        }
-        if (loss instanceof StreamLoss.Oversized big) {
-            return big.cause();
-        }
-        int status =
-                loss instanceof StreamLoss.Refused refused ? refused.answer().status() : 404;
-        return new HttpStatusException(status, new byte[0]);
     }
 
     @Override

@@ -27,7 +27,8 @@ final class InFlight {
 
     /** Sends a request. */
     CompletionStage<Outcome> call(
-            URI uri, Envelope request, ServerSession.Repeat repeat, Object context, MessageSink sink) {
+            URI uri, Envelope request, ServerSession.Repeat repeat, Object context, MessageSink taker) {
+        MessageSink sink = taker.guarded();
         RequestId id = request.id().orElseThrow(() -> new IllegalArgumentException(request + " is no request"));
         Posting posting = new Posting(link, uri, request, repeat == ServerSession.Repeat.HARMLESS, context, sink);
         if (count.incrementAndGet() > link.limits().inFlight()) {
@@ -75,6 +76,18 @@ final class InFlight {
         }
         Optional<Posting> waiting = message.id().map(requests::get);
         return waiting.isPresent() ? waiting.get().message(message) : CompletableFuture.completedFuture(null);
+    }
+
+    /** The stream is gone on which answers came that do not come on the streams of their requests. */
+    void lostElsewhere(String reason, Throwable cause, boolean sessionGone) {
+        requests.values().stream()
+                .filter(Posting::waitsElsewhere)
+                .forEach(posting -> posting.lost(reason, cause, sessionGone));
+    }
+
+    /** The server was found to be silent on another stream. */
+    void suspect() {
+        requests.values().forEach(Posting::suspect);
     }
 
     /** No response will come any more that does not come on the stream of its request. */

@@ -2,7 +2,6 @@ package dev.holdfast.client;
 
 import dev.holdfast.client.wire.HeartbeatWatch;
 import dev.holdfast.client.wire.HttpExchange;
-import dev.holdfast.client.wire.Means;
 import dev.holdfast.client.wire.SentMark;
 import dev.holdfast.client.wire.StreamHandler;
 import java.net.URI;
@@ -12,7 +11,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 /** What everything that belongs to one session shares: its server, its id and revision, and what is known of its connections. */
 final class Link {
@@ -22,18 +21,23 @@ final class Link {
 
     private final HeartbeatWatch listening;
     private final Outage outage;
-    private final Runnable reached;
+    private final Host host;
     private volatile Optional<String> id = Optional.empty();
     private volatile Optional<String> revision;
 
-    /**
-     * The link of a session that has no id yet.
-     *
-     * @param reached runs whenever the server has accepted a message
-     */
-    Link(RemoteServer server, SessionWatch watch, Runnable reached) {
+    /** Whose session it is. */
+    interface Host {
+        /** The server has accepted a message. */
+        void reached();
+
+        /** Whether a stream is open, or will be, on which an answer can come that is not on the stream of its request. */
+        boolean listens();
+    }
+
+    /** The link of a session that has no id yet. */
+    Link(RemoteServer server, SessionWatch watch, Host host) {
         this.server = server;
-        this.reached = reached;
+        this.host = host;
         this.answers = new HeartbeatWatch(server.limits().silence());
         this.listening = new HeartbeatWatch(server.limits().silence());
         this.outage = new Outage(watch);
@@ -63,40 +67,56 @@ final class Link {
 
     /** The server has accepted a message. */
     void reached() {
-        reached.run();
+        host.reached();
     }
 
-    /** The revision was negotiated. */
+    /** Whether an answer can come on another stream than that of its request. */
+    boolean listens() {
+        return host.listens();
+    }
+
+    /** The revision was negotiated. What is no revision is not sent back. */
     void negotiated(String agreed) {
-        revision = Optional.of(agreed);
+        if (!agreed.isEmpty() && agreed.chars().allMatch(c -> c > ' ' && c <= '~')) {
+            revision = Optional.of(agreed);
+        }
     }
 
     /** A patience that begins to run when something fails. */
     Patience patience() {
-        return new Patience(limits().patience(), server.means().random(), System::nanoTime);
+        return server.patience();
     }
 
-    /** Runs a task later, and not on the clock's own thread: it may ask for credentials. */
     Future<?> later(long millis, Runnable task) {
-        Means means = server.means();
-        return means.clock().schedule(() -> means.delivery().execute(task), millis, TimeUnit.MILLISECONDS);
+        return server.later(millis, task);
     }
 
     CompletionStage<HttpRequest> post(URI uri, byte[] body, Object context) {
-        HttpRequest.Builder request = headers("application/json, text/event-stream")
-                .header("Content-Type", "application/json; charset=utf-8")
-                .POST(new SentMark(BodyPublishers.ofByteArray(body)));
-        return customized(request, "POST", uri, Optional.of(body), context);
+        return customized(
+                () -> headers("application/json, text/event-stream")
+                        .header("Content-Type", "application/json; charset=utf-8")
+                        .POST(new SentMark(BodyPublishers.ofByteArray(body))),
+                "POST",
+                uri,
+                Optional.of(body),
+                context);
     }
 
     CompletionStage<HttpRequest> get(URI uri, Optional<String> lastEventId, Object context) {
-        HttpRequest.Builder request = headers("text/event-stream").GET();
-        lastEventId.ifPresent(cursor -> request.header("Last-Event-ID", cursor));
-        return customized(request, "GET", uri, Optional.empty(), context);
+        return customized(
+                () -> {
+                    HttpRequest.Builder request = headers("text/event-stream").GET();
+                    lastEventId.ifPresent(cursor -> request.header("Last-Event-ID", cursor));
+                    return request;
+                },
+                "GET",
+                uri,
+                Optional.empty(),
+                context);
     }
 
     CompletionStage<HttpRequest> delete(URI uri, Object context) {
-        return customized(headers("application/json").DELETE(), "DELETE", uri, Optional.empty(), context);
+        return customized(() -> headers("application/json").DELETE(), "DELETE", uri, Optional.empty(), context);
     }
 
     private HttpRequest.Builder headers(String accepted) {
@@ -108,11 +128,11 @@ final class Link {
     }
 
     private CompletionStage<HttpRequest> customized(
-            HttpRequest.Builder request, String method, URI uri, Optional<byte[]> body, Object context) {
+            Supplier<HttpRequest.Builder> made, String method, URI uri, Optional<byte[]> body, Object context) {
         try {
             return server.requests()
                     .customizer()
-                    .customize(request.uri(uri), method, uri, body, context)
+                    .customize(made.get().uri(uri), method, uri, body, context)
                     .thenApply(HttpRequest.Builder::build);
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);

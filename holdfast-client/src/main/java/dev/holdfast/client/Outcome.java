@@ -11,7 +11,10 @@ public sealed interface Outcome {
     /** The request was given up by {@code notifications/cancelled}, and no response came. */
     record Cancelled() implements Outcome {}
 
-    /** The server answered with this status and did not execute the message. */
+    /**
+     * The server answered with this status, and the message is not sent again. With a status of 4xx it was not executed; with one of 5xx
+     * the server failed at it, and knows itself how far it came.
+     */
     record Refused(int status, HttpHeaders headers, byte[] body, HttpRequest request) implements Outcome {}
 
     /** The server does not have the session any more. It did not execute the message. */

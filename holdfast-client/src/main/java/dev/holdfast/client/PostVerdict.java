@@ -25,6 +25,9 @@ sealed interface PostVerdict {
     /** A proxy lost the server while it had the message: executed or not, nobody knows. */
     record Unknown() implements PostVerdict {}
 
+    /** What stands around the server failed, perhaps under the message: its own errors are JSON. */
+    record Failed() implements PostVerdict {}
+
     /** It was not executed and will not be. */
     record Refused() implements PostVerdict {}
 
@@ -47,7 +50,8 @@ sealed interface PostVerdict {
             case 429 -> new Later(RetryAfter.millis(answer.headers(), Instant.now()));
             case 503 ->
                 lostUnderWay(answer) ? new Unknown() : new Later(RetryAfter.millis(answer.headers(), Instant.now()));
-            case 502, 504 -> new Unknown();
+            case 502, 504, 520, 521, 522, 523, 524 -> new Unknown();
+            case 500 -> answer.json() ? new Refused() : new Failed();
             default -> answer.good() ? new Accepted() : new Refused();
         };
     }

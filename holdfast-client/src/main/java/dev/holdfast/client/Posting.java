@@ -1,7 +1,5 @@
 package dev.holdfast.client;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.client.wire.HttpExchange;
 import dev.holdfast.client.wire.OversizedEventException;
@@ -14,6 +12,7 @@ import java.net.http.HttpRequest;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,17 +20,17 @@ import org.jspecify.annotations.Nullable;
  * unknown is sent again only if that is harmless.
  */
 final class Posting implements StreamLoop.Owner, StreamHandler {
-    private static final byte[] PING =
-            "{\"jsonrpc\":\"2.0\",\"id\":\"holdfast-probe\",\"method\":\"ping\"}".getBytes(UTF_8);
     /** How long a server may keep a stream open behind the response that it was for. */
     private static final long LINGER_MILLIS = 5_000;
+
+    private static final int ACCEPTED = 202;
 
     private final Link link;
     private final URI uri;
     private final Envelope message;
     private final boolean repeatable;
     private final Object context;
-    private final MessageSink sink;
+    private final Response response;
     private final Retry retry;
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     private volatile StreamLoop stream;
@@ -39,7 +38,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     private int refusals;
     private boolean perhapsExecuted;
     private volatile boolean cancelled;
-    private volatile boolean answered;
+    private volatile boolean waitsElsewhere;
     private volatile @Nullable HttpExchange current;
     private volatile @Nullable Future<?> deadline;
 
@@ -55,7 +54,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         this.message = message;
         this.repeatable = repeatable;
         this.context = context;
-        this.sink = sink;
+        this.response = new Response(message, sink, () -> finish(new Outcome.Done()));
         this.retry = new Retry(link, this::send);
         this.stream = new StreamLoop(link, uri, context, this);
     }
@@ -67,6 +66,9 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
 
     /** Sends it. */
     void send() {
+        if (givenUp()) {
+            return;
+        }
         link.post(uri, message.bytes(), context).whenComplete((request, failure) -> {
             if (failure != null) {
                 finish(new Outcome.NotSent(failure));
@@ -77,6 +79,9 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     }
 
     private void start(HttpRequest request) {
+        if (givenUp()) {
+            return;
+        }
         stream = new StreamLoop(link, uri, context, this);
         HttpExchange exchange = link.answering(request, this);
         current = exchange;
@@ -84,6 +89,14 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
             return;
         }
         exchange.start().thenAccept(end -> ended(end, request));
+    }
+
+    /** Whether nobody wants it any more, and it need not be sent. */
+    private boolean givenUp() {
+        if (cancelled) {
+            finish(new Outcome.Cancelled());
+        }
+        return outcome.isDone();
     }
 
     @Override
@@ -146,7 +159,9 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         } else if (verdict instanceof PostVerdict.Unknown) {
             retry.broke(status);
             unknown("a proxy lost the server while it had the request", status);
-        } else {
+        } else if (verdict instanceof PostVerdict.Failed && !repeatable) {
+            finish(new Outcome.Unknown("the server failed at the request", status, false));
+        } else if (verdict instanceof PostVerdict.Refused || refusals++ > 0 || !retry.again(0)) {
             finish(refused(answer, request));
         }
     }
@@ -161,14 +176,34 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         if (message.kind() != Envelope.Kind.REQUEST) {
             finish(new Outcome.Done());
         } else if (answer.json() && answer.body().length > 0) {
+            handOver(answer.body());
+        } else if (answer.status() == ACCEPTED && link.listens()) {
+            waitsElsewhere = true;
+            if (!link.listens()) {
+                lost("the listening stream is gone", new HttpStatusException(answer.status(), answer.body()), false);
+            }
+        } else {
+            finish(new Outcome.Unreadable("the answer has status " + answer.status() + " and the type '" + answer.type()
+                    + "', and no response in it"));
+        }
+    }
+
+    private void handOver(byte[] body) {
+        try {
             link.server()
                     .means()
                     .delivery()
-                    .execute(() -> stream.messages(answer.body())
-                            .whenComplete((taken, failure) -> finish(
-                                    answered
-                                            ? new Outcome.Done()
-                                            : new Outcome.Unreadable("the answer has no response in it"))));
+                    .execute(() -> stream.messages(body).whenComplete((taken, failure) -> {
+                        String reason = failure == null
+                                ? "the answer has no response in it"
+                                : "the response was not taken: " + failure;
+                        finish(
+                                response.taken() && failure == null
+                                        ? new Outcome.Done()
+                                        : new Outcome.Unreadable(reason));
+                    }));
+        } catch (RejectedExecutionException e) {
+            finish(new Outcome.Closed());
         }
     }
 
@@ -193,31 +228,13 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
      * believed: a server that shuts down may lose the half of a body, and says so.
      */
     private void probe(Outcome otherwise) {
-        link.post(uri, PING, context)
-                .thenCompose(request -> link.answering(request, new Probe()).start())
-                .whenComplete((end, failure) -> {
-                    boolean gone = end instanceof ExchangeEnd.Answer answer
-                            && (answer.status() == 404 || answer.status() == 400);
-                    if (gone) {
-                        finish(new Outcome.SessionGone());
-                    } else if (refusals++ > 0 || !retry.again(0)) {
-                        finish(otherwise);
-                    }
-                });
-    }
-
-    /** Takes whatever answers a ping. */
-    private static final class Probe implements StreamHandler {
-        @Override
-        public void opened(HttpHeaders headers) {}
-
-        @Override
-        public CompletionStage<Void> event(SseEvent event) {
-            return CompletableFuture.completedFuture(null);
-        }
-
-        @Override
-        public void retry(long millis) {}
+        Probe.ask(link, uri, context).thenAccept(found -> {
+            if (found == Probe.Finding.GONE) {
+                finish(new Outcome.SessionGone());
+            } else if (refusals++ > 0 || !retry.again(0)) {
+                finish(otherwise);
+            }
+        });
     }
 
     /** The server may have executed the request. */
@@ -246,38 +263,28 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     /** The application gives the request up: its stream is not resumed any more, and the server has a moment to end it. */
     void cancel() {
         cancelled = true;
+        HttpExchange open = current;
+        if (open == null || (open.end().isDone() && stream.idle() && !waitsElsewhere)) {
+            finish(new Outcome.Cancelled());
+            return;
+        }
         deadline = link.later(LINGER_MILLIS, () -> finish(new Outcome.Cancelled()));
-    }
-
-    /** The response has come, on this stream or on another; it was handed over. */
-    CompletionStage<Void> take(Envelope response) {
-        answered = true;
-        return sink.message(response).whenComplete((taken, failure) -> finish(new Outcome.Done()));
     }
 
     @Override
     public CompletionStage<Void> message(Envelope received) {
-        if (!answers(received)) {
-            return sink.message(received);
-        }
-        return answered ? CompletableFuture.completedFuture(null) : take(received);
-    }
-
-    /** Whether this is the response that the request waits for. */
-    private boolean answers(Envelope received) {
-        return (received.kind() == Envelope.Kind.RESPONSE || received.kind() == Envelope.Kind.ERROR)
-                && received.id().equals(message.id());
+        return response.message(received);
     }
 
     @Override
     public boolean complete() {
-        if (cancelled && !answered) {
+        if (cancelled && !response.taken()) {
             finish(new Outcome.Cancelled());
         }
         if (outcome.isDone()) {
             inTime();
         }
-        return outcome.isDone() || answered;
+        return outcome.isDone();
     }
 
     @Override
@@ -287,22 +294,31 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
 
     @Override
     public void lost(StreamLoss loss) {
-        if (loss instanceof StreamLoss.SessionGone) {
-            lost("its session is gone", new HttpStatusException(404, new byte[0]), true);
-        } else if (loss instanceof StreamLoss.NoCursor none) {
-            lost("the stream of its answer is lost: " + none.reason(), none.cause(), false);
-        } else if (loss instanceof StreamLoss.Refused refused) {
-            lost(
-                    "the stream of its answer cannot be resumed",
-                    new HttpStatusException(
-                            refused.answer().status(), refused.answer().body()),
-                    false);
-        } else if (loss instanceof StreamLoss.GivenUp over) {
-            perhapsExecuted = true;
-            finish(new Outcome.Unknown("the server did not come back in time", over.cause(), false));
-        } else if (loss instanceof StreamLoss.Oversized big) {
-            finish(new Outcome.Unreadable(String.valueOf(big.cause().getMessage())));
+        if (loss instanceof StreamLoss.GivenUp) {
+            finish(new Outcome.Unknown("the server did not come back in time", loss.cause(), false));
+        } else if (loss instanceof StreamLoss.Oversized) {
+            finish(new Outcome.Unreadable(String.valueOf(loss.cause().getMessage())));
+        } else {
+            boolean gone = loss instanceof StreamLoss.SessionGone;
+            String reason = loss instanceof StreamLoss.NoCursor none ? none.reason() : "it is not given any more";
+            lost(gone ? "its session is gone" : "the stream of its answer is lost: " + reason, loss.cause(), gone);
         }
+    }
+
+    /** The server was found to be silent: what can be resumed is, since this connection may be as dead as the other. */
+    void suspect() {
+        if (stream.resumable() && link.headsAtOnce() && !outcome.isDone()) {
+            stream.interrupt();
+            HttpExchange open = current;
+            if (open != null) {
+                open.abort("the server was silent on another connection");
+            }
+        }
+    }
+
+    /** Whether its response can come on another stream only. */
+    boolean waitsElsewhere() {
+        return waitsElsewhere;
     }
 
     /** The request was sent, and its response will not come. */
@@ -330,7 +346,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     /** The server ends its stream behind the response; a connection that it does not end is closed. */
     private void linger() {
         HttpExchange open = current;
-        if (answered && open != null && !(open.end().isDone() && stream.idle())) {
+        if (response.taken() && open != null && !(open.end().isDone() && stream.idle())) {
             deadline = link.later(LINGER_MILLIS, this::abort);
         } else {
             abort();

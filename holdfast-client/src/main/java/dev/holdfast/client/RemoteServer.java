@@ -4,8 +4,10 @@ import dev.holdfast.client.wire.Means;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
 
 /** A server at a URL, and how to deal with it. Immutable; serves any number of sessions. */
@@ -57,6 +59,16 @@ public final class RemoteServer {
     /** How long is tried, and how much is taken. */
     public ClientLimits limits() {
         return limits;
+    }
+
+    /** A patience by its limits, which begins to run when something fails. */
+    public Patience patience() {
+        return new Patience(limits.patience(), means.random(), System::nanoTime);
+    }
+
+    /** Runs a task later, and not on the clock's own thread: it may ask for credentials. */
+    public Future<?> later(long millis, Runnable task) {
+        return means.clock().schedule(() -> means.delivery().execute(task), millis, TimeUnit.MILLISECONDS);
     }
 
     Means means() {

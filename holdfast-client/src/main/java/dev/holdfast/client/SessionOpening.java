@@ -1,8 +1,10 @@
 package dev.holdfast.client;
 
 import dev.holdfast.json.Envelope;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** Opens sessions at a server, over the protocol that it speaks. */
 public final class SessionOpening {
@@ -25,9 +27,16 @@ public final class SessionOpening {
     /** There is no session. Where the server answered with an error, that was handed over and the outcome is {@link Outcome.Done}. */
     public record NotOpened(Outcome outcome) implements Result {}
 
+    /** A server that refused Streamable HTTP has so long to name its endpoint of HTTP+SSE. */
+    private static final long FALLBACK_MILLIS = 10_000;
+
     private final RemoteServer server;
     private final MessageSink listening;
     private final SessionWatch watch;
+    /** What was begun; kept to be closed. */
+    private final Set<ServerSession> begun = ConcurrentHashMap.newKeySet();
+
+    private volatile boolean closed;
 
     /**
      * What sessions have in common that are opened by this.
@@ -54,23 +63,41 @@ public final class SessionOpening {
      */
     public CompletionStage<Result> open(Protocol protocol, Envelope initialize, Object context, MessageSink sink) {
         if (protocol == Protocol.HTTP_SSE) {
-            return overHttpSse(initialize, context, sink);
+            return overHttpSse(
+                    initialize, context, sink, server.limits().patience().toMillis());
         }
         StreamableSession session = new StreamableSession(server, listening, watch);
+        began(session);
         return initialize(session, initialize, context, sink).thenCompose(result -> {
             boolean old = result instanceof NotOpened not
                     && not.outcome() instanceof Outcome.Refused refused
                     && (refused.status() == 400 || refused.status() == 404 || refused.status() == 405);
             return old && protocol == Protocol.AUTOMATIC
-                    ? overHttpSse(initialize, context, sink)
+                    ? overHttpSse(initialize, context, sink, FALLBACK_MILLIS)
                             .thenApply(other -> other instanceof Opened ? other : result)
                     : CompletableFuture.completedFuture(result);
         });
     }
 
-    private CompletionStage<Result> overHttpSse(Envelope initialize, Object context, MessageSink sink) {
+    private void began(ServerSession session) {
+        begun.add(session);
+        if (closed) {
+            CompletionStage<Void> unused = session.close();
+        }
+    }
+
+    /** Ends what this has begun, be it open or not. */
+    public void close() {
+        closed = true;
+        for (ServerSession session : begun) {
+            CompletionStage<Void> unused = session.close();
+        }
+    }
+
+    private CompletionStage<Result> overHttpSse(Envelope initialize, Object context, MessageSink sink, long millis) {
         HttpSseSession session = new HttpSseSession(server, context, listening, watch);
-        return session.open()
+        began(session);
+        return session.open(millis)
                 .thenCompose(outcome -> outcome instanceof Outcome.Done
                         ? initialize(session, initialize, context, sink)
                         : CompletableFuture.completedFuture(new NotOpened(outcome)));

@@ -52,6 +52,9 @@ final class StreamLoop implements StreamHandler {
         /** Whether the stream is worth opening again without a cursor. */
         boolean opensAnew();
 
+        /** Its connection was half-open; others may be too. */
+        default void silent() {}
+
         /** The stream came back without its cursor: what was sent meanwhile may be missing. */
         default void gap() {}
 
@@ -169,6 +172,7 @@ final class StreamLoop implements StreamHandler {
     @Override
     public void opened(HttpHeaders headers) {
         connectedAt = System.nanoTime();
+        unauthorized = 0;
         cursor.connected();
         retry.connected();
         if (connections++ > 0 && cursor.last().isEmpty()) {
@@ -184,10 +188,16 @@ final class StreamLoop implements StreamHandler {
     @Override
     public CompletionStage<Void> event(SseEvent event) {
         progressed = true;
-        retry.succeeded();
         if (stopped || !cursor.isNew(event, link.id())) {
             return TAKEN;
         }
+        if (event.data().length > 0) {
+            retry.succeeded();
+        }
+        return taken(event).thenRun(() -> cursor.passed(event));
+    }
+
+    private CompletionStage<Void> taken(SseEvent event) {
         if (!event.name().equals(SseEvent.MESSAGE)) {
             return owner.other(event);
         }
@@ -223,7 +233,7 @@ final class StreamLoop implements StreamHandler {
             return;
         }
         boolean silent = end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException;
-        if (progressed || (!silent && System.nanoTime() - connectedAt > PROOF_NANOS)) {
+        if (!silent && System.nanoTime() - connectedAt > PROOF_NANOS) {
             retry.succeeded();
         }
         Throwable cause = new EOFException("the server ended the stream");
@@ -234,6 +244,9 @@ final class StreamLoop implements StreamHandler {
                 return;
             }
             retry.broke(cause);
+        }
+        if (silent) {
+            owner.silent();
         }
         if (cursor.last().isEmpty() && !owner.opensAnew()) {
             lose(new StreamLoss.NoCursor("its connection ended, and its events had no ids", cause));
@@ -260,15 +273,29 @@ final class StreamLoop implements StreamHandler {
         }
         switch (answer.status()) {
             case 401, 403 -> unauthorized(answer, request);
-            case 404 ->
-                lose(link.id().isPresent() ? new StreamLoss.SessionGone() : new StreamLoss.Refused(answer, request));
-            case 204, 400 -> noCursor(answer, request, resuming);
-            case 409, 429, 500, 502, 503, 504 ->
+            case 400, 404 -> suspect(answer, request, resuming);
+            case 204 -> noCursor(answer, request, resuming);
+            case 408, 409, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524 ->
                 unreachable(
                         new HttpStatusException(answer.status(), answer.body()),
                         RetryAfter.millis(answer.headers(), Instant.now()));
             default -> lose(new StreamLoss.Refused(answer, request));
         }
+    }
+
+    /** The session may be gone, or this stream be none: some servers do not know GET. */
+    private void suspect(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
+        if (link.id().isEmpty()) {
+            noCursor(answer, request, resuming);
+            return;
+        }
+        Probe.ask(link, uri, context).thenAccept(found -> {
+            switch (found) {
+                case GONE -> lose(new StreamLoss.SessionGone());
+                case THERE -> noCursor(answer, request, resuming);
+                case UNKNOWN -> unreachable(new HttpStatusException(answer.status(), answer.body()), 0);
+            }
+        });
     }
 
     private void noCursor(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
@@ -317,6 +344,19 @@ final class StreamLoop implements StreamHandler {
         if (!stopped) {
             stop();
             owner.lost(loss);
+        }
+    }
+
+    /** Whether there is a place to resume it from. */
+    boolean resumable() {
+        return cursor.last().isPresent();
+    }
+
+    /** Ends the connection that was opened for it, so that it is resumed on another. */
+    void interrupt() {
+        HttpExchange open = current;
+        if (open != null) {
+            open.abort("the server was silent on another connection");
         }
     }
 

@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import dev.holdfast.json.Envelope;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -12,8 +13,10 @@ import java.util.concurrent.atomic.AtomicReference;
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP, Streamable HTTP</a>
  */
-final class StreamableSession implements ServerSession, StreamLoop.Owner {
-    private static final int NO_STREAM = 405;
+final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.Host {
+    /** Statuses by which a server says that it has no such stream; its session was found to be there. */
+    private static final Set<Integer> NO_STREAM = Set.of(400, 404, 405);
+
     private static final String INITIALIZED = "notifications/initialized";
 
     private final RemoteServer server;
@@ -47,9 +50,9 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner {
      */
     StreamableSession(RemoteServer server, MessageSink listening, SessionWatch watch) {
         this.server = server;
-        this.listening = listening;
+        this.listening = listening.guarded();
         this.watch = watch;
-        this.link = new Link(server, watch, this::reached);
+        this.link = new Link(server, watch, this);
         this.inFlight = new InFlight(link);
     }
 
@@ -100,10 +103,17 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner {
         if (gone.compareAndSet(false, true)) {
             stopListening();
             watch.gone();
+            inFlight.lostElsewhere("its session is gone", new HttpStatusException(404, new byte[0]), true);
         }
     }
 
-    private void reached() {
+    @Override
+    public boolean listens() {
+        return state.get() instanceof Listening.Open;
+    }
+
+    @Override
+    public void reached() {
         if (state.get() instanceof Listening.GivenUp given) {
             listen(given.context());
         }
@@ -150,6 +160,11 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner {
     }
 
     @Override
+    public void silent() {
+        inFlight.suspect();
+    }
+
+    @Override
     public void gap() {
         watch.gap();
     }
@@ -158,18 +173,20 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner {
     public void lost(StreamLoss loss) {
         if (loss instanceof StreamLoss.SessionGone) {
             tellGone();
-        } else if (loss instanceof StreamLoss.GivenUp over) {
+        } else if (loss instanceof StreamLoss.Refused refused
+                && NO_STREAM.contains(refused.answer().status())) {
+            closed(new Listening.NotOffered(), refused.cause());
+        } else {
             if (state.get() instanceof Listening.Open open) {
-                state.set(new Listening.GivenUp(open.context()));
+                closed(new Listening.GivenUp(open.context()), loss.cause());
             }
-            watch.failed(over.cause());
-        } else if (loss instanceof StreamLoss.Refused refused) {
-            int status = refused.answer().status();
-            state.set(status == NO_STREAM ? new Listening.NotOffered() : Listening.CLOSED);
-            if (status != NO_STREAM) {
-                watch.failed(new HttpStatusException(status, refused.answer().body()));
-            }
+            watch.failed(loss.cause());
         }
+    }
+
+    private void closed(Listening next, Throwable cause) {
+        state.set(next);
+        inFlight.lostElsewhere("the listening stream is gone", cause, false);
     }
 
     @Override

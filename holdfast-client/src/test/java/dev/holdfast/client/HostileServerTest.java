@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -197,7 +198,7 @@ class HostileServerTest {
                     reply.stream().chunk("retry: 1\n" + event("e1", log("one")));
                     // and after these two heartbeats nothing: a peer that is gone without a word
                     Recorder.CLOCK.schedule(() -> reply.chunk(":\n"), 600, TimeUnit.MILLISECONDS);
-                    Recorder.CLOCK.schedule(() -> reply.chunk(":\n"), 600, TimeUnit.MILLISECONDS);
+                    Recorder.CLOCK.schedule(() -> reply.chunk(":\n"), 1_200, TimeUnit.MILLISECONDS);
                 })
                 .onGet((request, reply) ->
                         reply.stream().chunk(event("e2", answer(1))).end());
@@ -248,6 +249,78 @@ class HostileServerTest {
     }
 
     @Test
+    void answerThatIsNoJsonRpcEndsItsCall() {
+        server.then((request, reply) ->
+                reply.raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nLogin"));
+
+        assertThat(now(send(HARMLESS)))
+                .isInstanceOfSatisfying(
+                        Outcome.Unreadable.class,
+                        answer -> assertThat(answer.reason()).contains("text/html"));
+    }
+
+    @Test
+    void answerThatIsToComeOnAStreamThatIsNotThereEndsItsCall() {
+        server.then((request, reply) -> reply.status(202));
+
+        assertThat(now(send(HARMLESS))).isInstanceOf(Outcome.Unreadable.class);
+    }
+
+    @Test
+    void typeOfAStreamIsReadWithoutItsCase() {
+        server.then((request, reply) ->
+                reply.raw("HTTP/1.1 200 OK\r\nContent-Type: Text/Event-Stream\r\nContent-Length: 100\r\n\r\ndata: "
+                        + answer(1) + "\n\n"));
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+    }
+
+    @Test
+    void idThatCannotStandInAHeaderIsNoCursor() {
+        server.then((request, reply) ->
+                reply.stream().chunk(event("поток-1", log("one"))).fin());
+
+        assertThat(now(send(NEVER))).isInstanceOf(Outcome.Unknown.class);
+    }
+
+    @Test
+    void messageWhoseTakerFailsComesAgain() throws Exception {
+        server.then((request, reply) -> reply.stream().chunk("id: e0\nretry: 1\ndata:\n\n" + event("e1", log("one"))))
+                .onGet((request, reply) -> reply.stream()
+                        .chunk(event("e1", log("one")) + event("e2", answer(1)))
+                        .end());
+        AtomicInteger times = new AtomicInteger();
+
+        Outcome outcome = now(session.call(call(1), NEVER, NO_CONTEXT, message -> {
+            if (times.getAndIncrement() == 0) {
+                throw new IllegalStateException("not now");
+            }
+            return sink.message(message);
+        }));
+
+        assertThat(outcome).isEqualTo(new Outcome.Done());
+        assertThat(sink.messages).hasSize(2);
+        assertThat(last().header("last-event-id")).isEqualTo("e0");
+    }
+
+    @Test
+    void callThatIsCancelledBeforeItCouldBeSentIsNotSent() {
+        server.then((request, reply) -> reply.status(503, "Retry-After: 1"))
+                .then((request, reply) -> reply.status(202));
+        CompletionStage<Outcome> running = send(NEVER);
+        server.awaitRequests(3);
+
+        session.post(
+                Recorder.envelope(
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}"),
+                NO_CONTEXT);
+
+        assertThat(now(running)).isEqualTo(new Outcome.Cancelled());
+        assertThat(server.requests.stream().filter(request -> request.body().contains("tools/call")))
+                .hasSize(1);
+    }
+
+    @Test
     void busyServerIsAskedAgainWhenItSays() {
         long begun = System.nanoTime();
         server.then((request, reply) -> reply.status(503, "Retry-After: 1"))
@@ -291,7 +364,8 @@ class HostileServerTest {
                         .chunk("retry: 1\n" + event("e1", log("one")))
                         .once(this::told)
                         .rst())
-                .onGet((request, reply) -> reply.status(404));
+                .onGet((request, reply) -> reply.status(404))
+                .then((request, reply) -> reply.status(404));
 
         assertThat(now(send(HARMLESS)))
                 .isInstanceOfSatisfying(

@@ -78,6 +78,27 @@ class HttpSseTest {
     }
 
     @Test
+    void refusalStandsWhereTheStreamIsNoneOfHttpSse() {
+        server.then((request, reply) -> reply.status(400))
+                .onGet((request, reply) -> reply.stream().chunk("data: " + log("one") + "\n\n"));
+
+        assertThat(open(SessionOpening.Protocol.AUTOMATIC))
+                .isInstanceOfSatisfying(
+                        SessionOpening.NotOpened.class,
+                        not -> assertThat(not.outcome())
+                                .isInstanceOfSatisfying(
+                                        Outcome.Refused.class,
+                                        refused -> assertThat(refused.status()).isEqualTo(400)));
+    }
+
+    @Test
+    void endpointThatIsNoAddressIsNotUsed() {
+        server.onGet((request, reply) -> reply.stream().chunk("event: endpoint\ndata: http:opaque\n\n"));
+
+        assertThat(open(SessionOpening.Protocol.HTTP_SSE)).isInstanceOf(SessionOpening.NotOpened.class);
+    }
+
+    @Test
     void endpointAtAnotherServerIsNotUsed() {
         server.onGet((request, reply) ->
                 reply.stream().chunk("event: endpoint\ndata: http://elsewhere.example/message\n\n"));

@@ -99,6 +99,7 @@ class ListeningStreamTest {
                         .chunk("retry: 1\n" + event("e1", log("one")))
                         .end())
                 .onGet((request, reply) -> reply.status(400))
+                .then((request, reply) -> reply.json(answer(9)))
                 .onGet((request, reply) -> reply.stream().chunk(event("f1", log("two"))));
 
         open(ClientLimits.DEFAULT);
@@ -107,6 +108,68 @@ class ListeningStreamTest {
         assertThat(recorder.next()).contains("two");
         assertThat(recorder.news).contains("gap");
         assertThat(server.gets().get(2).header("last-event-id")).isEmpty();
+    }
+
+    @Test
+    void serverThatDoesNotRouteGetHasItsSession() {
+        server.onGet((request, reply) ->
+                        reply.once(() -> server.requests.size() >= 3).status(404))
+                .then((request, reply) -> reply.json(answer(9)))
+                .then((request, reply) -> reply.json(answer(1)));
+
+        ServerSession opened = open(ClientLimits.DEFAULT);
+        server.awaitRequests(4);
+
+        assertThat(now(opened.call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
+                .isEqualTo(new Outcome.Done());
+        assertThat(server.gets()).hasSize(1);
+        assertThat(recorder.news).isEmpty();
+    }
+
+    @Test
+    void sessionThatIsLostIsFoundOutByAnIdleListener() {
+        server.onGet((request, reply) ->
+                        reply.once(() -> server.requests.size() >= 3).status(404))
+                .then((request, reply) -> reply.status(404));
+
+        open(ClientLimits.DEFAULT);
+
+        while (recorder.news.isEmpty()) {
+            Thread.onSpinWait();
+        }
+        assertThat(recorder.news).containsExactly("gone");
+    }
+
+    @Test
+    void idsOfAStreamThatWasOpenedAnewAreNewOnes() throws Exception {
+        server.onGet((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("1", log("one")))
+                        .end())
+                .onGet((request, reply) -> reply.status(204))
+                .onGet((request, reply) -> reply.stream().chunk(event("1", log("two"))));
+
+        open(ClientLimits.DEFAULT);
+
+        assertThat(recorder.next()).contains("one");
+        assertThat(recorder.next()).contains("two");
+    }
+
+    @Test
+    void outageIsOverWhenWhatCanComeBackIsBack() throws Exception {
+        server.onGet((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("e1", log("one")))
+                        .once(() -> server.requests.size() == 4)
+                        .fin())
+                .then((request, reply) -> reply.rst())
+                .onGet((request, reply) -> reply.stream().chunk(event("e2", log("two"))));
+
+        ServerSession opened = open(ClientLimits.DEFAULT);
+        assertThat(recorder.next()).contains("one");
+        assertThat(now(opened.call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, new Recorder())))
+                .isInstanceOf(Outcome.Unknown.class);
+
+        assertThat(recorder.next()).contains("two");
+        assertThat(recorder.news).startsWith("reconnecting").contains("resumed");
     }
 
     @Test

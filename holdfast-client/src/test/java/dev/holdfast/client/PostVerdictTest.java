@@ -44,8 +44,12 @@ class PostVerdictTest {
     }
 
     @Test
-    void failureOfTheServerIsAnAnswer() {
-        assertThat(verdict(500, "")).isEqualTo(new PostVerdict.Refused());
+    void failureOfTheServerIsAnAnswerInItsOwnWordsOnly() {
+        HttpHeaders json = HttpHeaders.of(Map.of("Content-Type", List.of("application/json")), (name, value) -> true);
+
+        assertThat(PostVerdict.of(new ExchangeEnd.Answer(500, json, new byte[0]), true))
+                .isEqualTo(new PostVerdict.Refused());
+        assertThat(verdict(500, "<html>")).isEqualTo(new PostVerdict.Failed());
     }
 
     @Test

@@ -1,6 +1,7 @@
 package dev.holdfast.client.wire;
 
 import java.net.http.HttpHeaders;
+import java.util.Locale;
 
 /** How an HTTP exchange ended. */
 public sealed interface ExchangeEnd {
@@ -11,9 +12,14 @@ public sealed interface ExchangeEnd {
             return status / 100 == 2;
         }
 
+        /** What the body says that it is, in small letters. */
+        public String type() {
+            return headers.firstValue("content-type").orElse("").toLowerCase(Locale.ROOT);
+        }
+
         /** Whether the body says that it is JSON. */
         public boolean json() {
-            return headers.firstValue("content-type").orElse("").contains("json");
+            return type().contains("json");
         }
     }
 

@@ -1,0 +1,53 @@
+package dev.holdfast.client;
+
+import dev.holdfast.json.Envelope;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** The response that a request waits for, and what comes before it: handed over once, on whichever stream it comes. Thread-safe. */
+final class Response {
+    private final Envelope request;
+    private final MessageSink sink;
+    private final Runnable done;
+    private final AtomicBoolean taken = new AtomicBoolean();
+
+    /**
+     * A response that has not come.
+     *
+     * @param sink takes it, and the messages before it
+     * @param done runs once the response was taken
+     */
+    Response(Envelope request, MessageSink sink, Runnable done) {
+        this.request = request;
+        this.sink = sink;
+        this.done = done;
+    }
+
+    /** Whether it has come, and the sink has it or is about to. */
+    boolean taken() {
+        return taken.get();
+    }
+
+    /** Takes a message of the server. */
+    CompletionStage<Void> message(Envelope received) {
+        if (!answers(received)) {
+            return sink.message(received);
+        }
+        if (!taken.compareAndSet(false, true)) {
+            return CompletableFuture.completedFuture(null);
+        }
+        return sink.message(received).whenComplete((nothing, failure) -> {
+            if (failure == null) {
+                done.run();
+            } else {
+                taken.set(false);
+            }
+        });
+    }
+
+    private boolean answers(Envelope received) {
+        return (received.kind() == Envelope.Kind.RESPONSE || received.kind() == Envelope.Kind.ERROR)
+                && received.id().equals(request.id());
+    }
+}
