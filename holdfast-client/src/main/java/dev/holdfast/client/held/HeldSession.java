@@ -9,12 +9,13 @@ import dev.holdfast.client.SessionOpening.Protocol;
 import dev.holdfast.client.SessionWatch;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
-import dev.holdfast.json.RepeatRules;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -31,8 +32,7 @@ public final class HeldSession {
     private final Protocol protocol;
     private final MessageSink application;
     private final HeldWatch watch;
-    private final RepeatRules rules = new RepeatRules();
-    private final Settings settings = new Settings();
+    private final Overheard overheard = new Overheard();
     private final Questions questions = new Questions();
     private final Introduction introduction = new Introduction();
     private final Replacement replacement;
@@ -40,6 +40,9 @@ public final class HeldSession {
     private final AtomicInteger underWay = new AtomicInteger();
     /** The session before this one, in which calls may still run. */
     private final AtomicReference<@Nullable ServerSession> retired = new AtomicReference<>();
+
+    /** What is opening a session; kept to be closed. */
+    private final AtomicReference<@Nullable SessionOpening> opening = new AtomicReference<>();
 
     private volatile boolean closed;
 
@@ -51,9 +54,10 @@ public final class HeldSession {
     public HeldSession(RemoteServer server, Protocol protocol, MessageSink application, HeldWatch watch) {
         this.server = server;
         this.protocol = protocol;
-        this.application = application;
+        this.application = application.guarded();
         this.watch = watch;
-        this.replacement = new Replacement(introduction, settings, questions, application, watch);
+        this.replacement = new Replacement(
+                introduction, overheard.settings(), questions, this.application, watch, server.patience());
         this.place = new AtomicReference<>(
                 CompletableFuture.completedFuture(new Place.At(0, opening(0).unopened())));
     }
@@ -152,7 +156,7 @@ public final class HeldSession {
         CompletableFuture<Place> next = new CompletableFuture<>();
         CompletableFuture<Place> before = Objects.requireNonNull(place.getAndSet(next));
         introduction.said(initialize, context);
-        settings.clear();
+        overheard.settings().clear();
         return before.thenCompose(old -> {
             if (old instanceof Place.At at) {
                 close(at.session());
@@ -165,27 +169,43 @@ public final class HeldSession {
                 learnPromises(initialize, message);
                 return application.message(questions.toApplication(message, number));
             };
-            return opening(number).open(protocol, initialize, context, sink).thenApply(result -> {
-                if (result instanceof SessionOpening.Opened opened) {
-                    next.complete(new Place.At(number, opened.session()));
-                    closeIfClosed(opened.session());
-                    return new Outcome.Done();
+            SessionOpening begun = begin(number);
+            return begun.open(protocol, initialize, context, sink).handle((result, failure) -> {
+                Place found = result instanceof SessionOpening.Opened opened
+                        ? new Place.At(number, opened.session())
+                        : new Place.At(number, opening(number).unopened());
+                arrived(next, found);
+                if (result instanceof SessionOpening.NotOpened not) {
+                    return not.outcome();
                 }
-                next.complete(new Place.At(number, opening(number).unopened()));
-                return ((SessionOpening.NotOpened) result).outcome();
+                return failure == null ? new Outcome.Done() : new Outcome.NotSent(failure);
             });
         });
+    }
+
+    /** Begins to open a session, which {@link #close} can end. */
+    private SessionOpening begin(int number) {
+        SessionOpening begun = opening(number);
+        opening.set(begun);
+        if (closed) {
+            begun.close();
+        }
+        return begun;
+    }
+
+    /** The session is there now; what waits for it goes on. */
+    private void arrived(CompletableFuture<Place> next, Place found) {
+        opening.set(null);
+        replacement.opened();
+        if (closed && found instanceof Place.At at) {
+            close(at.session());
+        }
+        next.complete(found);
     }
 
     private void learnPromises(Envelope initialize, Envelope message) {
         if (message.kind() == Envelope.Kind.RESPONSE && message.id().equals(initialize.id())) {
             introduction.promised(JsonRpc.MESSAGES.introduction(message.bytes()).lists());
-        }
-    }
-
-    private void closeIfClosed(ServerSession session) {
-        if (closed) {
-            close(session);
         }
     }
 
@@ -201,9 +221,7 @@ public final class HeldSession {
     }
 
     private CompletionStage<Outcome> call(Place.At at, Envelope request, Object context, int moves) {
-        boolean harmless =
-                Settings.METHODS.contains(request.method()) || rules.harmless("", request.method(), request.bytes());
-        ServerSession.Repeat repeat = harmless ? ServerSession.Repeat.HARMLESS : ServerSession.Repeat.NEVER;
+        ServerSession.Repeat repeat = overheard.repeat(request);
         return at.session()
                 .call(request, repeat, context, overhearing(at, request))
                 .thenCompose(outcome -> {
@@ -216,7 +234,7 @@ public final class HeldSession {
                         return done(outcome);
                     }
                     CompletionStage<Place> next = replace(at);
-                    boolean again = moves < MOST_SESSIONS && (harmless || !lost);
+                    boolean again = moves < MOST_SESSIONS && (repeat == ServerSession.Repeat.HARMLESS || !lost);
                     return again ? next.thenCompose(now -> sendAt(now, request, context, moves + 1)) : done(outcome);
                 });
     }
@@ -226,10 +244,7 @@ public final class HeldSession {
         MessageSink passing = toApplication(at.number());
         return message -> {
             if (message.kind() == Envelope.Kind.RESPONSE && message.id().equals(request.id())) {
-                settings.accepted(request);
-                if (request.method().equals(RepeatRules.TOOLS_LIST)) {
-                    rules.learn("", message.bytes());
-                }
+                overheard.answered(request, message);
             }
             return passing.message(message);
         };
@@ -284,17 +299,36 @@ public final class HeldSession {
         if (missed instanceof Place.At old) {
             close(retired.getAndSet(old.session()));
         }
-        int number = missed.number() + 1;
-        replacement
-                .open(opening(number), protocol, number, toApplication(number))
-                .thenAccept(found -> {
-                    next.complete(found);
-                    if (found instanceof Place.At at) {
-                        closeIfClosed(at.session());
-                        replacement.tell();
-                    }
-                });
+        OptionalLong wait = replacement.lost();
+        if (wait.isEmpty()) {
+            watch.failed(new IOException("the server loses each session as soon as it is opened"));
+            next.complete(new Place.Lost(missed.number() + 1));
+        } else if (wait.getAsLong() == 0) {
+            replaceNow(missed.number() + 1, next);
+        } else {
+            Future<?> unused = server.later(wait.getAsLong(), () -> replaceNow(missed.number() + 1, next));
+        }
         return next;
+    }
+
+    private void replaceNow(int number, CompletableFuture<Place> next) {
+        SessionOpening begun = begin(number);
+        CompletableFuture<Place> deadline = new CompletableFuture<>();
+        Future<?> late =
+                server.later(server.limits().patience().toMillis(), () -> deadline.complete(new Place.Lost(number)));
+        replacement
+                .open(begun, protocol, number, toApplication(number))
+                .whenComplete((found, failure) -> deadline.complete(failure == null ? found : new Place.Lost(number)));
+        deadline.thenAccept(found -> {
+            late.cancel(false);
+            if (found instanceof Place.Lost) {
+                begun.close();
+            }
+            arrived(next, found);
+            if (found instanceof Place.At) {
+                replacement.tell(number);
+            }
+        });
     }
 
     private static void close(@Nullable ServerSession session) {
@@ -311,6 +345,11 @@ public final class HeldSession {
     public CompletionStage<Void> close() {
         closed = true;
         close(retired.getAndSet(null));
+        here().complete(new Place.Lost(Integer.MAX_VALUE));
+        SessionOpening begun = opening.getAndSet(null);
+        if (begun != null) {
+            begun.close();
+        }
         Place at = here().getNow(new Place.Lost(-1));
         return at instanceof Place.At open ? open.session().close() : CompletableFuture.completedFuture(null);
     }

@@ -93,13 +93,18 @@ final class Questions {
         answer.id().ifPresent(this::forget);
     }
 
-    /** Gives up what is open; returns the cancellations for the application. */
-    List<Envelope> giveUp() {
-        List<RequestId> given;
+    /** Gives up what sessions before this one have asked; returns the cancellations for the application. */
+    List<Envelope> giveUpBefore(int session) {
+        List<RequestId> given = new ArrayList<>();
         lock.lock();
         try {
-            given = new ArrayList<>(open.keySet());
-            open.clear();
+            open.entrySet().removeIf(entry -> {
+                boolean old = entry.getValue().session() < session;
+                if (old) {
+                    given.add(entry.getKey());
+                }
+                return old;
+            });
         } finally {
             lock.unlock();
         }

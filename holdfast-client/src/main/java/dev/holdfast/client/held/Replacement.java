@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
+import dev.holdfast.client.Patience;
 import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.SessionOpening;
 import dev.holdfast.client.SessionOpening.Protocol;
@@ -12,6 +13,7 @@ import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.OutboundMessage;
 import java.io.IOException;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -26,21 +28,34 @@ final class Replacement {
     private final Questions questions;
     private final MessageSink application;
     private final HeldWatch watch;
+    private final Pace pace;
 
     Replacement(
             Introduction introduction,
             Settings settings,
             Questions questions,
             MessageSink application,
-            HeldWatch watch) {
+            HeldWatch watch,
+            Patience patience) {
         this.introduction = introduction;
         this.settings = settings;
         this.questions = questions;
         this.application = application;
         this.watch = watch;
+        this.pace = new Pace(patience);
     }
 
-    /** Returns the place of the new session once it is where the lost one was. */
+    /** A session was opened, by this or by the application. */
+    void opened() {
+        pace.opened();
+    }
+
+    /** In how many milliseconds a session that was lost now may be replaced; empty if no more should be tried. */
+    OptionalLong lost() {
+        return pace.lost();
+    }
+
+    /** Returns the place of the new session once it is where the lost one was; a place that is lost, if it does not get there. */
     CompletionStage<Place> open(SessionOpening opening, Protocol protocol, int number, MessageSink others) {
         Introduction.Said said = introduction.said().orElseThrow();
         Envelope initialize = ownCopy(said.initialize());
@@ -54,33 +69,45 @@ final class Replacement {
                     }
                     introduction.promised(
                             JsonRpc.MESSAGES.introduction(answer.join().bytes()).lists());
+                    Place at = new Place.At(number, opened.session());
                     return restored(opened.session(), said.context(), others)
-                            .thenApply(nothing -> new Place.At(number, opened.session()));
+                            .thenApply(whole -> whole ? at : new Place.Lost(number));
                 });
     }
 
-    private CompletionStage<Void> restored(ServerSession session, Object context, MessageSink others) {
-        CompletionStage<Void> done = introduction.isInitialized()
-                ? session.post(INITIALIZED, context).thenAccept(outcome -> complain("initialized", outcome))
-                : CompletableFuture.completedFuture(null);
+    /** Sets everything again; false if the session cannot be reached for that. */
+    private CompletionStage<Boolean> restored(ServerSession session, Object context, MessageSink others) {
+        CompletionStage<Boolean> done = introduction.isInitialized()
+                ? session.post(INITIALIZED, context).thenApply(outcome -> reached("initialized", outcome))
+                : CompletableFuture.completedFuture(true);
         for (Envelope setting : settings.requests()) {
-            Envelope request = ownCopy(setting);
-            CompletableFuture<Envelope> answer = new CompletableFuture<>();
-            done = done.thenCompose(before -> session.call(
-                            request, ServerSession.Repeat.HARMLESS, context, swallowing(request, answer, others))
-                    .thenAccept(outcome -> complain(
-                            setting.method(),
-                            answer.isDone() && answer.join().kind() == Envelope.Kind.ERROR
-                                    ? new Outcome.Unreadable("the server answered with an error")
-                                    : outcome)));
+            done = done.thenCompose(before ->
+                    before ? restored(session, setting, context, others) : CompletableFuture.completedFuture(false));
         }
         return done;
     }
 
-    private void complain(String what, Outcome outcome) {
+    private CompletionStage<Boolean> restored(
+            ServerSession session, Envelope setting, Object context, MessageSink others) {
+        Envelope request = ownCopy(setting);
+        CompletableFuture<Envelope> answer = new CompletableFuture<>();
+        return session.call(request, ServerSession.Repeat.HARMLESS, context, swallowing(request, answer, others))
+                .thenApply(outcome -> {
+                    boolean refused = answer.isDone() && answer.join().kind() == Envelope.Kind.ERROR;
+                    return reached(
+                            setting.method(),
+                            refused ? new Outcome.Unreadable("the server answered with an error") : outcome);
+                });
+    }
+
+    /** What the server refuses is missing from now on; what does not reach it ends the replacement. */
+    private boolean reached(String what, Outcome outcome) {
         if (!(outcome instanceof Outcome.Done)) {
             watch.failed(new IOException("in the session that replaces the lost one, " + what + " failed: " + outcome));
         }
+        return outcome instanceof Outcome.Done
+                || outcome instanceof Outcome.Unreadable
+                || outcome instanceof Outcome.Refused;
     }
 
     private Envelope ownCopy(Envelope request) {
@@ -98,9 +125,9 @@ final class Replacement {
         };
     }
 
-    /** Tells the application that the session was replaced. */
-    void tell() {
-        questions.giveUp().forEach(application::message);
+    /** Tells the application that the session was replaced by this one. */
+    void tell(int number) {
+        questions.giveUpBefore(number).forEach(application::message);
         watch.sessionReplaced();
         tellOfMissedChanges();
     }

@@ -52,6 +52,8 @@ class HeldSessionTest {
     private volatile boolean asks;
     private volatile boolean loses;
     private volatile boolean refusesInitialize;
+    private volatile boolean forgets;
+    private volatile boolean failsOnce;
 
     private final HeldWatch watch = new HeldWatch() {
         @Override
@@ -87,6 +89,10 @@ class HeldSessionTest {
                 remote,
                 Protocol.AUTOMATIC,
                 message -> {
+                    if (failsOnce) {
+                        failsOnce = false;
+                        throw new IllegalStateException("not now");
+                    }
                     received.add(new String(message.bytes(), UTF_8));
                     return CompletableFuture.completedFuture(null);
                 },
@@ -114,7 +120,8 @@ class HeldSessionTest {
             answer(exchange, 403, "");
             return;
         }
-        if (!message.method().equals("initialize") && !("s" + sessions.get()).equals(id)) {
+        boolean unknown = forgets || !("s" + sessions.get()).equals(id);
+        if (!message.method().equals("initialize") && unknown) {
             answer(exchange, 404, "");
             return;
         }
@@ -324,6 +331,38 @@ class HeldSessionTest {
 
         assertThat(call(6, "writes")).isEqualTo(new Outcome.Done());
         assertThat(told.subList(4, told.size())).noneMatch(line -> line.contains("subscribe"));
+    }
+
+    @Test
+    void sessionsThatAreLostAtOnceAreReplacedWithPauses() throws Exception {
+        begin();
+        forgets = true;
+
+        CompletableFuture<Outcome> call = CompletableFuture.supplyAsync(() -> call(1, "writes"), threads);
+
+        assertThat(call.get(20, TimeUnit.SECONDS)).isInstanceOf(Outcome.SessionGone.class);
+        assertThat(sessions.get()).isLessThan(10);
+    }
+
+    @Test
+    void applicationThatFailsToTakeAResponseHasNoHangingCall() {
+        begin();
+        failsOnce = true;
+        assertThat(call(1, "writes")).isNotEqualTo(new Outcome.Closed());
+
+        assertThat(call(2, "writes")).isEqualTo(new Outcome.Done());
+    }
+
+    @Test
+    void closeEndsWhatWaitsForAReplacement() throws Exception {
+        begin();
+        sessions.incrementAndGet();
+        server.stop(0);
+        CompletableFuture<Outcome> call = CompletableFuture.supplyAsync(() -> call(1, "writes"), threads);
+
+        session.close().toCompletableFuture().get(10, TimeUnit.SECONDS);
+
+        assertThat(call.get(10, TimeUnit.SECONDS)).isEqualTo(new Outcome.Closed());
     }
 
     @Test

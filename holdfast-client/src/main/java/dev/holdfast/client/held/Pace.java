@@ -1,0 +1,47 @@
+package dev.holdfast.client.held;
+
+import dev.holdfast.client.Patience;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** How soon a lost session may be replaced: at once, unless it was lost soon after it was opened. Thread-safe. */
+final class Pace {
+    /** A session that lived so long was one. */
+    private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Patience patience;
+    private long openedAt = System.nanoTime() - PROOF_NANOS;
+    private boolean replaced;
+
+    Pace(Patience patience) {
+        this.patience = patience;
+    }
+
+    /** A session was opened. */
+    void opened() {
+        lock.lock();
+        try {
+            openedAt = System.nanoTime();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** In how many milliseconds the session that was lost now may be replaced; empty if no more should be tried. */
+    OptionalLong lost() {
+        lock.lock();
+        try {
+            boolean soon = replaced && System.nanoTime() - openedAt < PROOF_NANOS;
+            replaced = true;
+            if (soon) {
+                return patience.failed(0);
+            }
+            patience.succeeded();
+            return OptionalLong.of(0);
+        } finally {
+            lock.unlock();
+        }
+    }
+}
