@@ -83,6 +83,21 @@ public final class Outbox {
         }
     }
 
+    /** A new epoch, which somebody waits for. */
+    static final class Renewal implements Turn {
+        private final int nonce;
+        private final CompletableFuture<Boolean> stage = new CompletableFuture<>();
+
+        private Renewal(int nonce) {
+            this.nonce = nonce;
+        }
+
+        /** The random half of the epoch. */
+        int nonce() {
+            return nonce;
+        }
+    }
+
     /** There is no batch now. */
     enum Wait implements Turn {
         /** Nothing may go to the store. */
@@ -99,6 +114,7 @@ public final class Outbox {
     private List<Append.Trim> trims = List.of();
     private List<Pending> current = List.of();
     private @Nullable Batch appending;
+    private @Nullable Renewal renewal;
     private @Nullable Throwable doubt;
     private boolean due;
     private boolean leaving;
@@ -219,8 +235,12 @@ public final class Outbox {
         return due && state == State.RESTING;
     }
 
-    /** The next batch for the store, if one may go. */
+    /** The next batch for the store, if one may go; before it the new epoch that somebody waits for. */
     Turn next() {
+        if (state == State.RESTING && renewal != null) {
+            state = State.RENEWING;
+            return renewal;
+        }
         if (!due()) {
             return Wait.NOTHING;
         }
@@ -270,19 +290,36 @@ public final class Outbox {
         }
     }
 
-    /** Lets batches wait for a new epoch; false if something is on its way. */
-    boolean beginRenewal() {
-        boolean begins = state == State.RESTING;
-        state = begins ? State.RENEWING : state;
-        return begins;
+    /**
+     * Asks for a new epoch, which goes before the next batch; of those who ask until it is there each gets the same.
+     *
+     * @return completes with whether the log goes on in it
+     */
+    CompletableFuture<Boolean> renew(int nonce) {
+        if (state == State.CLOSED) {
+            return CompletableFuture.completedFuture(false);
+        }
+        Renewal asked = renewal == null ? new Renewal(nonce) : renewal;
+        renewal = asked;
+        return asked.stage;
     }
 
     /** Goes on, in the new epoch if there is one. */
-    void endRenewal(Optional<SessionStore.Claim> next) {
+    void renewed(Optional<SessionStore.Claim> next, @Nullable Throwable failure, Effects effects) {
+        CompletableFuture<Boolean> stage = Objects.requireNonNull(renewal).stage;
+        renewal = null;
+        boolean goesOn = state == State.RENEWING && next.isPresent();
         if (state == State.RENEWING) {
             next.ifPresent(epochs::begin);
             state = State.RESTING;
         }
+        effects.then(() -> {
+            if (failure == null) {
+                stage.complete(goesOn);
+            } else {
+                stage.completeExceptionally(failure);
+            }
+        });
     }
 
     /** Readers are woken before producers, who may do much on this thread. */
@@ -371,6 +408,10 @@ public final class Outbox {
         } else {
             left.forEach(pending -> pending.committed = true);
             complete(left, effects);
+        }
+        if (renewal != null && state != State.RENEWING) {
+            CompletableFuture<Boolean> stage = renewal.stage;
+            effects.then(() -> stage.complete(false));
         }
         state = State.CLOSED;
         current = List.of();

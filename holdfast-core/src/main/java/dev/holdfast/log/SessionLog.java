@@ -99,6 +99,10 @@ public final class SessionLog {
             if (next == Outbox.Wait.LATER) {
                 next = look(outbox::next);
             }
+            if (next instanceof Outbox.Renewal renewal) {
+                renew(renewal);
+                return;
+            }
             if (!(next instanceof Outbox.Batch batch)) {
                 return;
             }
@@ -195,24 +199,22 @@ public final class SessionLog {
     /**
      * Claims a new epoch though nothing is in doubt, so that no epoch of the session is newer than that of what is appended next.
      *
-     * @param nonce the random half of that epoch
+     * @param nonce the random half of that epoch, unless one is on its way
      * @return completes with whether the log goes on in it; with false nothing has changed. Fails if the store could not be asked
      */
     public CompletionStage<Boolean> renew(int nonce) {
-        return settled().thenCompose(done -> {
-            if (!step(effects -> outbox.beginRenewal())) {
-                return CompletableFuture.completedFuture(false);
-            }
-            CompletionStage<Optional<SessionStore.Claim>> claim;
-            try {
-                claim = store.claim(key(), nonce);
-            } catch (RuntimeException e) {
-                claim = CompletableFuture.failedFuture(e);
-            }
-            return claim.whenComplete((found, failure) ->
-                            run(effects -> outbox.endRenewal(failure == null ? found : Optional.empty())))
-                    .thenApply(Optional::isPresent);
-        });
+        return step(effects -> outbox.renew(nonce));
+    }
+
+    private void renew(Outbox.Renewal renewal) {
+        CompletionStage<Optional<SessionStore.Claim>> claim;
+        try {
+            claim = store.claim(key(), renewal.nonce());
+        } catch (RuntimeException e) {
+            claim = CompletableFuture.failedFuture(e);
+        }
+        claim.whenComplete((found, failure) ->
+                run(effects -> outbox.renewed(failure == null ? found : Optional.empty(), failure, effects)));
     }
 
     /**

@@ -40,6 +40,7 @@ final class FlakyCluster implements SharedSessionStore {
 
     /** What may be asked. */
     enum Question {
+        JOIN,
         LOOK,
         READ
     }
@@ -174,7 +175,7 @@ final class FlakyCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<Optional<Joined>> join(SessionKey key, int nonce, String node) {
-        return ask(() -> store.join(key, nonce, node));
+        return ask(Question.JOIN, () -> store.join(key, nonce, node));
     }
 
     @Override

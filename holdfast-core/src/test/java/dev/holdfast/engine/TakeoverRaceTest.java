@@ -1,0 +1,41 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Session;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Connections and nodes that take over the same thing at the same time: the newest gets it, and nobody is left out. */
+class TakeoverRaceTest {
+    private static final String INTERRUPTED =
+            "-32603: the server ended while this call was running; whether it had any effect is not known";
+
+    private final ClusterBed bed = new ClusterBed(3);
+    private final ClusterBed.Node first = bed.node(0);
+    private final ClusterBed.Node second = bed.node(1);
+    private final ClusterBed.Node third = bed.node(2);
+
+    @AfterEach
+    void close() {
+        bed.close();
+    }
+
+    @Test
+    void callsOfADeadNodeThatAreReadAtTheSameTimeAllEnd() {
+        Session here = first.open();
+        Connection one = bed.post(here, 1);
+        Connection two = bed.post(here, 2);
+        Session there = second.find(here);
+        // so that the second node needs a newer epoch
+        third.find(here);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        second.store.hold(FlakyCluster.Question.JOIN);
+        var resumed = there.resume(one.cursor());
+        var other = there.resume(two.cursor());
+        second.store.letGo();
+        assertThat(bed.read(Connection.resumed(resumed))).containsExactly("error 1 " + INTERRUPTED);
+        assertThat(bed.read(Connection.resumed(other))).containsExactly("error 2 " + INTERRUPTED);
+    }
+}
