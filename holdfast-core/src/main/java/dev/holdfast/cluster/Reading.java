@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 
 /** How a client of a session comes to read a stream: it takes the stream's token, which ends whoever reads it, wherever that is. */
 final class Reading {
@@ -51,25 +52,32 @@ final class Reading {
         return CompletableFuture.completedFuture(resume);
     }
 
+    /** From its token to its first read a reader has the stream alone on this node. */
+    private <T> CompletionStage<T> alone(StreamId stream, Supplier<CompletionStage<T>> reading) {
+        return node.tails().alone(here, stream, reading);
+    }
+
     private Resume closed() {
         return new Resume.Closed(here.shared().ended());
     }
 
     CompletionStage<Resume> listen() {
-        return take(StreamId.LISTENING, NOBODY)
-                .thenCompose(token -> store.look(key).thenApply(look -> {
-                    if (look.isEmpty()) {
-                        return closed();
-                    }
-                    Source source = listening(look.get());
-                    long confirmed = Math.min(
-                            here.shared().confirmed(look.get().record()),
-                            source.extent().last());
-                    boolean missed = source.extent().trimmed() > confirmed;
-                    TailReader.Start start =
-                            new TailReader.Start(0, confirmed, look.get().epoch());
-                    return begin(source, token, new Place(start, missed), Attachment.LISTENED);
-                }));
+        return alone(
+                StreamId.LISTENING,
+                () -> take(StreamId.LISTENING, NOBODY)
+                        .thenCompose(token -> store.look(key).thenApply(look -> {
+                            if (look.isEmpty()) {
+                                return closed();
+                            }
+                            Source source = listening(look.get());
+                            long confirmed = Math.min(
+                                    here.shared().confirmed(look.get().record()),
+                                    source.extent().last());
+                            boolean missed = source.extent().trimmed() > confirmed;
+                            TailReader.Start start = new TailReader.Start(
+                                    0, confirmed, look.get().epoch());
+                            return begin(source, token, new Place(start, missed), Attachment.LISTENED);
+                        })));
     }
 
     private static Source listening(Look look) {
@@ -79,12 +87,14 @@ final class Reading {
     /** Reads the stream of a call that another node runs, from its start. */
     CompletionStage<StreamReader> first(Forwarding.Started call, List<RequestId> requests) {
         TailReader.Start start = new TailReader.Start(0, 0, call.epoch());
-        return take(call.stream(), NOBODY).thenApply(token -> {
-            TailReader reader = new TailReader(
-                    new TailHost(here, store, node), call.stream(), call.writer(), token, start, requests);
-            node.tails().begin(here, reader, Attachment.STARTED);
-            return reader;
-        });
+        return alone(
+                call.stream(),
+                () -> take(call.stream(), NOBODY).thenApply(token -> {
+                    TailReader reader = new TailReader(
+                            new TailHost(here, store, node), call.stream(), call.writer(), token, start, requests);
+                    node.tails().begin(here, reader, Attachment.STARTED);
+                    return reader;
+                }));
     }
 
     CompletionStage<Resume> resume(EventId after) {
@@ -110,29 +120,33 @@ final class Reading {
     }
 
     private CompletionStage<Resume> resumeHere(EventId after) {
-        return take(after.stream(), NOBODY).thenCompose(token -> {
-            store.membership(key).ifPresent(own -> {
-                own.keep(here.shared()::writes);
-                own.reads(after.stream(), token);
-            });
-            return here.resume(after);
-        });
+        return alone(
+                after.stream(),
+                () -> take(after.stream(), NOBODY).thenCompose(token -> {
+                    store.membership(key).ifPresent(own -> {
+                        own.keep(here.shared()::writes);
+                        own.reads(after.stream(), token);
+                    });
+                    return here.resume(after);
+                }));
     }
 
     private CompletionStage<Resume> resume(Source source, EventId after) {
-        return take(source.stream(), source.writer())
-                .thenCompose(token -> place(source, after).thenApply(place -> {
-                    if (source.over()
-                            && place.start().cursor() >= source.extent().last()) {
-                        return new Resume.Ended();
-                    }
-                    if (source.stream().equals(StreamId.LISTENING)) {
-                        long had = place.start().cursor();
-                        here.shared().release(had);
-                        node.peers().tellOthers(key, new NodeMessage.Released(key, had));
-                    }
-                    return begin(source, token, place, place.missed() ? Attachment.GAP : Attachment.RESUMED);
-                }));
+        return alone(
+                source.stream(),
+                () -> take(source.stream(), source.writer())
+                        .thenCompose(token -> place(source, after).thenApply(place -> {
+                            if (source.over()
+                                    && place.start().cursor() >= source.extent().last()) {
+                                return new Resume.Ended();
+                            }
+                            if (source.stream().equals(StreamId.LISTENING)) {
+                                long had = place.start().cursor();
+                                here.shared().release(had);
+                                node.peers().tellOthers(key, new NodeMessage.Released(key, had));
+                            }
+                            return begin(source, token, place, place.missed() ? Attachment.GAP : Attachment.RESUMED);
+                        })));
     }
 
     /** Finds the place of a cursor: of what is kept, the client has no event that is newer than its cursor's epoch. */

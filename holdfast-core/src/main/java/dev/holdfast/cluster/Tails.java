@@ -2,25 +2,28 @@ package dev.holdfast.cluster;
 
 import dev.holdfast.CallWatch.Attachment;
 import dev.holdfast.StreamReader.Close;
+import dev.holdfast.log.SessionLog;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.StreamId;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The sessions of this node in which somebody reads what other nodes write. Safe for use by any thread. */
 final class Tails {
     private final NodeStore store;
     private final Writers writers;
-    private final Map<SessionKey, SessionTail> all = new ConcurrentHashMap<>();
-
     private final Consumer<LiveSession> read;
+    private final Turns turns = new Turns();
+    private final Map<SessionKey, SessionTail> all = new ConcurrentHashMap<>();
 
     /**
      * @param read learns from time to time that somebody reads a session's listening stream here
@@ -33,6 +36,11 @@ final class Tails {
 
     boolean any() {
         return !all.isEmpty();
+    }
+
+    /** Does what changes who reads a stream, when all that came before it for that is over. */
+    <T> CompletionStage<T> alone(LiveSession session, StreamId stream, Supplier<CompletionStage<T>> turn) {
+        return turns.take(session, stream, turn);
     }
 
     /** Lets somebody read, in the place of the one before, who ends; false if the session is at its end. */
@@ -88,8 +96,15 @@ final class Tails {
         all.values().forEach(tail -> tail.poll(living));
     }
 
-    /** Another connection reads a stream; the one of this token is to end here. */
+    /** Another connection reads a stream; the one of this token ends here, when it has begun. */
     void superseded(LiveSession session, StreamId stream, long token) {
+        alone(session, stream, () -> {
+            end(session, stream, token);
+            return SessionLog.DONE;
+        });
+    }
+
+    private void end(LiveSession session, StreamId stream, long token) {
         SessionTail tail = all.get(session.key());
         Optional<TailReader> reader =
                 tail == null ? Optional.empty() : tail.reader(stream).filter(found -> found.token() == token);

@@ -2,6 +2,7 @@ package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -37,5 +38,40 @@ class TakeoverRaceTest {
         second.store.letGo();
         assertThat(bed.read(Connection.resumed(resumed))).containsExactly("error 1 " + INTERRUPTED);
         assertThat(bed.read(Connection.resumed(other))).containsExactly("error 2 " + INTERRUPTED);
+    }
+
+    @Test
+    void aListenerThatIsSupersededBeforeItHasBegunEnds() {
+        Session here = first.open();
+        Session there = second.find(here);
+        first.store.hold(FlakyCluster.Question.LOOK);
+        var late = here.listen();
+        Connection newest = bed.listen(there);
+        first.store.letGo();
+        Connection oldest = Connection.resumed(late);
+        bed.settle();
+        assertThat(oldest.reason()).isEqualTo(EndReason.SUPERSEDED);
+        second.backend.life().sink.send(Wire.notice("a"));
+        assertThat(bed.read(newest)).containsExactly("a");
+        assertThat(bed.read(oldest)).isEmpty();
+    }
+
+    @Test
+    void aReaderOfACallThatIsSupersededBeforeItHasBegunEnds() {
+        Session here = first.open();
+        Connection posted = bed.post(here, 1);
+        Session there = second.find(here);
+        Session elsewhere = third.find(here);
+        first.backend.life().call(1).sink().send(Wire.progress("1"));
+        bed.read(posted);
+        second.store.hold(FlakyCluster.Question.READ);
+        var late = there.resume(posted.cursor());
+        Connection newest = bed.resume(elsewhere, posted.cursor());
+        second.store.letGo();
+        Connection oldest = Connection.resumed(late);
+        bed.settle();
+        assertThat(oldest.reason()).isEqualTo(EndReason.SUPERSEDED);
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(newest)).containsExactly("result 1");
     }
 }
