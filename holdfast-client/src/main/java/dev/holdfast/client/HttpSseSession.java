@@ -29,7 +29,6 @@ final class HttpSseSession implements ServerSession, StreamLoop.Owner, Link.Host
     private final StreamLoop stream;
     private final CompletableFuture<Outcome> opened = new CompletableFuture<>();
     private final AtomicBoolean gone = new AtomicBoolean();
-    private volatile boolean closed;
     private volatile Optional<URI> endpoint = Optional.empty();
 
     /**
@@ -164,13 +163,14 @@ final class HttpSseSession implements ServerSession, StreamLoop.Owner, Link.Host
     public CompletionStage<Void> message(Envelope message) {
         if (endpoint.isEmpty()) {
             fail(new UnreadableMessageException("a message comes before the endpoint"));
+            return CompletableFuture.completedFuture(null);
         }
         return inFlight.route(message, listening);
     }
 
     @Override
     public boolean complete() {
-        return closed || gone.get();
+        return link.closed() || gone.get();
     }
 
     @Override
@@ -194,7 +194,7 @@ final class HttpSseSession implements ServerSession, StreamLoop.Owner, Link.Host
 
     @Override
     public CompletionStage<Void> close() {
-        closed = true;
+        link.close();
         stream.stop();
         inFlight.close();
         opened.complete(new Outcome.Closed());

@@ -19,7 +19,6 @@ final class InFlight {
     private final Map<RequestId, Posting> requests = new ConcurrentHashMap<>();
     private final Map<Posting, Boolean> all = new ConcurrentHashMap<>();
     private final AtomicInteger count = new AtomicInteger();
-    private volatile boolean closed;
 
     InFlight(Link link) {
         this.link = link;
@@ -54,7 +53,7 @@ final class InFlight {
 
     private CompletionStage<Outcome> send(Posting posting) {
         all.put(posting, true);
-        if (closed) {
+        if (link.closed()) {
             posting.close();
         } else {
             posting.send();
@@ -95,9 +94,8 @@ final class InFlight {
         requests.values().forEach(posting -> posting.lost(reason, cause, sessionGone));
     }
 
-    /** Ends everything. */
+    /** Ends everything, once the link is closed. */
     void close() {
-        closed = true;
         all.keySet().forEach(Posting::close);
     }
 }

@@ -24,6 +24,7 @@ final class Link {
     private final Host host;
     private volatile Optional<String> id = Optional.empty();
     private volatile Optional<String> revision;
+    private volatile boolean closed;
 
     /** Whose session it is. */
     interface Host {
@@ -63,6 +64,16 @@ final class Link {
     /** The server has given the session an id. */
     void named(String given) {
         id = Optional.of(given);
+    }
+
+    /** The session is ended on this side: what breaks from now on breaks because of that. */
+    void close() {
+        closed = true;
+    }
+
+    /** Whether the session was ended on this side. */
+    boolean closed() {
+        return closed;
     }
 
     /** The server has accepted a message. */

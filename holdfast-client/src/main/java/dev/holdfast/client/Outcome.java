@@ -36,4 +36,9 @@ public sealed interface Outcome {
 
     /** The session was closed on this side first. */
     record Closed() implements Outcome {}
+
+    /** The same; {@link Closed} where a connection broke, if the session was closed by then: closing breaks connections. */
+    default Outcome since(boolean closed) {
+        return closed && (this instanceof Unknown || this instanceof NotSent) ? new Closed() : this;
+    }
 }

@@ -337,7 +337,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     }
 
     private void finish(Outcome how) {
-        if (outcome.complete(how)) {
+        if (outcome.complete(how.since(link.closed()))) {
             retry.stop();
             linger();
         }

@@ -35,7 +35,7 @@ final class Retry {
 
     /** It failed because of this; the watch hears of it. */
     void broke(Throwable cause) {
-        if (!stopped && away.compareAndSet(false, true)) {
+        if (!stopped && !link.closed() && away.compareAndSet(false, true)) {
             link.outage().broke(cause);
             if (stopped) {
                 settle();

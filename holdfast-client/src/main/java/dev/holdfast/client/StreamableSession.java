@@ -26,7 +26,6 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.H
     private final SessionWatch watch;
     private final AtomicReference<Listening> state = new AtomicReference<>(Listening.CLOSED);
     private final AtomicBoolean gone = new AtomicBoolean();
-    private volatile boolean closed;
 
     /** The stream for what belongs to no request. */
     private sealed interface Listening {
@@ -130,7 +129,7 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.H
             if (before instanceof Listening.GivenUp) {
                 watch.gap();
             }
-            if (closed) {
+            if (link.closed()) {
                 stream.stop();
             } else {
                 stream.open();
@@ -151,7 +150,7 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.H
 
     @Override
     public boolean complete() {
-        return closed || gone.get();
+        return link.closed() || gone.get();
     }
 
     @Override
@@ -191,7 +190,7 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.H
 
     @Override
     public CompletionStage<Void> close() {
-        closed = true;
+        link.close();
         stopListening();
         inFlight.close();
         boolean known = link.id().isPresent() && !gone.get();

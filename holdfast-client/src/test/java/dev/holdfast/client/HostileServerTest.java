@@ -12,8 +12,13 @@ import static dev.holdfast.client.ServerSession.Repeat.NEVER;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -427,6 +432,45 @@ class HostileServerTest {
         assertThat(now(narrow.call(call(2), NEVER, NO_CONTEXT, sink))).isInstanceOf(Outcome.NotSent.class);
         narrow.close();
         assertThat(now(running)).isEqualTo(new Outcome.Closed());
+    }
+
+    @Test
+    void connectionThatBreaksWhileTheSessionIsClosedIsNoNews() throws Exception {
+        List<ScriptedServer.Reply> replies = new CopyOnWriteArrayList<>();
+        server.then((request, reply) -> replies.add(reply.stream()))
+                .then((request, reply) -> replies.add(reply.stream()))
+                .then((request, reply) -> reply.status(200));
+        List<CompletableFuture<Outcome>> calls = new ArrayList<>();
+        for (int id = 1; id <= 2; id++) {
+            calls.add(session.call(call(id), NEVER, NO_CONTEXT, sink).toCompletableFuture());
+        }
+        while (replies.size() < 2) {
+            Thread.onSpinWait();
+        }
+        // whichever ends first, the connections of both are cut before the other is looked at
+        CompletableFuture<?> both = CompletableFuture.allOf(calls.toArray(new CompletableFuture<?>[0]));
+        for (CompletableFuture<Outcome> one : calls) {
+            one.thenRun(() -> {
+                cut(replies);
+                CompletableFuture<?> unused = both.completeOnTimeout(null, 300, TimeUnit.MILLISECONDS);
+                both.join();
+            });
+        }
+
+        session.close();
+
+        assertThat(calls).allSatisfy(one -> assertThat(now(one)).isEqualTo(new Outcome.Closed()));
+        assertThat(recorder.news).isEmpty();
+    }
+
+    private static void cut(List<ScriptedServer.Reply> replies) {
+        try {
+            for (ScriptedServer.Reply reply : replies) {
+                reply.fin();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     @Test

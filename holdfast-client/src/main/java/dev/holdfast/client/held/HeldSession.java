@@ -137,7 +137,7 @@ public final class HeldSession {
         }
         return begin(message, context).thenApply(outcome -> {
             underWay.decrementAndGet();
-            return outcome;
+            return outcome.since(closed);
         });
     }
 

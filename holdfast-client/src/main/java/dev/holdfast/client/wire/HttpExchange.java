@@ -26,6 +26,8 @@ public final class HttpExchange {
     private volatile @Nullable CompletableFuture<HttpResponse<ExchangeEnd>> running;
     private volatile @Nullable StreamBody stream;
     private volatile boolean headSeen;
+    /** The answer was read to its end: its connection may carry another exchange by now. */
+    private volatile boolean read;
 
     /**
      * An exchange that has not begun.
@@ -100,7 +102,7 @@ public final class HttpExchange {
     private void abort(Throwable cause) {
         failed(cause);
         CompletableFuture<?> sending = running;
-        if (sending != null) {
+        if (sending != null && !read) {
             sending.cancel(true);
         }
     }
@@ -132,8 +134,10 @@ public final class HttpExchange {
             }
             return body;
         }
-        return BodySubscribers.mapping(
-                new WholeBody(messageBytes), bytes -> new ExchangeEnd.Answer(status, head.headers(), bytes));
+        return BodySubscribers.mapping(new WholeBody(messageBytes), bytes -> {
+            read = true;
+            return new ExchangeEnd.Answer(status, head.headers(), bytes);
+        });
     }
 
     private boolean sent(Throwable cause) {
