@@ -161,9 +161,16 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
             unknown("a proxy lost the server while it had the request", status);
         } else if (verdict instanceof PostVerdict.Failed && !repeatable) {
             finish(new Outcome.Unknown("the server failed at the request", status, false));
-        } else if (verdict instanceof PostVerdict.Refused || refusals++ > 0 || !retry.again(0)) {
+        } else if ((verdict instanceof PostVerdict.Refused && !notificationFailed(answer))
+                || refusals++ > 0
+                || !retry.again(0)) {
             finish(refused(answer, request));
         }
+    }
+
+    /** A server may fail at a notification because the listening stream, which was asked for before, is not there yet. */
+    private boolean notificationFailed(ExchangeEnd.Answer answer) {
+        return message.kind() == Envelope.Kind.NOTIFICATION && answer.status() == 500;
     }
 
     private static Outcome refused(ExchangeEnd.Answer answer, HttpRequest request) {

@@ -474,6 +474,18 @@ class HostileServerTest {
     }
 
     @Test
+    void notificationThatTheServerFailsAtIsSentOnceMore() {
+        server.then((request, reply) ->
+                        reply.raw("HTTP/1.1 500 X\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"))
+                .then((request, reply) -> reply.status(202));
+
+        assertThat(now(session.post(
+                        Recorder.envelope("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}"),
+                        NO_CONTEXT)))
+                .isEqualTo(new Outcome.Done());
+    }
+
+    @Test
     void closeTellsTheServer() {
         server.then((request, reply) -> reply.status(200));
 
