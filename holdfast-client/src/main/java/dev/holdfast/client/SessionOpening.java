@@ -33,7 +33,7 @@ public final class SessionOpening {
     private final RemoteServer server;
     private final MessageSink listening;
     private final SessionWatch watch;
-    /** What was begun; kept to be closed. */
+    /** What is being opened, and what was; kept to be closed. */
     private final Set<ServerSession> begun = ConcurrentHashMap.newKeySet();
 
     private volatile boolean closed;
@@ -86,7 +86,7 @@ public final class SessionOpening {
         }
     }
 
-    /** Ends what this has begun, be it open or not. */
+    /** Ends what this has begun: an opening that is under way is given up, and a session that was opened is closed. */
     public void close() {
         closed = true;
         for (ServerSession session : begun) {
@@ -97,13 +97,16 @@ public final class SessionOpening {
     private CompletionStage<Result> overHttpSse(Envelope initialize, Object context, MessageSink sink, long millis) {
         HttpSseSession session = new HttpSseSession(server, context, listening, watch);
         began(session);
-        return session.open(millis)
-                .thenCompose(outcome -> outcome instanceof Outcome.Done
-                        ? initialize(session, initialize, context, sink)
-                        : CompletableFuture.completedFuture(new NotOpened(outcome)));
+        return session.open(millis).thenCompose(outcome -> {
+            if (outcome instanceof Outcome.Done) {
+                return initialize(session, initialize, context, sink);
+            }
+            begun.remove(session);
+            return CompletableFuture.completedFuture(new NotOpened(outcome));
+        });
     }
 
-    private static CompletionStage<Result> initialize(
+    private CompletionStage<Result> initialize(
             ServerSession session, Envelope initialize, Object context, MessageSink sink) {
         CompletableFuture<Envelope.Kind> answer = new CompletableFuture<>();
         return session.call(initialize, ServerSession.Repeat.HARMLESS, context, message -> {
@@ -117,6 +120,7 @@ public final class SessionOpening {
                             && answer.getNow(Envelope.Kind.ERROR) == Envelope.Kind.RESPONSE) {
                         return new Opened(session);
                     }
+                    begun.remove(session);
                     CompletionStage<Void> unused = session.close();
                     return new NotOpened(outcome);
                 });

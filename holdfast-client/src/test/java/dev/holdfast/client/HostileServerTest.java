@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -483,6 +484,29 @@ class HostileServerTest {
                         Recorder.envelope("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}"),
                         NO_CONTEXT)))
                 .isEqualTo(new Outcome.Done());
+    }
+
+    @Test
+    void openingThatIsGivenUpEndsItsConnection() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch ended = new CountDownLatch(1);
+        server.then((request, reply) -> {
+            asked.countDown();
+            try {
+                reply.gone();
+            } finally {
+                ended.countDown();
+            }
+        });
+        SessionOpening opening = new SessionOpening(remote(server.uri()), recorder, recorder);
+        CompletionStage<SessionOpening.Result> result =
+                opening.open(SessionOpening.Protocol.AUTOMATIC, Recorder.initialize(), NO_CONTEXT, sink);
+        assertThat(asked.await(20, TimeUnit.SECONDS)).isTrue();
+
+        opening.close();
+
+        assertThat(now(result)).isEqualTo(new SessionOpening.NotOpened(new Outcome.Closed()));
+        assertThat(ended.await(20, TimeUnit.SECONDS)).isTrue();
     }
 
     @Test

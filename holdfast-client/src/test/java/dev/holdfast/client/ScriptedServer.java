@@ -93,6 +93,13 @@ final class ScriptedServer implements AutoCloseable {
             return this;
         }
 
+        /** Waits until the client has ended the connection. */
+        void gone() throws IOException {
+            while (socket.getInputStream().read() >= 0) {
+                Thread.onSpinWait();
+            }
+        }
+
         void fin() throws IOException {
             socket.close();
         }
