@@ -147,7 +147,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     }
 
     private SharedSession.Node parts() {
-        return new SharedSession.Node(engine, peers, tails, writers, forwarding);
+        return new SharedSession.Node(engine, peers, tails, writers, new Deliveries(store, writers, peers), forwarding);
     }
 
     @Override

@@ -11,6 +11,7 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,6 +31,7 @@ import org.jspecify.annotations.Nullable;
 final class NodeStore implements SharedSessionStore {
     private static final long FIRST_DELAY_MILLIS = 20;
     private static final long MOST_DELAY_MILLIS = 250;
+    private static final int READ_BYTES = 1 << 20;
 
     private final SharedSessionStore store;
     private final Lease lease;
@@ -268,6 +270,20 @@ final class NodeStore implements SharedSessionStore {
     @Override
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
         return store.read(key, stream, after, maxBytes);
+    }
+
+    /** Reads all that is kept of a stream. */
+    CompletionStage<List<Event>> all(SessionKey key, StreamId stream) {
+        return all(key, stream, 0, new ArrayList<>());
+    }
+
+    private CompletionStage<List<Event>> all(SessionKey key, StreamId stream, long after, List<Event> into) {
+        return store.read(key, stream, after, READ_BYTES).thenCompose(events -> {
+            into.addAll(events);
+            return events.isEmpty()
+                    ? CompletableFuture.completedFuture(into)
+                    : all(key, stream, events.get(events.size() - 1).offset(), into);
+        });
     }
 
     /** Ends a session for every node. */

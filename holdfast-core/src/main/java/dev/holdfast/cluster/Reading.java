@@ -138,6 +138,7 @@ final class Reading {
                         .thenCompose(token -> place(source, after).thenApply(place -> {
                             if (source.over()
                                     && place.start().cursor() >= source.extent().last()) {
+                                node.deliveries().of(here, source.stream());
                                 return new Resume.Ended();
                             }
                             if (source.stream().equals(StreamId.LISTENING)) {

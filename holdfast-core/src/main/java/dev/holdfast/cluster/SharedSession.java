@@ -33,7 +33,12 @@ final class SharedSession implements Session {
 
     /** What a session needs of its node. */
     record Node(
-            ClusterNode.Engine engine, Peers peers, Tails tails, Writers writers, Optional<Forwarding> forwarding) {}
+            ClusterNode.Engine engine,
+            Peers peers,
+            Tails tails,
+            Writers writers,
+            Deliveries deliveries,
+            Optional<Forwarding> forwarding) {}
 
     SharedSession(LiveSession here, NodeStore store, Node node) {
         this.here = here;

@@ -55,10 +55,7 @@ final class TailHost implements TailReader.Host {
         if (reader.listening()) {
             confirmed(reader, reader.cursor());
         } else if (reader.atEnd()) {
-            session.shared().delivered(reader.stream());
-            if (!reader.writer().isEmpty()) {
-                node.peers().tell(reader.writer(), new NodeMessage.Delivered(session.key(), reader.stream()));
-            }
+            node.deliveries().of(session, reader.stream(), reader.writer());
         }
     }
 }

@@ -2,7 +2,6 @@ package dev.holdfast.cluster;
 
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
-import dev.holdfast.spi.Event;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord.RunningCall;
@@ -12,7 +11,6 @@ import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.SharedSessionStore.Member;
 import dev.holdfast.spi.SharedSessionStore.Part;
 import dev.holdfast.spi.StreamId;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -20,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * Who writes the streams of calls. A stream belongs to the node whose epoch has begun it, or to its heir. Where that node does not
@@ -27,7 +26,6 @@ import java.util.function.Supplier;
  * the call, or runs it again.
  */
 final class Writers {
-    private static final int READ_BYTES = 1 << 20;
     private static final Extent NEW = new Extent(0, 0);
     private static final CompletionStage<Boolean> NOT_HERE = CompletableFuture.completedFuture(false);
 
@@ -108,33 +106,57 @@ final class Writers {
             return is(look.streams().containsKey(stream) ? new Over(look) : new Unknown());
         }
         SessionKey key = session.key();
-        return store.token(key, session.shared().epoch(), stream, Part.HEIR, 0, SharedSessionStore.NO_TOKEN)
-                .thenCompose(heir -> {
-                    int writer = heir == SharedSessionStore.NO_TOKEN ? stream.epoch() : (int) (long) heir;
-                    if (isHere(key, writer)) {
-                        // who has become the heir may not have got what there is to inherit
-                        return session.shared().writes(stream)
-                                ? is(new Here())
-                                : alone(session, stream, () -> take(session, stream));
-                    }
-                    return store.members(key).thenCompose(members -> {
-                        Optional<Member> member = members.stream()
-                                .filter(one -> one.epoch().counter() == writer)
-                                .findFirst();
-                        return store.bus().living().thenCompose(living -> {
-                            boolean lives = member.filter(one -> living.contains(one.node()))
-                                    .isPresent();
-                            // a dead node may have something on the wire under any of its epochs
-                            List<Member> dead = members.stream()
-                                    .filter(one -> !living.contains(one.node())
-                                            && !isHere(key, one.epoch().counter()))
-                                    .toList();
-                            return lives
-                                    ? is(new Elsewhere(member.get().node(), running.requests(), look))
-                                    : alone(session, stream, () -> inherit(session, stream, heir, dead));
-                        });
-                    });
-                });
+        return heir(session, stream).thenCompose(heir -> {
+            int writer = writer(stream, heir);
+            if (isHere(key, writer)) {
+                // who has become the heir may not have got what there is to inherit
+                return session.shared().writes(stream)
+                        ? is(new Here())
+                        : alone(session, stream, () -> take(session, stream));
+            }
+            return others(key).thenCompose(others -> {
+                Optional<String> node = others.node(writer);
+                return node.isPresent()
+                        ? is(new Elsewhere(node.get(), running.requests(), look))
+                        : alone(session, stream, () -> inherit(session, stream, heir, others.dead()));
+            });
+        });
+    }
+
+    /** Completes with the other node that keeps what is written of a stream, where that lives. */
+    CompletionStage<Optional<String>> keeper(LiveSession session, StreamId stream) {
+        return heir(session, stream)
+                .thenCompose(heir -> others(session.key()).thenApply(others -> others.node(writer(stream, heir))));
+    }
+
+    private CompletionStage<Long> heir(LiveSession session, StreamId stream) {
+        long nobody = SharedSessionStore.NO_TOKEN;
+        return store.token(session.key(), session.shared().epoch(), stream, Part.HEIR, nobody, nobody);
+    }
+
+    /** The counter of the epoch that writes a stream. */
+    private static int writer(StreamId stream, long heir) {
+        return heir == SharedSessionStore.NO_TOKEN ? stream.epoch() : (int) heir;
+    }
+
+    /** The other nodes that have a session; a dead one may have something on the wire under any of its epochs. */
+    private record Others(List<Member> living, List<Member> dead) {
+        private Optional<String> node(int counter) {
+            return living.stream()
+                    .filter(one -> one.epoch().counter() == counter)
+                    .map(Member::node)
+                    .findFirst();
+        }
+    }
+
+    private CompletionStage<Others> others(SessionKey key) {
+        return store.members(key)
+                .thenCompose(members -> store.bus().living().thenApply(living -> {
+                    Map<Boolean, List<Member>> byLife = members.stream()
+                            .filter(one -> !isHere(key, one.epoch().counter()))
+                            .collect(Collectors.partitioningBy(one -> living.contains(one.node())));
+                    return new Others(byLife.getOrDefault(true, List.of()), byLife.getOrDefault(false, List.of()));
+                }));
     }
 
     private boolean isHere(SessionKey key, int counter) {
@@ -175,22 +197,11 @@ final class Writers {
                         return NOT_HERE;
                     }
                     Extent extent = look.get().streams().getOrDefault(stream, NEW);
-                    List<Event> events = new ArrayList<>();
-                    return read(key, stream, 0, events)
-                            .thenCompose(read -> mayRun(session))
-                            .thenApply(mayRun -> {
+                    return store.all(key, stream)
+                            .thenCompose(events -> mayRun(session).thenApply(mayRun -> {
                                 session.shared().inherit(stream, running, events, extent, mayRun);
                                 return true;
-                            });
+                            }));
                 });
-    }
-
-    private CompletionStage<Void> read(SessionKey key, StreamId stream, long after, List<Event> into) {
-        return store.read(key, stream, after, READ_BYTES).thenCompose(events -> {
-            into.addAll(events);
-            return events.isEmpty()
-                    ? CompletableFuture.completedFuture(null)
-                    : read(key, stream, events.get(events.size() - 1).offset(), into);
-        });
     }
 }

@@ -3,6 +3,7 @@ package dev.holdfast.session;
 import dev.holdfast.CallWatch.Attachment;
 import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
+import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
@@ -101,14 +102,30 @@ public final class SharedSide {
         readers.supersede(stream);
     }
 
-    /** The client has everything of a call's stream, from another node. */
-    public void delivered(StreamId stream) {
+    /** The client has everything of a call's stream, on whatever node it has read it; false if that is not kept here. */
+    public boolean delivered(StreamId stream) {
         long now = core.host().clock().now();
-        core.run(effects -> core.streams().find(stream).ifPresent(found -> {
-            if (found.ended().isPresent()) {
-                core.streams().finish(found, now);
+        return core.step(effects -> {
+            Optional<LiveStream> found = core.streams().find(stream);
+            found.filter(kept -> kept.ended().isPresent())
+                    .ifPresent(kept -> core.streams().finish(kept, now));
+            return found.isPresent();
+        });
+    }
+
+    /** Keeps, as long as its own, a call's stream whose client has everything, and whose writer is gone. */
+    public void adopt(StreamId stream, List<Event> kept, Extent extent) {
+        long now = core.host().clock().now();
+        core.run(effects -> {
+            if (core.lifecycle().state().closed() || core.streams().find(stream).isPresent()) {
+                return;
             }
-        }));
+            LiveStream adopted = core.streams().restore(stream, List.of(), kept, extent);
+            adopted.end(EndReason.COMPLETED);
+            core.streams().finish(adopted, now);
+            core.streams().retention().makeRoom();
+            core.outbox().flush();
+        });
     }
 
     /** The client has everything of the listening stream up to here, whoever wrote it. */

@@ -1,0 +1,70 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.log.SessionLog;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore.Extent;
+import dev.holdfast.spi.StreamId;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What becomes of a call's stream when its client has everything: whoever keeps it hears of that, and lets it grow old. What a node
+ * has kept that is gone is kept here from then on.
+ */
+final class Deliveries {
+    private static final Logger logger = LoggerFactory.getLogger(Deliveries.class);
+
+    private final NodeStore store;
+    private final Writers writers;
+    private final Peers peers;
+
+    Deliveries(NodeStore store, Writers writers, Peers peers) {
+        this.store = store;
+        this.writers = writers;
+        this.peers = peers;
+    }
+
+    /** The client of a session has everything of a stream. */
+    void of(LiveSession session, StreamId stream) {
+        if (session.shared().delivered(stream)) {
+            return;
+        }
+        StoreQuestion.ask(() -> writers.keeper(session, stream))
+                .thenCompose(
+                        keeper -> keeper.isPresent() ? tell(keeper.get(), session, stream) : adopt(session, stream))
+                .whenComplete((done, failure) -> {
+                    if (failure != null) {
+                        logger.debug("session {}: a stream is kept for longer", session.shortId(), failure);
+                    }
+                });
+    }
+
+    /** The same, where it is known who keeps it. */
+    void of(LiveSession session, StreamId stream, String keeper) {
+        if (keeper.isEmpty()) {
+            of(session, stream);
+        } else if (!session.shared().delivered(stream)) {
+            tell(keeper, session, stream);
+        }
+    }
+
+    private CompletionStage<Void> tell(String node, LiveSession session, StreamId stream) {
+        peers.tell(node, new NodeMessage.Delivered(session.key(), stream));
+        return SessionLog.DONE;
+    }
+
+    private CompletionStage<Void> adopt(LiveSession session, StreamId stream) {
+        SessionKey key = session.key();
+        return store.look(key).thenCompose(look -> {
+            Optional<Extent> extent =
+                    look.flatMap(found -> Optional.ofNullable(found.streams().get(stream)));
+            return extent.isEmpty()
+                    ? SessionLog.DONE
+                    : store.all(key, stream).thenAccept(kept -> session.shared().adopt(stream, kept, extent.get()));
+        });
+    }
+}
