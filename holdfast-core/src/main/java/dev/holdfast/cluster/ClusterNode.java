@@ -73,6 +73,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     private final Tails tails;
     private final Writers writers;
     private final Optional<Forwarding> forwarding;
+    private final SessionTasks tasks;
     private volatile List<Future<?>> running = List.of();
 
     /**
@@ -86,6 +87,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
             RandomGenerator random,
             Engine engine) {
         this.engine = engine;
+        this.tasks = new SessionTasks(engine::elsewhere);
         this.setting = setting;
         this.scheduler = scheduler;
         this.lease = new Lease(
@@ -234,14 +236,21 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
             session.shared().release(released.offset());
         } else if (message instanceof NodeMessage.Delivered delivered) {
             session.shared().delivered(delivered.stream());
-        } else if (message instanceof NodeMessage.Answered answered) {
+        } else if (message instanceof NodeMessage.Read) {
+            session.shared().read();
+        } else {
+            // a backend may do much on the thread that tells it something
+            tasks.add(session, () -> backendHears(session, message));
+        }
+    }
+
+    private void backendHears(LiveSession session, NodeMessage message) {
+        if (message instanceof NodeMessage.Answered answered) {
             CompletionStage<Boolean> unused = session.answer(answered.answer());
         } else if (message instanceof NodeMessage.Cancelled cancelled) {
             CompletionStage<Void> unused = session.cancel(cancelled.request(), cancelled.notification());
         } else if (message instanceof NodeMessage.Notified notified) {
             session.notify(notified.notification());
-        } else if (message instanceof NodeMessage.Read) {
-            session.shared().read();
         } else if (message instanceof NodeMessage.Forwarded forwarded) {
             forwarding.ifPresent(once -> once.run(session, forwarded));
         }

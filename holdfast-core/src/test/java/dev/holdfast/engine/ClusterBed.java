@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 
 /** Several engines over one store, each with a backend of its own, in one virtual time. */
 final class ClusterBed implements AutoCloseable {
@@ -30,6 +31,8 @@ final class ClusterBed implements AutoCloseable {
         final TestBed.News news = new TestBed.News();
         final FlakyCluster store = new FlakyCluster(shared);
         final SessionEngine engine;
+        /** Where it runs what may block. */
+        Executor executor = Runnable::run;
 
         private Node(int number, boolean once) {
             backend.once = once;
@@ -40,7 +43,7 @@ final class ClusterBed implements AutoCloseable {
                     .wallClock(time)
                     .scheduler(store.scheduler(time))
                     .listener(news)
-                    .executor(Runnable::run)
+                    .executor(task -> executor.execute(task))
                     .nodeName("n" + number)
                     .lease(LEASE)
                     .random(new Random(number))
