@@ -11,6 +11,7 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.UnreadableSessionException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -228,13 +229,20 @@ final class NodeStore implements SharedSessionStore {
             sent.whenComplete((appended, failure) -> decided(appended, causeOf(failure), delay));
         }
 
+        /** Whether it will never be otherwise. */
+        private static boolean isDecided(Throwable failure) {
+            return failure instanceof StaleEpochException
+                    || failure instanceof IllegalStateException
+                    || failure instanceof UnreadableSessionException;
+        }
+
         private void decided(Appended appended, @Nullable Throwable failure, long delay) {
             if (failure == null) {
                 membership.committed(append.changes(), appended);
                 surroundings.works(true);
                 done.complete(appended);
                 surroundings.committed(key);
-            } else if (failure instanceof StaleEpochException || failure instanceof IllegalStateException) {
+            } else if (isDecided(failure)) {
                 done.completeExceptionally(failure);
             } else {
                 surroundings.works(false);

@@ -34,7 +34,9 @@ final class LogRecovery {
     /** The store has failed, or has failed to help. */
     void begin(Throwable failure) {
         int attempt = core.look(() -> ++failures);
-        core.host().storeWorks(false);
+        if (!unreadable(failure)) {
+            core.host().storeWorks(false);
+        }
         if (attempt == 1) {
             claim();
             return;

@@ -8,6 +8,7 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.UnreadableSessionException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -35,7 +36,9 @@ final class FlakyCluster implements SharedSessionStore {
         /** It arrives, and its answer does not. */
         UNANSWERED,
         /** It arrives when the test says so, and its answer does not. */
-        LATE
+        LATE,
+        /** It arrives, and cannot be done, now or ever. */
+        UNREADABLE
     }
 
     /** What may be asked. */
@@ -199,6 +202,10 @@ final class FlakyCluster implements SharedSessionStore {
         Fate fate = fates.isEmpty() ? Fate.DONE : fates.remove();
         if (fate == Fate.LOST) {
             return away();
+        }
+        if (fate == Fate.UNREADABLE) {
+            return CompletableFuture.failedFuture(
+                    new UnreadableSessionException("not what was kept", new IllegalStateException()));
         }
         if (fate == Fate.LATE) {
             late.add(() -> store.commit(key, epoch, number, append));

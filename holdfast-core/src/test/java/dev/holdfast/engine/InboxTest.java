@@ -43,4 +43,15 @@ class InboxTest {
         bed.settle();
         assertThat(first.backend.life().heard).contains("answer \"c\"");
     }
+
+    @Test
+    void whatTheStoreCannotKeepForOneSessionRefusesNoOther() {
+        Session broken = first.open();
+        Session well = first.open();
+        first.store.decree(FlakyCluster.Fate.UNREADABLE);
+        var sent = first.backend.lives.get(0).sink.send(Wire.notice("a")).toCompletableFuture();
+        assertThat(sent).isCompletedExceptionally();
+        assertThat(bed.post(well, 1).end).isEmpty();
+        assertThat(bed.post(first.find(broken), 2).end).isEmpty();
+    }
 }
