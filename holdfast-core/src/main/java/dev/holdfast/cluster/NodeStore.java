@@ -265,6 +265,19 @@ final class NodeStore implements SharedSessionStore {
                 : CompletableFuture.failedFuture(new StoreUnavailableException(null));
     }
 
+    /** Completes with the token of a stream's reader; empty where the store has no such session. */
+    CompletionStage<Optional<Long>> reader(SessionKey key, Epoch epoch, StreamId stream, long expected) {
+        return token(key, epoch, stream, Part.READER, expected, expected).handle((now, failure) -> {
+            if (failure == null) {
+                return Optional.of(now);
+            }
+            if (causeOf(failure) instanceof IllegalStateException) {
+                return Optional.<Long>empty();
+            }
+            throw new CompletionException(failure);
+        });
+    }
+
     @Override
     public Tail tail(SessionKey key, Runnable hinted) {
         return store.tail(key, hinted);

@@ -1,6 +1,9 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.EndReason;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.SharedSessionStore.Tail;
 import dev.holdfast.spi.StreamId;
 import java.util.Map;
@@ -17,6 +20,7 @@ final class SessionTail {
 
     private final LiveSession session;
     private final NodeStore store;
+    private final Tails tails;
     private final Writers writers;
     private final Consumer<LiveSession> read;
     private final Map<StreamId, TailReader> readers = new ConcurrentHashMap<>();
@@ -26,9 +30,10 @@ final class SessionTail {
     /**
      * @param read learns from time to time that somebody reads the listening stream here
      */
-    SessionTail(LiveSession session, NodeStore store, Writers writers, Consumer<LiveSession> read) {
+    SessionTail(LiveSession session, NodeStore store, Tails tails, Writers writers, Consumer<LiveSession> read) {
         this.session = session;
         this.store = store;
+        this.tails = tails;
         this.writers = writers;
         this.read = read;
     }
@@ -74,17 +79,31 @@ final class SessionTail {
         boolean looks = polls % POLLS == 0;
         for (TailReader reader : readers.values()) {
             if (reader.listening()) {
+                if (looks) {
+                    lookAtToken(reader);
+                    read.accept(session);
+                }
                 if (looks && session.listensOnly()) {
                     lookAtCalls();
-                }
-                if (looks) {
-                    read.accept(session);
                 }
             } else if (looks
                     || living.filter(nodes -> !nodes.contains(reader.writer())).isPresent()) {
                 reader.look();
             }
         }
+    }
+
+    /** Nobody may have told this node that a newer connection listens, or that the session has ended. */
+    private void lookAtToken(TailReader reader) {
+        long own = reader.token();
+        StoreQuestion.ask(() -> store.reader(session.key(), session.shared().epoch(), reader.stream(), own))
+                .thenAccept(now -> {
+                    if (now.isEmpty()) {
+                        session.shared().end(EndReason.TERMINATED);
+                    } else if (now.get() != own && now.get() != SharedSessionStore.NO_TOKEN) {
+                        tails.superseded(session, reader.stream(), own);
+                    }
+                });
     }
 
     /** The answers to all calls go to the listening stream: those of a dead node are missed there. */

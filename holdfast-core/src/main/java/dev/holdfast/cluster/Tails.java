@@ -51,7 +51,7 @@ final class Tails {
         AtomicReference<@Nullable TailReader> older = new AtomicReference<>();
         all.compute(session.key(), (key, found) -> {
             SessionTail tail =
-                    found != null && found.of(session) ? found : new SessionTail(session, store, writers, read);
+                    found != null && found.of(session) ? found : new SessionTail(session, store, this, writers, read);
             older.setPlain(tail.add(reader));
             tail.settle();
             return tail;

@@ -74,6 +74,10 @@ final class LogRecovery {
         if (core.look(core.record()::expiresAt) <= core.host().wallClock().millis()) {
             return EndReason.EXPIRED;
         }
+        if (core.host().joins()) {
+            logger.warn("session {}: the store has it no more; another node has ended it", core.shortId());
+            return EndReason.TERMINATED;
+        }
         logger.error("session {}: the store has lost it", core.shortId());
         return EndReason.STORE_FAILED;
     }

@@ -54,7 +54,9 @@ public final class SessionEnd implements SessionCore.Ends {
     /** Whether a session that is closed can be found in the store again when it is {@link #gone}. */
     public boolean leavesToStore() {
         EndReason why = core.ended();
-        return why == EndReason.PARKED || why == EndReason.TAKEN_OVER;
+        return why == EndReason.PARKED
+                || why == EndReason.TAKEN_OVER
+                || (core.host().joins() && !endsForAll());
     }
 
     /** Its client wants it no more: ends it, be it on its way into the store. Completes when nothing is left of it. */
@@ -162,12 +164,17 @@ public final class SessionEnd implements SessionCore.Ends {
     }
 
     /** What its client wants no more, or nobody can bring back, ends for every node. */
-    private CompletionStage<?> removal() {
+    private boolean endsForAll() {
         return switch (core.ended()) {
-            case TERMINATED, RESTORE_FAILED, DISCONNECTED ->
-                StoreQuestion.ask(() -> core.host().store().delete(core.key()));
-            default -> core.host().remove(core.key(), core.look(core.log().epochs()::present));
+            case TERMINATED, RESTORE_FAILED, DISCONNECTED -> true;
+            default -> false;
         };
+    }
+
+    private CompletionStage<?> removal() {
+        return endsForAll()
+                ? StoreQuestion.ask(() -> core.host().store().delete(core.key()))
+                : core.host().remove(core.key(), core.look(core.log().epochs()::present));
     }
 
     /** Nothing is left of it here. */

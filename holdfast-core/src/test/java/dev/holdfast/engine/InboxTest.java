@@ -2,8 +2,10 @@ package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import dev.holdfast.spi.RequestId;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -42,6 +44,32 @@ class InboxTest {
         there.answer(Wire.answer(new RequestId("\"c\"")));
         bed.settle();
         assertThat(first.backend.life().heard).contains("answer \"c\"");
+    }
+
+    @Test
+    void aListenerLearnsOfTheEndThoughNobodyTellsItsNode() {
+        Session here = first.open();
+        Connection listening = bed.listen(second.find(here));
+        second.store.deaf = true;
+        TestBed.now(here.terminate());
+        bed.pass(Duration.ofSeconds(4));
+        assertThat(listening.reason()).isEqualTo(EndReason.TERMINATED);
+        assertThat(second.engine.size()).isZero();
+    }
+
+    @Test
+    void aSessionThatOnlyOneNodeTakesForExpiredIsFoundThere() {
+        Session here = first.open();
+        bed.listen(here);
+        second.find(here);
+        second.store.hold(FlakyCluster.Question.LOOK);
+        bed.pass(TestBed.IDLE.plusSeconds(5));
+        var found = second.engine.find(here.id(), "").toCompletableFuture();
+        assertThat(found).as("it is on its way out of memory").isNotDone();
+        second.store.letGo();
+        bed.settle();
+        assertThat(found).isCompleted();
+        assertThat(second.has(here)).isTrue();
     }
 
     @Test
