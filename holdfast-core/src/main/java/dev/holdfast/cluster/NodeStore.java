@@ -22,6 +22,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -331,17 +332,37 @@ final class NodeStore implements SharedSessionStore {
                     look.filter(found -> found.record().expiresAt() > expiresAt).isPresent();
             return needed
                     ? CompletableFuture.completedFuture(false)
-                    : fenceOlder(key, epoch).thenCompose(fenced -> store.delete(key, epoch));
+                    : fenceOlder(key, epoch)
+                            .thenCompose(fenced -> fenceDead(key))
+                            .thenCompose(fenced -> store.delete(key, epoch));
         });
+    }
+
+    /** Fences those who have joined a session and are dead. */
+    CompletionStage<Void> fenceDead(SessionKey key) {
+        return store.members(key)
+                .thenCompose(members -> members.size() < 2
+                        ? CompletableFuture.completedFuture(null)
+                        : store.bus()
+                                .living()
+                                .thenCompose(living -> fence(
+                                        key,
+                                        members.stream()
+                                                .filter(one -> !living.contains(one.node()))
+                                                .map(Member::epoch))));
+    }
+
+    private CompletionStage<Void> fence(SessionKey key, Stream<Epoch> epochs) {
+        return CompletableFuture.allOf(
+                epochs.map(epoch -> store.fence(key, epoch).toCompletableFuture())
+                        .toArray(CompletableFuture[]::new));
     }
 
     /** Fences the epochs that this node had in a session before this one. */
     private CompletionStage<Void> fenceOlder(SessionKey key, Epoch epoch) {
-        return CompletableFuture.allOf(membership(key).stream()
-                .flatMap(own -> own.epochs.stream())
-                .filter(own -> !own.equals(epoch))
-                .map(own -> store.fence(key, own).toCompletableFuture())
-                .toArray(CompletableFuture[]::new));
+        return fence(
+                key,
+                membership(key).stream().flatMap(own -> own.epochs.stream()).filter(own -> !own.equals(epoch)));
     }
 
     /** Does nothing: whoever made the store closes it. */

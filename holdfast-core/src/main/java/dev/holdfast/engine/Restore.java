@@ -64,11 +64,28 @@ final class Restore {
             BiConsumer<Epoch, Duration> turnedAway) {
         SessionSeed origin = UnreadableException.read(() -> SessionSeed.kept(claim));
         if (origin.lifetime().grace().isZero()) {
-            // its connection broke when its process ended
-            return host.remove(key, claim.epoch()).thenCompose(done -> MISSING);
+            // its connection broke when its process ended, unless another node has it
+            return host.remove(key, claim.epoch())
+                    .thenCompose(gone -> gone ? leave(key) : enter(key, id, principal, origin, claim, turnedAway));
         }
+        return enter(key, id, principal, origin, claim, turnedAway);
+    }
+
+    private CompletionStage<Finding> leave(SessionKey key) {
+        host.forget(key);
+        return MISSING;
+    }
+
+    private CompletionStage<Finding> enter(
+            SessionKey key,
+            String id,
+            String principal,
+            SessionSeed origin,
+            SessionStore.Claim claim,
+            BiConsumer<Epoch, Duration> turnedAway) {
         Optional<Refusal> refusal = admission.enter(principal);
         if (refusal.isPresent()) {
+            host.forget(key);
             turnedAway.accept(claim.epoch(), Duration.ofMillis(claim.record().expiresAt() - expiryClock.millis()));
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
@@ -79,6 +96,7 @@ final class Restore {
                 .whenComplete((finding, failure) -> {
                     if (failure != null || finding instanceof Missing) {
                         session.end().abandon();
+                        host.forget(key);
                     }
                 });
     }

@@ -197,7 +197,7 @@ public final class LiveSession implements Session, LiveCall.Host {
      * @param parkNanos how long a client may be away before its session leaves memory
      */
     public void sweep(long now, long parkNanos) {
-        new SessionSweep(core, calls, end).sweep(now, parkNanos);
+        new SessionSweep(core, calls, end, shared()).sweep(now, parkNanos);
     }
 
     /** Lets its backend go, if nobody uses it; it gets a fresh one when it is used again. False if somebody does, or there is none. */

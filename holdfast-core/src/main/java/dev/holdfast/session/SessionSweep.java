@@ -12,11 +12,13 @@ final class SessionSweep {
     private final SessionCore core;
     private final CallEnding calls;
     private final SessionEnd end;
+    private final SharedSide shared;
 
-    SessionSweep(SessionCore core, CallEnding calls, SessionEnd end) {
+    SessionSweep(SessionCore core, CallEnding calls, SessionEnd end, SharedSide shared) {
         this.core = core;
         this.calls = calls;
         this.end = end;
+        this.shared = shared;
     }
 
     /**
@@ -36,10 +38,27 @@ final class SessionSweep {
             return;
         }
         if (neverInitialized(now)) {
-            core.end(EndReason.EXPIRED);
+            forgotten();
             return;
         }
         core.run(effects -> grownOld(now, effects));
+    }
+
+    /** Its client has forgotten it, unless it has initialized it on another node. */
+    private void forgotten() {
+        if (!core.host().joins()) {
+            core.end(EndReason.EXPIRED);
+            return;
+        }
+        StoreQuestion.ask(() -> core.host().store().look(core.key())).thenAccept(look -> {
+            boolean used =
+                    look.filter(found -> !found.record().revision().isEmpty()).isPresent();
+            if (used) {
+                shared.catchUp(look.get().record());
+            } else {
+                core.end(EndReason.EXPIRED);
+            }
+        });
     }
 
     /** Whether its client has attached and then said nothing for too long. */

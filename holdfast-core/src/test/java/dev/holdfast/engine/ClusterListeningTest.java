@@ -1,0 +1,67 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Finding;
+import dev.holdfast.Lifetime;
+import dev.holdfast.Opening;
+import dev.holdfast.Session;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Sessions of a cluster that only listen, as HTTP+SSE has them, and what backends know of those who listen. */
+class ClusterListeningTest {
+    private static final Lifetime ENDS_WITH_ITS_CONNECTION = TestBed.LIFETIME.withGrace(Duration.ZERO);
+
+    private final ClusterBed bed = new ClusterBed(3);
+    private final ClusterBed.Node first = bed.node(0);
+    private final ClusterBed.Node second = bed.node(1);
+
+    @AfterEach
+    void close() {
+        bed.close();
+    }
+
+    private Session await(Lifetime lifetime) {
+        return ((Opening.Awaiting) TestBed.now(first.engine.open("", lifetime))).session();
+    }
+
+    @Test
+    void aSessionThatEndsWithItsConnectionIsOnEveryNodeWhileItLasts() {
+        Session here = await(ENDS_WITH_ITS_CONNECTION);
+        Connection listening = bed.listen(here);
+        assertThat(second.has(here)).isTrue();
+        Session there = second.find(here);
+        TestBed.accepted(there.call(List.of(Wire.initialize()))).dispatch();
+        assertThat(bed.read(listening)).containsExactly("result 0");
+        Session back = first.find(here);
+        TestBed.accepted(back.call(TestBed.requests(1))).dispatch();
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(listening)).containsExactly("result 0", "result 1");
+        listening.broken();
+        bed.pass(Duration.ofSeconds(1));
+        bed.nodes.forEach(node -> assertThat(node.has(here)).isFalse());
+    }
+
+    @Test
+    void aSessionThatEndsWithItsConnectionEndsWithTheNodeThatHasIt() {
+        Session here = await(ENDS_WITH_ITS_CONNECTION);
+        bed.listen(here);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        assertThat(TestBed.now(second.engine.find(here.id(), ""))).isInstanceOf(Finding.Missing.class);
+    }
+
+    @Test
+    void aSessionThatWasInitializedOnAnotherNodeIsNotForgotten() {
+        Session here = await(TestBed.LIFETIME);
+        Connection listening = bed.listen(here);
+        TestBed.accepted(second.find(here).call(List.of(Wire.initialize()))).dispatch();
+        assertThat(bed.read(listening)).containsExactly("result 0");
+        bed.pass(TestBed.IDLE.plusSeconds(5));
+        assertThat(listening.end).isEmpty();
+        assertThat(first.has(here)).isTrue();
+    }
+}
