@@ -16,13 +16,21 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 
 /** Who reads the streams of a session: attaching, taking over, coming back, leaving. */
 public final class Readers implements LiveReader.Host {
+    /** For so long a word of another node holds that the listening stream is read there; it comes every three seconds. */
+    private static final long WORD_NANOS = 10_000_000_000L;
+
     private final SessionCore core;
     /** Those that read what other nodes write. */
     private Set<StreamCursor> outside = Collections.emptySet();
+    /** How many of them read the listening stream. */
+    private int listenersOutside;
+    /** When the listening stream was read on another node, as far as that has told. */
+    private OptionalLong readElsewhere = OptionalLong.empty();
     /** When the listening stream was left; as long as nobody has read it, when the session came into memory. */
     private long leftAt;
 
@@ -147,6 +155,7 @@ public final class Readers implements LiveReader.Host {
             }
             outside.add(reader);
             if (listening) {
+                listenersOutside++;
                 core.record().follow();
             }
             core.host().telemetry().reading().attached(how, 0);
@@ -158,6 +167,7 @@ public final class Readers implements LiveReader.Host {
     void readElsewhere() {
         core.run(effects -> {
             leftAt = core.host().clock().now();
+            readElsewhere = OptionalLong.of(leftAt);
             core.record().follow();
         });
     }
@@ -169,7 +179,10 @@ public final class Readers implements LiveReader.Host {
                 return;
             }
             long now = core.host().clock().now();
-            leftAt = listening ? now : leftAt;
+            if (listening) {
+                listenersOutside--;
+                leftAt = now;
+            }
             if (core.lifecycle().detach(now, detachment(how)).detaches()) {
                 detached(effects);
             }
@@ -297,7 +310,16 @@ public final class Readers implements LiveReader.Host {
 
     /** Whether a client reads the listening stream. */
     boolean listening() {
-        return core.look(() -> core.streams().listening().reader().isPresent());
+        return core.look(this::isRead);
+    }
+
+    private boolean isRead() {
+        long now = core.host().clock().now();
+        boolean elsewhere =
+                readElsewhere.isPresent() && !core.host().clock().passed(WORD_NANOS, readElsewhere.getAsLong(), now);
+        return elsewhere
+                || listenersOutside > 0
+                || core.streams().listening().reader().isPresent();
     }
 
     /** Whether a client reads the listening stream, or has read it so lately that it may be on its way back. */
@@ -310,7 +332,7 @@ public final class Readers implements LiveReader.Host {
                             leftAt,
                             core.host().clock().now());
             boolean mayReturn = core.record().followed() && !gone;
-            return mayReturn || core.streams().listening().reader().isPresent();
+            return mayReturn || isRead();
         });
     }
 }

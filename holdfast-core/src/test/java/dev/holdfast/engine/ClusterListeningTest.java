@@ -6,6 +6,7 @@ import dev.holdfast.Finding;
 import dev.holdfast.Lifetime;
 import dev.holdfast.Opening;
 import dev.holdfast.Session;
+import dev.holdfast.spi.ListeningSink;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -63,5 +64,20 @@ class ClusterListeningTest {
         bed.pass(TestBed.IDLE.plusSeconds(5));
         assertThat(listening.end).isEmpty();
         assertThat(first.has(here)).isTrue();
+    }
+
+    @Test
+    void aBackendKnowsWhoListensHere() {
+        Session here = first.open();
+        ListeningSink sink = first.backend.life().sink;
+        assertThat(sink.attached()).isFalse();
+        assertThat(sink.followed()).isFalse();
+        Connection listening = bed.listen(here);
+        assertThat(sink.attached()).isTrue();
+        bed.pass(TestBed.GRACE.multipliedBy(3));
+        assertThat(sink.followed()).isTrue();
+        listening.broken();
+        assertThat(sink.attached()).isFalse();
+        assertThat(sink.followed()).isTrue();
     }
 }
