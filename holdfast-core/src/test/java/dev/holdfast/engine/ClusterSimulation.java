@@ -49,7 +49,7 @@ final class ClusterSimulation {
 
     void run() {
         for (int i = 0; i < 1 + random.nextInt(2); i++) {
-            clients.add(new ClusterSimClient(this, node().open()));
+            clients.add(new ClusterSimClient(this, node()));
         }
         for (int i = 0; i < STEPS; i++) {
             step();
