@@ -1,8 +1,10 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SharedSessionStore.Member;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -12,20 +14,19 @@ import org.slf4j.LoggerFactory;
 final class Peers {
     private static final Logger logger = LoggerFactory.getLogger(Peers.class);
 
+    private static final CompletionStage<Boolean> TOLD = CompletableFuture.completedFuture(true);
+
     private final NodeStore store;
 
     Peers(NodeStore store) {
         this.store = store;
     }
 
-    /** Tells all others who have a session; completes with how many there are. */
+    /** Tells all others who have a session; completes with how many of them live, as far as is known. */
     CompletionStage<Integer> tellOthers(SessionKey key, NodeMessage message) {
-        return store.members(key).thenApply(members -> {
-            List<Member> others =
-                    members.stream().filter(member -> !here(key, member)).toList();
-            tell(others, message);
-            return others.size();
-        });
+        return store.members(key)
+                .thenCompose(members -> tell(
+                        members.stream().filter(member -> !here(key, member)).toList(), message));
     }
 
     private boolean here(SessionKey key, Member member) {
@@ -37,7 +38,7 @@ final class Peers {
     /** Tells whoever has an epoch, on another node. */
     void tell(SessionKey key, int counter, NodeMessage message) {
         store.members(key)
-                .thenAccept(members -> tell(
+                .thenCompose(members -> tell(
                         members.stream()
                                 .filter(member -> member.epoch().counter() == counter && !here(key, member))
                                 .toList(),
@@ -45,18 +46,29 @@ final class Peers {
                 .whenComplete((done, failure) -> log(failure));
     }
 
-    /** Tells these nodes. */
-    void tell(List<Member> members, NodeMessage message) {
-        members.stream()
+    /** Tells these nodes; completes with how many of them live, as far as is known. */
+    CompletionStage<Integer> tell(List<Member> members, NodeMessage message) {
+        List<String> nodes = members.stream()
                 .map(Member::node)
                 .filter(node -> !node.isEmpty())
                 .distinct()
-                .forEach(node -> tell(node, message));
+                .toList();
+        CompletionStage<Integer> living = CompletableFuture.completedFuture(0);
+        for (String node : nodes) {
+            living = living.thenCombine(tell(node, message), (before, lives) -> lives ? before + 1 : before);
+        }
+        return living;
     }
 
-    /** Tells a node. */
-    void tell(String node, NodeMessage message) {
-        store.bus().send(node, message.pack()).whenComplete((sent, failure) -> log(failure));
+    /** Tells a node; completes with whether it lives, as far as is known. One that does not has the session no more. */
+    CompletionStage<Boolean> tell(String node, NodeMessage message) {
+        return StoreQuestion.ask(() -> store.bus().send(node, message.pack()))
+                .thenCompose(
+                        sent -> sent ? TOLD : store.fenceDead(message.key()).thenApply(fenced -> false))
+                .exceptionally(failure -> {
+                    log(failure);
+                    return true;
+                });
     }
 
     private static void log(@Nullable Throwable failure) {

@@ -58,14 +58,21 @@ final class SessionTail {
 
     /** Listens for hints while somebody reads; false if nobody does. One thread at a time. */
     boolean settle() {
-        Tail now = tail;
-        if (readers.isEmpty() && now != null) {
-            now.close();
-            tail = null;
-        } else if (!readers.isEmpty() && now == null) {
+        if (readers.isEmpty()) {
+            close();
+        } else if (tail == null) {
             tail = store.tail(session.key(), this::hint);
         }
         return !readers.isEmpty();
+    }
+
+    /** Listens no more, whoever reads. One thread at a time. */
+    void close() {
+        Tail now = tail;
+        if (now != null) {
+            now.close();
+            tail = null;
+        }
     }
 
     void hint() {

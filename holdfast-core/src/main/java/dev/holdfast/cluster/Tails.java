@@ -50,8 +50,12 @@ final class Tails {
         }
         AtomicReference<@Nullable TailReader> older = new AtomicReference<>();
         all.compute(session.key(), (key, found) -> {
+            boolean ofAnEarlierLife = found != null && !found.of(session);
+            if (ofAnEarlierLife) {
+                found.close();
+            }
             SessionTail tail =
-                    found != null && found.of(session) ? found : new SessionTail(session, store, this, writers, read);
+                    found != null && !ofAnEarlierLife ? found : new SessionTail(session, store, this, writers, read);
             older.setPlain(tail.add(reader));
             tail.settle();
             return tail;

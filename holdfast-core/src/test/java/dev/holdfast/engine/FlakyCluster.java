@@ -69,6 +69,17 @@ final class FlakyCluster implements SharedSessionStore {
     /** Whether messages of other nodes are lost on their way. */
     boolean deaf;
 
+    /** How many listen for hints. */
+    int tails;
+    /** How often the record was looked at. */
+    int looks;
+
+    /** Whether the next inbox cannot be opened. */
+    boolean withoutInbox;
+
+    /** Whether the next read throws. */
+    boolean throwing;
+
     private boolean cut;
 
     FlakyCluster(SharedSessionStore store) {
@@ -227,11 +238,16 @@ final class FlakyCluster implements SharedSessionStore {
 
     @Override
     public Tail tail(SessionKey key, Runnable hinted) {
-        return store.tail(key, () -> {
+        tails++;
+        Tail tail = store.tail(key, () -> {
             if (!cut) {
                 hinted.run();
             }
         });
+        return () -> {
+            tails--;
+            tail.close();
+        };
     }
 
     @Override
