@@ -37,7 +37,7 @@ final class TailReader implements StreamReader, StreamCursor {
         /** Reads from the store. */
         CompletionStage<List<Event>> read(TailReader reader, long after, int maxBytes);
 
-        /** Nothing new was found: looks whether the stream goes on. */
+        /** Looks whether the stream goes on. */
         void idle(TailReader reader);
 
         /** Everything up to here has surely reached the client. */
@@ -197,7 +197,6 @@ final class TailReader implements StreamReader, StreamCursor {
     }
 
     private void fetched(@Nullable List<Event> events, @Nullable Throwable failure, boolean last) {
-        boolean found = events != null && !events.isEmpty();
         boolean wakes;
         lock.lock();
         try {
@@ -216,8 +215,6 @@ final class TailReader implements StreamReader, StreamCursor {
         }
         if (failure != null) {
             logger.debug("a stream could not be read from the store", failure);
-        } else if (!found && !last) {
-            host.idle(this);
         }
         if (wakes) {
             run();

@@ -87,7 +87,7 @@ class ClusterTest {
         before.broken();
         Connection after = bed.resume(second.find(here), before.cursor());
         TestBed.now(third.find(here).cancel(Wire.id(1), Wire.cancelled(1)));
-        bed.pass(Duration.ofSeconds(2));
+        bed.pass(Duration.ofSeconds(4));
         assertThat(bed.read(after)).isEmpty();
         assertThat(after.reason()).isEqualTo(EndReason.COMPLETED);
     }

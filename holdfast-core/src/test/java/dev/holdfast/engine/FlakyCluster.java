@@ -194,6 +194,7 @@ final class FlakyCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<Optional<Look>> look(SessionKey key) {
+        looks++;
         return ask(Question.LOOK, () -> store.look(key));
     }
 

@@ -46,4 +46,19 @@ class LeftBehindTest {
         back.broken();
         assertThat(second.store.tails).isZero();
     }
+
+    @Test
+    void whoWaitsForACallIsNotAskedToLookByEveryCommitOfItsSession() {
+        Session here = first.open();
+        Connection call = bed.post(here, 1);
+        Connection reader = bed.resume(second.find(here), call.cursor());
+        int before = second.store.looks;
+        for (int i = 0; i < 10; i++) {
+            first.backend.life().sink.send(Wire.notice("notice " + i));
+            bed.settle();
+        }
+        assertThat(second.store.looks).isEqualTo(before);
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(reader)).containsExactly("result 1");
+    }
 }

@@ -81,7 +81,7 @@ class OnceBackendTest {
         assertThat(first.backend.life().heard).contains("answer \"q\"");
         Connection call = post(there, 1);
         TestBed.now(there.cancel(Wire.id(1), Wire.cancelled(1)));
-        bed.pass(Duration.ofSeconds(2));
+        bed.pass(Duration.ofSeconds(4));
         assertThat(bed.read(call)).isEmpty();
         assertThat(call.reason()).isEqualTo(EndReason.COMPLETED);
     }

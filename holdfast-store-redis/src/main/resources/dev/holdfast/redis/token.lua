@@ -8,6 +8,8 @@ end
 local token = redis.call('HGET', record, 't' .. ARGV[3]) or '0'
 if token == ARGV[4] then
   token = ARGV[5]
-  redis.call('HSET', record, 't' .. ARGV[3], token)
+  if token ~= ARGV[4] then
+    redis.call('HSET', record, 't' .. ARGV[3], token)
+  end
 end
 return {0, token}
