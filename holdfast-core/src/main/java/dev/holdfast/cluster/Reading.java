@@ -153,10 +153,13 @@ final class Reading {
     /** Finds the place of a cursor: of what is kept, the client has no event that is newer than its cursor's epoch. */
     private CompletionStage<Place> place(Source source, EventId after) {
         Extent extent = source.extent();
-        boolean ours = here.shared().had(after.epoch(), source.look().epoch());
+        boolean forgotten = here.shared().forgot(after.epoch());
+        boolean ours =
+                forgotten || here.shared().had(after.epoch(), source.look().epoch());
         long most = ours ? Math.min(after.offset(), extent.last()) : 0;
         return reach(source.stream(), after, 0, most).thenApply(cursor -> {
             boolean missed = !ours
+                    || forgotten
                     || cursor < after.offset()
                     || cursor < extent.trimmed()
                     || here.shared().doubts(after.epoch());

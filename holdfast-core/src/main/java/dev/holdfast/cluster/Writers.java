@@ -118,7 +118,7 @@ final class Writers {
                 Optional<String> node = others.node(writer);
                 return node.isPresent()
                         ? is(new Elsewhere(node.get(), running.requests(), look))
-                        : alone(session, stream, () -> inherit(session, stream, heir, others.dead()));
+                        : alone(session, stream, () -> inherit(session, stream, look, heir, others.dead()));
             });
         });
     }
@@ -164,10 +164,10 @@ final class Writers {
     }
 
     /** Completes with whether the stream is here then: another node may be quicker. */
-    private CompletionStage<Boolean> inherit(LiveSession session, StreamId stream, long heir, List<Member> dead) {
+    private CompletionStage<Boolean> inherit(
+            LiveSession session, StreamId stream, Look look, long heir, List<Member> dead) {
         SessionKey key = session.key();
-        return session.shared()
-                .renew()
+        return newest(session, look)
                 .thenCompose(renewed -> {
                     if (!renewed) {
                         throw new IllegalStateException("no newer epoch");
@@ -181,6 +181,13 @@ final class Writers {
                     return store.token(key, session.shared().epoch(), stream, Part.HEIR, heir, own)
                             .thenCompose(now -> now == own ? take(session, stream) : NOT_HERE);
                 });
+    }
+
+    /** Gets an epoch that is newer than any under which the dead can have written, unless this node has one. */
+    private static CompletionStage<Boolean> newest(LiveSession session, Look look) {
+        return session.shared().epoch().counter() < look.epoch().counter()
+                ? session.shared().renew()
+                : CompletableFuture.completedFuture(true);
     }
 
     private CompletionStage<Boolean> take(LiveSession session, StreamId stream) {

@@ -29,6 +29,12 @@ public final class Epochs {
         return all.contains(epoch);
     }
 
+    /** Whether it is older than those that are known, and may be one of many that the session had. */
+    public boolean forgot(Epoch epoch) {
+        return all.size() > SessionStore.EPOCHS_KEPT
+                && epoch.counter() < all.get(0).counter();
+    }
+
     /** Whether something may have been lost after an event of that epoch, without a trace. */
     public boolean doubts(Epoch epoch) {
         return epoch.counter() < certainFrom;

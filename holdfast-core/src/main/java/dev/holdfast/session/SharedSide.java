@@ -49,6 +49,11 @@ public final class SharedSide {
                 || core.look(() -> core.log().epochs().had(epoch));
     }
 
+    /** Whether an epoch is older than those that are known: nobody can tell whether the session had it. */
+    public boolean forgot(Epoch epoch) {
+        return core.look(() -> core.log().epochs().forgot(epoch));
+    }
+
     /** Up to which offset its client has surely read the listening stream, as far as the store knows, or this node. */
     public long confirmed(SessionRecord record) {
         long here = core.look(() -> core.streams().listening().confirmed());

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Session;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -18,6 +20,44 @@ class LeftBehindTest {
     @AfterEach
     void close() {
         bed.close();
+    }
+
+    private int latestEpoch(Session session) {
+        SessionStore.Look look =
+                TestBed.now(bed.shared.look(SessionKey.of(session.id(), ""))).orElseThrow();
+        return look.epoch().counter();
+    }
+
+    @Test
+    void oneNewEpochIsEnoughForAllCallsOfADeadNode() {
+        Session here = first.open();
+        Connection one = bed.post(here, 1);
+        Connection two = bed.post(here, 2);
+        Session there = second.find(here);
+        third.find(here);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        int before = latestEpoch(here);
+        assertThat(bed.read(bed.resume(there, one.cursor()))).hasSize(1);
+        assertThat(bed.read(bed.resume(there, two.cursor()))).hasSize(1);
+        assertThat(latestEpoch(here)).isEqualTo(before + 1);
+    }
+
+    @Test
+    void aCursorOfAnEpochThatIsForgottenHasItsPlace() {
+        Session here = first.open();
+        Connection before = bed.listen(here);
+        first.backend.life().sink.send(Wire.notice("a"));
+        assertThat(bed.read(before)).containsExactly("a");
+        before.broken();
+        SessionKey key = SessionKey.of(here.id(), "");
+        for (int i = 0; i < 70; i++) {
+            var joined = TestBed.now(bed.shared.join(key, i, "gone")).orElseThrow();
+            TestBed.now(bed.shared.fence(key, joined.claim().epoch()));
+        }
+        first.backend.life().sink.send(Wire.notice("b"));
+        Connection after = Connection.gap(second.find(here).resume(before.cursor()));
+        assertThat(bed.read(after)).containsExactly("b");
     }
 
     @Test
