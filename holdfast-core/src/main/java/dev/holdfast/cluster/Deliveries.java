@@ -8,12 +8,13 @@ import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.StreamId;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What becomes of a call's stream when its client has everything: whoever keeps it hears of that, and lets it grow old. What a node
- * has kept that is gone is kept here from then on.
+ * What becomes of a stream of which its client has everything: whoever keeps it hears of that, and lets it grow old. What a node has
+ * kept that is gone is kept here from then on, if it is of a call, or forgotten.
  */
 final class Deliveries {
     private static final Logger logger = LoggerFactory.getLogger(Deliveries.class);
@@ -36,11 +37,7 @@ final class Deliveries {
         StoreQuestion.ask(() -> writers.keeper(session, stream))
                 .thenCompose(
                         keeper -> keeper.isPresent() ? tell(keeper.get(), session, stream) : adopt(session, stream))
-                .whenComplete((done, failure) -> {
-                    if (failure != null) {
-                        logger.debug("session {}: a stream is kept for longer", session.shortId(), failure);
-                    }
-                });
+                .whenComplete((done, failure) -> log(session, failure));
     }
 
     /** The same, where it is known who keeps it. */
@@ -49,6 +46,30 @@ final class Deliveries {
             of(session, stream);
         } else if (!session.shared().delivered(stream)) {
             tell(keeper, session, stream);
+        }
+    }
+
+    /** The client has everything of the listening stream up to here: what nodes have sent of that who are gone is trimmed. */
+    void listened(LiveSession session, long through) {
+        if (through == 0) {
+            return;
+        }
+        SessionKey key = session.key();
+        StoreQuestion.ask(() -> store.members(key))
+                .thenCompose(members -> store.all(key, StreamId.LISTENING)
+                        .thenAccept(kept -> session.shared()
+                                .trim(kept.stream()
+                                        .filter(event -> event.offset() <= through
+                                                && members.stream()
+                                                        .noneMatch(one ->
+                                                                one.epoch().equals(event.epoch())))
+                                        .toList())))
+                .whenComplete((done, failure) -> log(session, failure));
+    }
+
+    private static void log(LiveSession session, @Nullable Throwable failure) {
+        if (failure != null) {
+            logger.debug("session {}: a stream is kept for longer", session.shortId(), failure);
         }
     }
 

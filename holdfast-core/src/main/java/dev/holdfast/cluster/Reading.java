@@ -76,6 +76,7 @@ final class Reading {
                             boolean missed = source.extent().trimmed() > confirmed;
                             TailReader.Start start = new TailReader.Start(
                                     0, confirmed, look.get().epoch());
+                            node.deliveries().listened(here, confirmed);
                             return begin(source, token, new Place(start, missed), Attachment.LISTENED);
                         })));
     }
@@ -145,6 +146,7 @@ final class Reading {
                                 long had = place.start().cursor();
                                 here.shared().release(had);
                                 node.peers().tellOthers(key, new NodeMessage.Released(key, had));
+                                node.deliveries().listened(here, had);
                             }
                             return begin(source, token, place, place.missed() ? Attachment.GAP : Attachment.RESUMED);
                         })));

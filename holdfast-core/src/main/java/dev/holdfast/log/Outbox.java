@@ -4,6 +4,7 @@ import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -186,10 +187,15 @@ public final class Outbox {
 
     /** Lets the store forget an event with the next append. */
     void trim(KeptEvent event) {
+        trim(event.stream.id(), event.event.offset());
+    }
+
+    /** Lets the store forget with the next append what is not kept here. */
+    public void trim(StreamId stream, long offset) {
         if (trims.isEmpty()) {
             trims = new ArrayList<>(1);
         }
-        trims.add(new Append.Trim(event.stream.id(), event.event.offset()));
+        trims.add(new Append.Trim(stream, offset));
     }
 
     /** Lets the store forget now what waits for the next append. */

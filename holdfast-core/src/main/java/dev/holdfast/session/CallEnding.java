@@ -140,6 +140,12 @@ final class CallEnding {
                 .toList();
         core.streams().retention().settle(asked);
         asked.forEach(question -> own.withdraw(question, cause));
+        if (core.host().joins()) {
+            // who reads on another node would be asked what nobody waits for
+            asked.stream()
+                    .filter(question -> question.stream.listening())
+                    .forEach(core.streams().retention()::forget);
+        }
         for (RequestSink sink : core.requests().all()) {
             if (sink.incarnation() > 0) {
                 fail(sink, cause);

@@ -150,6 +150,14 @@ public final class SharedSide {
         });
     }
 
+    /** Lets the store forget what nodes have sent on the listening stream that are gone, and the client has. */
+    public void trim(List<Event> had) {
+        core.run(effects -> {
+            had.forEach(event -> core.outbox().trim(event.stream(), event.offset()));
+            core.outbox().flush();
+        });
+    }
+
     /** Completes when the store has decided what is on its way. */
     public CompletionStage<Void> settled() {
         return core.log().settled();

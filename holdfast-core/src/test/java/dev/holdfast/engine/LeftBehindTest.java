@@ -6,6 +6,7 @@ import dev.holdfast.Session;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -58,6 +59,40 @@ class LeftBehindTest {
         first.backend.life().sink.send(Wire.notice("b"));
         Connection after = Connection.gap(second.find(here).resume(before.cursor()));
         assertThat(bed.read(after)).containsExactly("b");
+    }
+
+    @Test
+    void whatIsHeardOfADeadNodeIsKeptNoLonger() {
+        Session here = first.open();
+        first.backend.life().sink.send(Wire.notice("a"));
+        first.backend.life().sink.send(Wire.question("\"q\""));
+        Session there = second.find(here);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        Connection listening = bed.listen(there);
+        assertThat(bed.read(listening)).containsExactly("a", "question \"q\"");
+        listening.inOrder();
+        bed.settle();
+        assertThat(bed.read(bed.listen(there)))
+                .as("a question that nobody asks any more is not repeated")
+                .isEmpty();
+        assertThat(bed.kept(here, StreamId.LISTENING)).isEmpty();
+    }
+
+    @Test
+    void whatACursorCoversOfADeadNodeIsKeptNoLonger() {
+        Session here = first.open();
+        Session there = second.find(here);
+        Connection listening = bed.listen(there);
+        first.backend.life().sink.send(Wire.notice("a"));
+        assertThat(bed.read(listening)).containsExactly("a");
+        listening.broken();
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        Connection again = bed.resume(there, listening.cursor());
+        again.broken();
+        assertThat(bed.read(bed.resume(there, listening.cursor()))).isEmpty();
+        assertThat(bed.kept(here, StreamId.LISTENING)).isEmpty();
     }
 
     @Test
