@@ -116,14 +116,13 @@ final class Lease {
         }
         String node = names.get();
         long asked = clock.getAsLong();
-        ask(() -> bus.begin(node, length), (begun, failure) -> {
+        ask(() -> bus.begin(node, length).thenApply(begun -> held(node, asked)), (held, failure) -> {
             if (failure != null) {
                 logger.debug("no lease for {}", node, failure);
                 state.compareAndSet(beginning, new Without(false));
                 hearer.works(false);
                 return;
             }
-            Held held = new Held(node, bus.receive(node, hearer::message), asked + length.toNanos());
             if (state.compareAndSet(beginning, held)) {
                 logger.info("this node is {}", node);
                 hearer.works(true);
@@ -131,6 +130,10 @@ final class Lease {
                 letGo(held);
             }
         });
+    }
+
+    private Held held(String node, long asked) {
+        return new Held(node, bus.receive(node, hearer::message), asked + length.toNanos());
     }
 
     private void renew(Held held) {

@@ -5,6 +5,7 @@ import dev.holdfast.EventId;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.log.WriteMarks;
+import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
@@ -193,7 +194,8 @@ final class TailReader implements StreamReader, StreamCursor {
         } finally {
             lock.unlock();
         }
-        host.read(this, after, PAGE_BYTES).whenComplete((events, failure) -> fetched(events, failure, last));
+        StoreQuestion.ask(() -> host.read(this, after, PAGE_BYTES))
+                .whenComplete((events, failure) -> fetched(events, failure, last));
     }
 
     private void fetched(@Nullable List<Event> events, @Nullable Throwable failure, boolean last) {

@@ -145,6 +145,28 @@ class DeadNodeTest {
     }
 
     @Test
+    void aNodeWhoseInboxCannotBeOpenedTriesAgain() {
+        Session here = first.open();
+        first.store.shut();
+        bed.pass(ClusterBed.LEASE.plusSeconds(2));
+        first.store.withoutInbox = true;
+        first.store.open();
+        bed.pass(Duration.ofSeconds(3));
+        assertThat(first.has(here)).isTrue();
+    }
+
+    @Test
+    void aReadThatThrowsIsTriedAgain() {
+        Session here = first.open();
+        Connection listening = bed.listen(second.find(here));
+        second.store.throwing = true;
+        first.backend.life().sink.send(Wire.notice("a"));
+        bed.settle();
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(bed.read(listening)).containsExactly("a");
+    }
+
+    @Test
     void aTakeoverThatFailsOnItsWayIsTriedAgain() {
         Session here = first.open();
         Connection before = bed.post(here, 1);

@@ -253,6 +253,10 @@ final class FlakyCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
+        if (throwing) {
+            throwing = false;
+            throw new IllegalStateException("no read");
+        }
         return ask(Question.READ, () -> store.read(key, stream, after, maxBytes));
     }
 
@@ -298,6 +302,10 @@ final class FlakyCluster implements SharedSessionStore {
 
         @Override
         public Inbox receive(String node, Consumer<byte[]> handler) {
+            if (withoutInbox) {
+                withoutInbox = false;
+                throw new IllegalStateException("no inbox");
+            }
             return store.bus().receive(node, message -> {
                 if (!cut && !deaf) {
                     handler.accept(message);
