@@ -28,6 +28,8 @@ class GatewayRoomsTest {
             .definedBy("dev.holdfast.gateway.stdio")
             .layer("connect")
             .definedBy("dev.holdfast.gateway.connect")
+            .layer("asking")
+            .definedBy("dev.holdfast.gateway.asking")
             .layer("process")
             .definedBy("dev.holdfast.gateway.process")
             .layer("text")
@@ -42,6 +44,8 @@ class GatewayRoomsTest {
             .mayOnlyBeAccessedByLayers("application")
             .whereLayer("connect")
             .mayOnlyBeAccessedByLayers("application")
+            .whereLayer("asking")
+            .mayOnlyBeAccessedByLayers("stdio")
             .whereLayer("process")
             .mayOnlyBeAccessedByLayers("application", "stdio", "connect")
             .ensureAllClassesAreContainedInArchitecture();

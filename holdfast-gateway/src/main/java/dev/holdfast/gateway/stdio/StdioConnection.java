@@ -1,5 +1,6 @@
 package dev.holdfast.gateway.stdio;
 
+import dev.holdfast.gateway.asking.Questions;
 import dev.holdfast.gateway.process.Child;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;

@@ -2,8 +2,9 @@ package dev.holdfast.gateway.stdio;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.gateway.asking.Questions;
+import dev.holdfast.gateway.asking.Questions.Question;
 import dev.holdfast.gateway.process.ChildName;
-import dev.holdfast.gateway.stdio.Questions.Question;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;

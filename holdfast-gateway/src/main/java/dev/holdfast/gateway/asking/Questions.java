@@ -1,4 +1,4 @@
-package dev.holdfast.gateway.stdio;
+package dev.holdfast.gateway.asking;
 
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.CallSink;
@@ -13,13 +13,13 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
- * The requests of one child to the client that have no answer, under ids that no other child of the session ever uses: each
- * child counts from its own beginning, and an answer that comes late must not reach the wrong one. Safe for use by any thread.
+ * The requests of one server to the client that have no answer, under ids that no other server of the session ever uses: each
+ * counts from its own beginning, and an answer that comes late must not reach the wrong one. Safe for use by any thread.
  */
-final class Questions {
-    static final int MOST = 1024;
+public final class Questions {
+    public static final int MOST = 1024;
     /** The number of pings that the engine keeps for a session; beyond it, it gives up the oldest. */
-    static final int MOST_PINGS = 128;
+    public static final int MOST_PINGS = 128;
 
     private final String incarnation;
     private final Map<RequestId, Question> open = new LinkedHashMap<>(0);
@@ -30,19 +30,19 @@ final class Questions {
      * A request without an answer.
      *
      * @param ours the id by which the client knows it
-     * @param theirs the child's id
-     * @param spelling the child's id, exactly as the child wrote it
+     * @param theirs the server's id
+     * @param spelling the server's id, exactly as the server wrote it
      * @param call the call on whose stream it was sent; empty for the listening stream
      * @param message as the client gets it
      */
-    record Question(
+    public record Question(
             RequestId ours, RequestId theirs, RequestId spelling, Optional<CallSink> call, OutboundMessage message) {
         /** Sends a message where the question is. */
-        CompletionStage<Void> send(ListeningSink listening, OutboundMessage outbound) {
+        public CompletionStage<Void> send(ListeningSink listening, OutboundMessage outbound) {
             return call.isPresent() ? call.get().send(outbound) : listening.send(outbound);
         }
 
-        boolean ping() {
+        public boolean ping() {
             return message.kind() == EventKind.PING;
         }
 
@@ -51,17 +51,17 @@ final class Questions {
         }
     }
 
-    Questions(String incarnation) {
+    public Questions(String incarnation) {
         this.incarnation = incarnation;
     }
 
     /** The id by which the client gets to know the next one. */
-    synchronized RequestId nextId() {
+    public synchronized RequestId nextId() {
         return JsonRpc.stringId(incarnation + "-" + ++count);
     }
 
     /** Notes a question that waits for its answer; false if too many wait. None is given up for another. */
-    synchronized boolean open(Question question) {
+    public synchronized boolean open(Question question) {
         boolean room = question.ping() ? pings < MOST_PINGS : open.size() - pings < MOST;
         if (room) {
             open.put(question.ours, question);
@@ -71,14 +71,14 @@ final class Questions {
     }
 
     /** Takes the question that has an answer now. */
-    synchronized Optional<Question> answered(RequestId ours) {
+    public synchronized Optional<Question> answered(RequestId ours) {
         Optional<Question> question = Optional.ofNullable(open.remove(ours));
         pings -= question.filter(Question::ping).isPresent() ? 1 : 0;
         return question;
     }
 
-    /** Takes the question that the child gives up. */
-    synchronized Optional<Question> withdrawn(RequestId theirs) {
+    /** Takes the question that the server gives up. */
+    public synchronized Optional<Question> withdrawn(RequestId theirs) {
         return open.values().stream()
                 .filter(question -> question.theirs.equals(theirs))
                 .findFirst()
@@ -86,7 +86,7 @@ final class Questions {
     }
 
     /** Moves the questions of a call to the listening stream, and returns them. */
-    synchronized List<Question> move(CallSink call) {
+    public synchronized List<Question> move(CallSink call) {
         List<Question> moved = open.values().stream()
                 .filter(question -> question.call.filter(call::equals).isPresent())
                 .map(Question::moved)
