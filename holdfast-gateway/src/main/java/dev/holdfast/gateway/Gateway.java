@@ -47,7 +47,9 @@ final class Gateway {
      * @throws GatewayException if that cannot be here
      */
     static Gateway start(ServeOptions options) {
-        options.command().ifPresent(Gateway::requireExecutable);
+        if (options.server() instanceof ServerChoice.Command server) {
+            requireExecutable(server.command());
+        }
         // takes some 80 ms, in which the port and the store are opened
         CompletableFuture<Meters> meters = CompletableFuture.supplyAsync(Meters::new);
         InetAddress address = resolve(options.host());
@@ -67,7 +69,7 @@ final class Gateway {
 
     private static OpenStore openStore(ServeOptions options, WebServer web) {
         try {
-            OpenStore store = OpenStore.open(options.store(), options.command());
+            OpenStore store = OpenStore.open(options.store(), options.server());
             if (options.store() instanceof StoreChoice.RocksDb disk) {
                 OpenToOthers.complain(disk.folder());
             }

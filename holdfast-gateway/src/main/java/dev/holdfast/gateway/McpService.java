@@ -8,13 +8,18 @@ import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.gateway.stdio.StdioBackend;
+import dev.holdfast.gateway.upstream.UpstreamBackend;
+import dev.holdfast.gateway.upstream.UpstreamOptions;
 import dev.holdfast.json.HintedBackend;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.mcp.HoldfastRequest;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.McpServlet;
+import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.SessionStore;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 
 /**
@@ -27,9 +32,13 @@ record McpService(Endpoint endpoint, Runnable release) {
     /** The server of the command line. The caller closes the store, after the service. */
     static McpService of(
             ServeOptions options, StdioOptions child, EdgeOptions edge, SessionStore store, Meters meters) {
-        return options.command()
-                .map(command -> stdio(options, command, child, edge, store, meters))
-                .orElseGet(() -> demo(options, edge, store, meters));
+        ServerChoice server = options.server();
+        if (server instanceof ServerChoice.Command command) {
+            return stdio(options, command.command(), child, edge, store, meters);
+        }
+        return server instanceof ServerChoice.Upstream upstream
+                ? upstream(options, upstream, edge, store, meters)
+                : demo(options, edge, store, meters);
     }
 
     /** A child process for each session. */
@@ -40,11 +49,38 @@ record McpService(Endpoint endpoint, Runnable release) {
             EdgeOptions edge,
             SessionStore store,
             Meters meters) {
-        ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));
-        clock.setRemoveOnCancelPolicy(true);
+        ScheduledThreadPoolExecutor clock = clock();
         StdioBackend backend = new StdioBackend(
                 command, child, Processes.ofThisMachine(), options.limits().maxChildren(), clock);
-        SessionEngine engine = SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES)
+        meters.watch(backend);
+        return of(options, new HintedBackend(backend), clock, edge, store, meters, backend::close);
+    }
+
+    /** A session at another server for each session. */
+    private static McpService upstream(
+            ServeOptions options, ServerChoice.Upstream server, EdgeOptions edge, SessionStore store, Meters meters) {
+        ExecutorService threads = Executors.newCachedThreadPool(DaemonThreads.numbered("holdfast-upstream-"));
+        ScheduledThreadPoolExecutor clock = clock();
+        UpstreamOptions upstream = new UpstreamOptions(server.url(), server.forwardedHeaders(), options.startTimeout());
+        UpstreamBackend backend = new UpstreamBackend(upstream, clock, threads);
+        return of(options, backend, clock, edge, store, meters, threads::shutdown);
+    }
+
+    private static ScheduledThreadPoolExecutor clock() {
+        ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));
+        clock.setRemoveOnCancelPolicy(true);
+        return clock;
+    }
+
+    private static McpService of(
+            ServeOptions options,
+            Backend backend,
+            ScheduledThreadPoolExecutor clock,
+            EdgeOptions edge,
+            SessionStore store,
+            Meters meters,
+            Runnable release) {
+        SessionEngine engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
                 .scheduler(clock)
                 .store(meters.timed(store))
                 .listener(meters.sessions())
@@ -56,10 +92,9 @@ record McpService(Endpoint endpoint, Runnable release) {
                 .build()
                 .start();
         meters.watch(engine);
-        meters.watch(backend);
         McpServlet servlet = new McpServlet(engine, edge);
         return new McpService(new Endpoint(servlet, servlet::admits, engine, meters), () -> {
-            backend.close();
+            release.run();
             engine.close();
             clock.shutdownNow();
         });

@@ -3,7 +3,6 @@ package dev.holdfast.gateway;
 import dev.holdfast.MemoryStore;
 import dev.holdfast.gateway.http.GatewayException;
 import dev.holdfast.gateway.http.StoreHealth;
-import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.redis.RedisStore;
 import dev.holdfast.redis.RedisStoreException;
 import dev.holdfast.rocksdb.RocksDbStore;
@@ -11,8 +10,6 @@ import dev.holdfast.rocksdb.RocksDbStoreBuilder;
 import dev.holdfast.rocksdb.RocksDbStoreException;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
-import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
 
@@ -32,15 +29,15 @@ public record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) imp
     /**
      * Opens what was asked for.
      *
-     * @param command whose sessions are kept there, the demo's if there is none
+     * @param server whose sessions are kept there
      * @throws GatewayException if that cannot be here
      */
-    public static OpenStore open(StoreChoice choice, Optional<ServerCommand> command) {
+    public static OpenStore open(StoreChoice choice, ServerChoice server) {
         if (choice instanceof StoreChoice.RocksDb disk) {
-            RocksDbStoreBuilder builder = RocksDbStore.builder(disk.folder()).survives(disk.survives());
-            command.ifPresentOrElse(
-                    server -> builder.belongsTo(server.shortName(), server.words()),
-                    () -> builder.belongsTo("the demo", List.of()));
+            ServerChoice.Identity owner = server.identity();
+            RocksDbStoreBuilder builder = RocksDbStore.builder(disk.folder())
+                    .survives(disk.survives())
+                    .belongsTo(owner.name(), owner.words());
             if (disk.takesOver()) {
                 builder.takeOver();
             }

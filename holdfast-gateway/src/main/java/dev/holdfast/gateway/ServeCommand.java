@@ -16,9 +16,10 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         versionProvider = Main.Version.class,
         sortOptions = false,
-        customSynopsis = "holdfast serve [OPTIONS] [-- COMMAND ARGS...]",
+        customSynopsis = "holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]",
         description = {
-            "Serves the MCP server that COMMAND starts, with a process of its own for each session. Without a command: a demo.",
+            "Serves the MCP server that COMMAND starts, with a process of its own for each session, or the one behind a URL by"
+                    + " --upstream. Without either: a demo.",
             "A TIME is a number with a unit, such as 500ms, 15s, 30m or 2h, or 0."
         })
 final class ServeCommand implements Runnable {

@@ -90,6 +90,9 @@ final class ServeFlags {
     private Duration keepAlive = Duration.ZERO;
 
     @Mixin
+    private UpstreamFlags upstream = new UpstreamFlags();
+
+    @Mixin
     private SseFlags sse = new SseFlags();
 
     @Option(
@@ -97,7 +100,7 @@ final class ServeFlags {
             paramLabel = "TIME",
             defaultValue = "30s",
             converter = Time.class,
-            description = "how long COMMAND may take to answer initialize" + DEFAULT)
+            description = "how long COMMAND, or the server at --upstream, may take to answer initialize" + DEFAULT)
     private Duration startTimeout = Duration.ZERO;
 
     @Option(
@@ -166,7 +169,16 @@ final class ServeFlags {
                 most,
                 store.choice(),
                 store.parkAfter(),
-                command);
+                server(command));
+    }
+
+    private ServerChoice server(Optional<ServerCommand> command) {
+        Optional<ServerChoice> remote = upstream.choice();
+        if (remote.isPresent() && command.isPresent()) {
+            throw new IllegalArgumentException("--upstream takes the place of COMMAND: give one of them");
+        }
+        return remote.orElseGet(
+                () -> command.<ServerChoice>map(ServerChoice.Command::new).orElseGet(ServerChoice.Demo::new));
     }
 
     /** The value, if it is in its range. */

@@ -3,7 +3,7 @@ package dev.holdfast.gateway;
 import dev.holdfast.Lifetime;
 import dev.holdfast.gateway.http.JettyConnectionReset;
 import dev.holdfast.gateway.http.JettyPeerWatch;
-import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.gateway.upstream.ForwardedHeaders;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
 import java.time.Duration;
@@ -29,7 +29,7 @@ import java.util.stream.Stream;
  * @param limits how much it takes
  * @param store where it keeps its sessions
  * @param parkAfter when a session that waits for its client leaves memory
- * @param command the MCP server to run, the demo if there is none
+ * @param server the MCP server that is served
  */
 record ServeOptions(
         String host,
@@ -47,7 +47,7 @@ record ServeOptions(
         Limits limits,
         StoreChoice store,
         Duration parkAfter,
-        Optional<ServerCommand> command) {
+        ServerChoice server) {
 
     /** All paths of the MCP transports. */
     List<String> paths() {
@@ -72,6 +72,8 @@ record ServeOptions(
                 .httpSse(httpSse)
                 .connectionReset(new JettyConnectionReset())
                 .peerWatch(new JettyPeerWatch())
+                .context(ForwardedHeaders.named(
+                        server instanceof ServerChoice.Upstream upstream ? upstream.forwardedHeaders() : List.of()))
                 .build();
     }
 }

@@ -14,7 +14,6 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -65,6 +64,11 @@ class CommandLineTest {
                 "serve --max-sessions 0            | --max-sessions must be 1 to 10000000, not 0",
                 "serve --max-principal-sessions -1 | --max-principal-sessions must be 1 to 10000000, not -1",
                 "serve --max-calls 10000001        | --max-calls must be 1 to 10000000, not 10000001",
+                "serve --upstream ftp://a/mcp       | --upstream must be as in https://mcp.example/mcp, not ftp://a/mcp",
+                "serve --upstream http://u:p@a/mcp  | --upstream must be as in https://mcp.example/mcp, not http://u:p@a/mcp",
+                "serve --upstream http://a/ -- cat  | --upstream takes the place of COMMAND: give one of them",
+                "serve --forward-header Cookie      | --forward-header is for --upstream",
+                "serve --upstream http://a/ --forward-header Host | --forward-header must be a header that is the client's own, such as Authorization, not Host",
                 "serve --max-children 0            | --max-children must be 1 to 10000000, not 0",
                 "serve --max-request-size 2g       | --max-request-size must be 1 to 1g",
                 "serve --max-request-size 0        | --max-request-size must be 1 to 1g",
@@ -168,8 +172,8 @@ class CommandLineTest {
 
     @Test
     void aFolderThatIsInUseIsNamed() {
-        try (OpenStore other =
-                OpenStore.open(new StoreChoice.RocksDb(folder, Durability.PROCESS_DEATH, false), Optional.empty())) {
+        try (OpenStore other = OpenStore.open(
+                new StoreChoice.RocksDb(folder, Durability.PROCESS_DEATH, false), new ServerChoice.Demo())) {
             assertStoreIsRefused("is in use: one process at a time may write to it; choose another by --store");
             assertThat(other.sessions().promise().durability()).isEqualTo(Durability.PROCESS_DEATH);
         }
@@ -186,15 +190,15 @@ class CommandLineTest {
     void aFolderOfAnotherCommandIsNamed() {
         ServerCommand command = new ServerCommand(List.of("/opt/bin/files", "--token", "a secret"));
         StoreChoice choice = new StoreChoice.RocksDb(folder, Durability.PROCESS_DEATH, false);
-        OpenStore.open(choice, Optional.of(command)).close();
+        OpenStore.open(choice, new ServerChoice.Command(command)).close();
 
         assertStoreIsRefused("keeps the sessions of files, and this is the demo; choose another by --store,"
                 + " or take it over by --take-over-store");
         ServerCommand other = new ServerCommand(List.of("/opt/bin/files", "--token", "another"));
-        assertThatThrownBy(() -> OpenStore.open(choice, Optional.of(other)))
+        assertThatThrownBy(() -> OpenStore.open(choice, new ServerChoice.Command(other)))
                 .isInstanceOf(GatewayException.class)
                 .hasMessageContaining("keeps the sessions of files with other arguments; ");
-        OpenStore.open(choice, Optional.of(command)).close();
+        OpenStore.open(choice, new ServerChoice.Command(command)).close();
     }
 
     @Test
@@ -221,7 +225,7 @@ class CommandLineTest {
     void helpNamesEveryOptionAndItsDefault() {
         assertThat(run("serve", "--help")).isZero();
         assertThat(out.toString().replaceAll("\\s+", " "))
-                .contains("holdfast serve [OPTIONS] [-- COMMAND ARGS...]")
+                .contains("holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]")
                 .contains("--host=", "(default: 127.0.0.1)", "--port=", "(default: 8080)", "--path=", "(default: /mcp)")
                 .contains("--reconnect-grace=", "--idle-timeout=", "(default: 30m)", "--heartbeat=", "(default: 15s)")
                 .contains(
@@ -236,7 +240,13 @@ class CommandLineTest {
                 .contains("(default: 30s)", "--drain-timeout=", "(default: 20s)", "--log-level=", "(default: info)")
                 .contains("--auth-token-file=", "--insecure", "--allowed-host=", "--allowed-origin=")
                 .contains("--max-sessions=", "(default: 10000)", "--max-principal-sessions=", "(default: 1000)")
-                .contains("--max-calls=", "--max-children=", "--max-request-size=", "(default: 4m)")
+                .contains(
+                        "--upstream=",
+                        "--forward-header=",
+                        "--max-calls=",
+                        "--max-children=",
+                        "--max-request-size=",
+                        "(default: 4m)")
                 .contains(
                         "--store=",
                         "(default: rocksdb:./holdfast-data)",

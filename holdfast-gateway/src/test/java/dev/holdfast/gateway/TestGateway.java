@@ -6,7 +6,9 @@ import dev.holdfast.gateway.stdio.ShellServer;
 import dev.holdfast.servlet.HttpSseOptions;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** A gateway in this process, on a free port. */
 public final class TestGateway implements AutoCloseable {
@@ -27,7 +29,7 @@ public final class TestGateway implements AutoCloseable {
             Limits.DEFAULT,
             new StoreChoice.Memory(),
             Duration.ofMinutes(10),
-            Optional.of(ShellServer.COMMAND));
+            new ServerChoice.Command(ShellServer.COMMAND));
 
     final Gateway gateway;
 
@@ -49,9 +51,13 @@ public final class TestGateway implements AutoCloseable {
 
     /** One that serves the demo. */
     static TestGateway demo(StoreChoice store) {
-        return new TestGateway(new ServeOptions(
+        return new TestGateway(OPTIONS.port(), new ServerChoice.Demo(), store);
+    }
+
+    private TestGateway(int port, ServerChoice server, StoreChoice store) {
+        gateway = Gateway.start(new ServeOptions(
                 OPTIONS.host(),
-                OPTIONS.port(),
+                port,
                 OPTIONS.keepAlive(),
                 OPTIONS.path(),
                 OPTIONS.lifetime(),
@@ -65,11 +71,7 @@ public final class TestGateway implements AutoCloseable {
                 OPTIONS.limits(),
                 store,
                 OPTIONS.parkAfter(),
-                Optional.empty()));
-    }
-
-    private TestGateway(ServeOptions options) {
-        gateway = Gateway.start(options);
+                server));
     }
 
     public TestGateway(StoreChoice store) {
@@ -79,6 +81,16 @@ public final class TestGateway implements AutoCloseable {
     /** One that notices a vanished peer after this time. */
     public TestGateway(Duration heartbeat) {
         this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, Limits.DEFAULT, OPTIONS.store(), heartbeat);
+    }
+
+    /** One of some server, on this port. */
+    TestGateway(int port, ServerChoice server) {
+        this(port, server, OPTIONS.store());
+    }
+
+    /** The words of a command line whose server is a command. */
+    static List<String> words(List<String> serve, List<String> command) {
+        return Stream.concat(serve.stream(), command.stream()).toList();
     }
 
     private TestGateway(String host, Lifetime lifetime, Trust trust, Limits limits) {
@@ -103,7 +115,7 @@ public final class TestGateway implements AutoCloseable {
                 limits,
                 store,
                 OPTIONS.parkAfter(),
-                OPTIONS.command()));
+                OPTIONS.server()));
     }
 
     public URI url() {

@@ -13,7 +13,7 @@ public final class DaemonThreads {
     }
 
     /** A factory for threads whose names are numbered from 1. */
-    static ThreadFactory numbered(String prefix) {
+    public static ThreadFactory numbered(String prefix) {
         AtomicInteger count = new AtomicInteger();
         return task -> daemon(task, prefix + count.incrementAndGet());
     }

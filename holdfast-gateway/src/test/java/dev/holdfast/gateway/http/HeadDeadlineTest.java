@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.OpenStore;
+import dev.holdfast.gateway.ServerChoice;
 import dev.holdfast.gateway.StoreChoice;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.json.JsonRpc;
@@ -19,7 +20,6 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -68,7 +68,8 @@ class HeadDeadlineTest {
     void start() {
         web.start(
                 new Endpoint(held, Guard.NONE, engine, () -> ""),
-                OpenStore.open(new StoreChoice.Memory(), Optional.empty()).health(),
+                OpenStore.open(new StoreChoice.Memory(), new ServerChoice.Demo())
+                        .health(),
                 List.of("/mcp"));
     }
 

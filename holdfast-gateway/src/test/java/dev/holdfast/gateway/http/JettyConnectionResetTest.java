@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.OpenStore;
+import dev.holdfast.gateway.ServerChoice;
 import dev.holdfast.gateway.Sockets;
 import dev.holdfast.gateway.StoreChoice;
 import dev.holdfast.gateway.TestGateway;
@@ -19,7 +20,6 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -38,7 +38,7 @@ class JettyConnectionResetTest {
 
     @BeforeEach
     void start() {
-        OpenStore store = OpenStore.open(new StoreChoice.Memory(), Optional.empty());
+        OpenStore store = OpenStore.open(new StoreChoice.Memory(), new ServerChoice.Demo());
         web.start(new Endpoint(flood, Guard.NONE, engine, () -> ""), store.health(), List.of("/mcp"));
     }
 

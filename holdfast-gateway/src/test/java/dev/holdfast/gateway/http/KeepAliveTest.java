@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.OpenStore;
+import dev.holdfast.gateway.ServerChoice;
 import dev.holdfast.gateway.StoreChoice;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.json.JsonRpc;
@@ -17,7 +18,6 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -52,7 +52,8 @@ class KeepAliveTest {
     void start() {
         web.start(
                 new Endpoint(new Large(), Guard.NONE, engine, () -> ""),
-                OpenStore.open(new StoreChoice.Memory(), Optional.empty()).health(),
+                OpenStore.open(new StoreChoice.Memory(), new ServerChoice.Demo())
+                        .health(),
                 List.of("/mcp"));
     }
 

@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.OpenStore;
+import dev.holdfast.gateway.ServerChoice;
 import dev.holdfast.gateway.StoreChoice;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -70,8 +70,8 @@ class StatusTest {
 
     @Test
     void anOpenFolderIsLookedAt(@TempDir Path folder) {
-        try (OpenStore open =
-                OpenStore.open(new StoreChoice.RocksDb(folder, Durability.POWER_LOSS, false), Optional.empty())) {
+        try (OpenStore open = OpenStore.open(
+                new StoreChoice.RocksDb(folder, Durability.POWER_LOSS, false), new ServerChoice.Demo())) {
             StoreHealth health = open.health().get();
 
             assertThat(health.survives()).isEqualTo(Durability.POWER_LOSS);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.OpenStore;
+import dev.holdfast.gateway.ServerChoice;
 import dev.holdfast.gateway.StoreChoice;
 import dev.holdfast.gateway.TestGateway;
 import dev.holdfast.gateway.Wait;
@@ -18,7 +19,6 @@ import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -45,7 +45,7 @@ class WebServerTest {
 
     @BeforeEach
     void start() {
-        OpenStore store = OpenStore.open(new StoreChoice.Memory(), Optional.empty());
+        OpenStore store = OpenStore.open(new StoreChoice.Memory(), new ServerChoice.Demo());
         web.start(new Endpoint(new Broken(), Guard.NONE, engine, () -> ""), store.health(), List.of("/mcp"));
     }
 

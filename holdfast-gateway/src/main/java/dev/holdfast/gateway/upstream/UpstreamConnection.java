@@ -1,0 +1,157 @@
+package dev.holdfast.gateway.upstream;
+
+import dev.holdfast.client.Outcome;
+import dev.holdfast.client.ServerSession.Repeat;
+import dev.holdfast.gateway.upstream.UpstreamCalls.Call;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.RepeatRules;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledExecutorService;
+
+/**
+ * A session's way to its session at the upstream. Messages pass as the bytes they are; only the ids of the upstream's own requests are
+ * replaced, and restored in the client's answers. What comes on the stream of a request goes to the stream of that call.
+ */
+final class UpstreamConnection implements BackendConnection {
+    private final String principal;
+    private final RepeatRules rules;
+    private final UpstreamLink link;
+    private final UpstreamCalls calls = new UpstreamCalls();
+    private final UpstreamQuestions questions;
+    private final UpstreamNews news;
+    private final UpstreamLoss loss;
+
+    /**
+     * A connection whose session at the upstream is not open yet.
+     *
+     * @param incarnation makes the ids of the upstream's requests different from those of any other session there
+     */
+    UpstreamConnection(
+            String principal,
+            String incarnation,
+            RepeatRules rules,
+            ListeningSink listening,
+            EnvelopeReader envelopes,
+            ScheduledExecutorService clock) {
+        this.principal = principal;
+        this.rules = rules;
+        this.link = new UpstreamLink(envelopes);
+        this.questions = new UpstreamQuestions(incarnation, listening, envelopes, link::post);
+        this.news = new UpstreamNews(calls, questions, listening);
+        this.loss = new UpstreamLoss(calls, listening, clock);
+    }
+
+    UpstreamLink link() {
+        return link;
+    }
+
+    /** Takes what belongs to no request. */
+    UpstreamNews news() {
+        return news;
+    }
+
+    UpstreamLoss loss() {
+        return loss;
+    }
+
+    @Override
+    public void call(InboundMessage request, CallSink sink) {
+        Envelope message = link.parsed(request.bytes());
+        Call call = new Call(request, message.progressToken(), sink);
+        calls.start(call);
+        if (loss.begun()) {
+            calls.endUntouched(call);
+            loss.settled();
+            return;
+        }
+        boolean harmless = rules.harmless(principal, request.method(), request.bytes());
+        Object context = link.context(request);
+        link.call(message, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
+                .thenAccept(outcome -> ended(call, harmless, outcome));
+        sink.onCancel(notification -> link.post(
+                notification
+                        .map(InboundMessage::bytes)
+                        .orElseGet(() -> JsonRpc.MESSAGES
+                                .cancelled(call.id(), "cancelled")
+                                .bytes()),
+                context));
+    }
+
+    private CompletionStage<Void> take(Call call, Envelope message) {
+        return switch (message.kind()) {
+            case REQUEST -> questions.ask(message, Optional.of(call.sink()));
+            case NOTIFICATION -> notified(call, message);
+            case RESPONSE, ERROR -> answered(call, message);
+        };
+    }
+
+    /** A server that replays more than the stream which is resumed sends the progress of others on it too. */
+    private CompletionStage<Void> notified(Call call, Envelope message) {
+        if (message.method().equals("notifications/cancelled")) {
+            return questions.withdraw(message);
+        }
+        boolean foreign = message.method().equals("notifications/progress")
+                && !message.progressToken().equals(call.token());
+        return foreign ? CompletableFuture.completedFuture(null) : call.sink().send(message.outbound());
+    }
+
+    private CompletionStage<Void> answered(Call call, Envelope message) {
+        if (!message.id().equals(Optional.of(call.id()))) {
+            return CompletableFuture.completedFuture(null);
+        }
+        if (message.kind() == Envelope.Kind.RESPONSE && call.request().method().equals(RepeatRules.TOOLS_LIST)) {
+            rules.learn(principal, message.bytes());
+        }
+        CompletionStage<Void> committed = call.sink().send(message.outbound());
+        over(call);
+        return committed;
+    }
+
+    private void over(Call call) {
+        calls.end(call);
+        questions.ended(call.sink());
+        loss.settled();
+    }
+
+    /** Nothing more comes for a request; what has no response gets a definite end. */
+    private void ended(Call call, boolean harmless, Outcome outcome) {
+        boolean lost = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
+        if (outcome instanceof Outcome.SessionGone || (lost && harmless)) {
+            calls.endUntouched(call);
+            loss.gone();
+            loss.settled();
+            return;
+        }
+        UpstreamErrors.of(outcome, call.request()).ifPresent(error -> send(call, error));
+        over(call);
+    }
+
+    private static void send(Call call, OutboundMessage error) {
+        CompletionStage<Void> unused = call.sink().send(error);
+    }
+
+    @Override
+    public void notify(InboundMessage notification) {
+        link.post(notification.bytes(), link.context(notification));
+    }
+
+    @Override
+    public void answer(InboundMessage response) {
+        Object context = link.context(response);
+        questions.answer(response).ifPresent(answer -> link.post(answer, context));
+    }
+
+    @Override
+    public CompletionStage<Void> close() {
+        return link.close();
+    }
+}
