@@ -17,7 +17,10 @@ import picocli.CommandLine.UnmatchedArgumentException;
         name = "holdfast",
         mixinStandardHelpOptions = true,
         versionProvider = Main.Version.class,
-        customSynopsis = {"holdfast serve [OPTIONS] [-- COMMAND ARGS...]", "       holdfast connect [OPTIONS] URL"},
+        customSynopsis = {
+            "holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]",
+            "       holdfast connect [OPTIONS] URL"
+        },
         description = "MCP sessions that outlive their connection.")
 public final class Main implements Runnable {
     private static final int FAILED = 1;

@@ -53,7 +53,11 @@ record McpService(Endpoint endpoint, Runnable release) {
         StdioBackend backend = new StdioBackend(
                 command, child, Processes.ofThisMachine(), options.limits().maxChildren(), clock);
         meters.watch(backend);
-        return of(options, new HintedBackend(backend), clock, edge, store, meters, backend::close);
+        McpService service = of(options, new HintedBackend(backend), clock, edge, store, meters);
+        return new McpService(service.endpoint, () -> {
+            backend.close();
+            service.release.run();
+        });
     }
 
     /** A session at another server for each session. */
@@ -63,7 +67,11 @@ record McpService(Endpoint endpoint, Runnable release) {
         ScheduledThreadPoolExecutor clock = clock();
         UpstreamOptions upstream = new UpstreamOptions(server.url(), server.forwardedHeaders(), options.startTimeout());
         UpstreamBackend backend = new UpstreamBackend(upstream, clock, threads);
-        return of(options, backend, clock, edge, store, meters, threads::shutdown);
+        McpService service = of(options, backend, clock, edge, store, meters);
+        return new McpService(service.endpoint, () -> {
+            service.release.run();
+            threads.shutdown();
+        });
     }
 
     private static ScheduledThreadPoolExecutor clock() {
@@ -78,8 +86,7 @@ record McpService(Endpoint endpoint, Runnable release) {
             ScheduledThreadPoolExecutor clock,
             EdgeOptions edge,
             SessionStore store,
-            Meters meters,
-            Runnable release) {
+            Meters meters) {
         SessionEngine engine = SessionEngine.builder(backend, JsonRpc.MESSAGES)
                 .scheduler(clock)
                 .store(meters.timed(store))
@@ -94,7 +101,6 @@ record McpService(Endpoint endpoint, Runnable release) {
         meters.watch(engine);
         McpServlet servlet = new McpServlet(engine, edge);
         return new McpService(new Endpoint(servlet, servlet::admits, engine, meters), () -> {
-            release.run();
             engine.close();
             clock.shutdownNow();
         });

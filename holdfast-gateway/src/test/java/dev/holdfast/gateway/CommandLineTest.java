@@ -265,7 +265,7 @@ class CommandLineTest {
     @Test
     void helpIsACommandToo() {
         assertThat(run("help")).isZero();
-        assertThat(out.toString()).contains("holdfast serve [OPTIONS] [-- COMMAND ARGS...]");
+        assertThat(out.toString()).contains("holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]");
         assertThat(run("help", "serve")).isZero();
         assertThat(out.toString()).contains("--reconnect-grace");
     }

@@ -22,15 +22,25 @@ final class HttpPeer {
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
     private final URI url;
+    private final String[] headers;
     private volatile String session = "";
 
     HttpPeer(URI url) {
-        this.url = url;
+        this(url, new String[0]);
     }
 
-    /** A client that has opened its session. */
-    static HttpPeer connected(URI url) {
-        HttpPeer peer = new HttpPeer(url);
+    private HttpPeer(URI url, String[] headers) {
+        this.url = url;
+        this.headers = headers;
+    }
+
+    /**
+     * A client that has opened its session.
+     *
+     * @param headers names and values that each of its requests has
+     */
+    static HttpPeer connected(URI url, String... headers) {
+        HttpPeer peer = new HttpPeer(url, headers);
         HttpResponse<String> response = peer.post(Json.INITIALIZE);
         peer.session =
                 response.headers().firstValue("Mcp-Session-Id").orElseThrow(() -> new AssertionError(response.body()));
@@ -40,7 +50,14 @@ final class HttpPeer {
 
     /** The same client with the same session, at another server. */
     HttpPeer at(URI other) {
-        HttpPeer peer = new HttpPeer(other);
+        HttpPeer peer = new HttpPeer(other, headers);
+        peer.session = session;
+        return peer;
+    }
+
+    /** The same client with the same session and other headers. */
+    HttpPeer with(String... others) {
+        HttpPeer peer = new HttpPeer(url, others);
         peer.session = session;
         return peer;
     }
@@ -55,6 +72,9 @@ final class HttpPeer {
 
     private HttpRequest.Builder request() {
         HttpRequest.Builder request = HttpRequest.newBuilder(url).timeout(LONGEST_CALL);
+        for (int i = 0; i < headers.length; i += 2) {
+            request.header(headers[i], headers[i + 1]);
+        }
         return session.isEmpty() ? request : request.header("Mcp-Session-Id", session);
     }
 

@@ -3,14 +3,12 @@ package dev.holdfast.gateway.upstream;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.Requests;
 import dev.holdfast.client.SessionOpening;
-import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.RepeatRules;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import java.net.http.HttpClient;
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
@@ -21,13 +19,11 @@ import java.util.concurrent.ScheduledExecutorService;
  */
 public final class UpstreamBackend implements Backend {
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
-    private static final int DEPTH = 1000;
 
     private final UpstreamOptions options;
     private final ScheduledExecutorService clock;
     private final RemoteServer server;
     private final RepeatRules rules = new RepeatRules();
-    private final EnvelopeReader envelopes = new EnvelopeReader(DEPTH, EnvelopeReader.DEFAULT_MAX_BATCH);
 
     /**
      * A backend for a server.
@@ -41,26 +37,23 @@ public final class UpstreamBackend implements Backend {
         HttpClient http = HttpClient.newBuilder()
                 .executor(threads)
                 .connectTimeout(CONNECT_TIMEOUT)
-                .version(
-                        options.url().getScheme().equals("https")
-                                ? HttpClient.Version.HTTP_2
-                                : HttpClient.Version.HTTP_1_1)
+                .followRedirects(HttpClient.Redirect.NEVER)
+                .version(HttpClient.Version.HTTP_1_1)
                 .build();
-        this.server = RemoteServer.at(options.url(), http, clock, threads)
-                .withRequests(Requests.PLAIN.withCustomizer(
-                        (request, method, uri, body, context) -> CompletableFuture.completedFuture(
-                                context instanceof ForwardedHeaders headers ? headers.addTo(request) : request)));
+        this.server = RemoteServer.at(options.url(), http, clock, threads);
     }
 
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+        UpstreamLink link = new UpstreamLink();
+        RemoteServer session = server.withRequests(Requests.PLAIN.withCustomizer(link));
         UpstreamConnection connection =
-                new UpstreamConnection(request.principal(), request.incarnation(), rules, sink, envelopes, clock);
-        UpstreamOpening opening = new UpstreamOpening(request, connection);
+                new UpstreamConnection(request.principal(), request.incarnation(), rules, sink, link, clock);
+        UpstreamOpening opening = new UpstreamOpening(
+                request, connection, new SessionOpening(session, connection.news(), connection.loss()));
         sink.onAnswer(connection::answer);
         sink.onAbandon(() -> opening.abandon("the client has left"));
-        return opening.begin(
-                new SessionOpening(server, connection.news(), connection.loss()), options.openTimeout(), clock);
+        return opening.begin(options.openTimeout(), clock);
     }
 
     @Override

@@ -4,7 +4,6 @@ import dev.holdfast.client.Outcome;
 import dev.holdfast.client.ServerSession.Repeat;
 import dev.holdfast.gateway.upstream.UpstreamCalls.Call;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.RepeatRules;
 import dev.holdfast.spi.BackendConnection;
@@ -40,12 +39,12 @@ final class UpstreamConnection implements BackendConnection {
             String incarnation,
             RepeatRules rules,
             ListeningSink listening,
-            EnvelopeReader envelopes,
+            UpstreamLink link,
             ScheduledExecutorService clock) {
         this.principal = principal;
         this.rules = rules;
-        this.link = new UpstreamLink(envelopes);
-        this.questions = new UpstreamQuestions(incarnation, listening, envelopes, link::post);
+        this.link = link;
+        this.questions = new UpstreamQuestions(incarnation, listening, link);
         this.news = new UpstreamNews(calls, questions, listening);
         this.loss = new UpstreamLoss(calls, listening, clock);
     }
@@ -65,7 +64,7 @@ final class UpstreamConnection implements BackendConnection {
 
     @Override
     public void call(InboundMessage request, CallSink sink) {
-        Envelope message = link.parsed(request.bytes());
+        Envelope message = UpstreamLink.parsed(request.bytes());
         Call call = new Call(request, message.progressToken(), sink);
         calls.start(call);
         if (loss.begun()) {

@@ -28,21 +28,23 @@ final class UpstreamOpening {
 
     private final OpenRequest request;
     private final UpstreamConnection connection;
+    private final SessionOpening opening;
     private final CompletableFuture<Backend.Outcome> end = new CompletableFuture<>();
     private volatile @Nullable Envelope response;
 
-    UpstreamOpening(OpenRequest request, UpstreamConnection connection) {
+    UpstreamOpening(OpenRequest request, UpstreamConnection connection, SessionOpening opening) {
         this.request = request;
         this.connection = connection;
+        this.opening = opening;
     }
 
     /** Asks the upstream to {@code initialize}, and lets the time run. */
-    CompletionStage<Backend.Outcome> begin(SessionOpening opening, Duration timeout, ScheduledExecutorService clock) {
+    CompletionStage<Backend.Outcome> begin(Duration timeout, ScheduledExecutorService clock) {
         Future<?> deadline = clock.schedule(
                 () -> abandon("the upstream did not answer initialize within " + Durations.text(timeout)),
                 timeout.toNanos(),
                 TimeUnit.NANOSECONDS);
-        Envelope initialize = connection.link().parsed(request.initialize().bytes());
+        Envelope initialize = UpstreamLink.parsed(request.initialize().bytes());
         opening.open(
                         Protocol.AUTOMATIC,
                         initialize,
@@ -54,7 +56,9 @@ final class UpstreamOpening {
 
     /** Gives up, if the upstream has not answered yet. */
     void abandon(String cause) {
-        end.complete(unreachable(cause));
+        if (end.complete(unreachable(cause))) {
+            opening.close();
+        }
     }
 
     private CompletionStage<Void> take(Envelope initialize, Envelope message) {

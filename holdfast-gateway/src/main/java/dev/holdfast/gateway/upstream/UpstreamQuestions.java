@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.holdfast.gateway.asking.Questions;
 import dev.holdfast.gateway.asking.Questions.Question;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.Span;
 import dev.holdfast.spi.CallSink;
@@ -15,7 +14,6 @@ import dev.holdfast.spi.RequestId;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,19 +26,12 @@ final class UpstreamQuestions {
 
     private final Questions questions;
     private final ListeningSink listening;
-    private final EnvelopeReader envelopes;
-    private final Consumer<byte[]> upstream;
+    private final UpstreamLink upstream;
 
-    /**
-     * Questions of one session at the upstream.
-     *
-     * @param upstream takes an answer that is not the client's
-     */
-    UpstreamQuestions(
-            String incarnation, ListeningSink listening, EnvelopeReader envelopes, Consumer<byte[]> upstream) {
+    /** Questions of one session at the upstream. */
+    UpstreamQuestions(String incarnation, ListeningSink listening, UpstreamLink upstream) {
         this.questions = new Questions(incarnation);
         this.listening = listening;
-        this.envelopes = envelopes;
         this.upstream = upstream;
     }
 
@@ -54,7 +45,7 @@ final class UpstreamQuestions {
                 message.id().orElse(spelling),
                 spelling,
                 call,
-                parsed(message.withId(ours)).outbound());
+                UpstreamLink.parsed(message.withId(ours)).outbound());
         if (!questions.open(question)) {
             refuse(question, "too many requests to the client have no answer yet");
             return CompletableFuture.completedFuture(null);
@@ -72,7 +63,7 @@ final class UpstreamQuestions {
 
     private void refuse(Question question, String cause) {
         log.debug("a request of the upstream was refused: {}", cause);
-        upstream.accept(JsonRpc.MESSAGES
+        upstream.post(JsonRpc.MESSAGES
                 .error(question.spelling(), JsonRpc.SERVER_ERROR, cause)
                 .bytes());
     }
@@ -81,7 +72,7 @@ final class UpstreamQuestions {
     Optional<byte[]> answer(InboundMessage response) {
         return questions
                 .answered(response.requiredId())
-                .map(question -> parsed(response.bytes()).withId(question.spelling()));
+                .map(question -> UpstreamLink.parsed(response.bytes()).withId(question.spelling()));
     }
 
     /** The upstream gives a question up: the client is told, and not asked again. */
@@ -94,7 +85,8 @@ final class UpstreamQuestions {
         byte[] ours = question.ours().token().getBytes(UTF_8);
         CompletionStage<Void> told = question.send(
                 listening,
-                parsed(message.splice(message.cancelledRequestSpan(), ours)).outbound());
+                UpstreamLink.parsed(message.splice(message.cancelledRequestSpan(), ours))
+                        .outbound());
         listening.withdrawn(question.ours());
         return told;
     }
@@ -105,12 +97,5 @@ final class UpstreamQuestions {
             listening.withdrawn(question.ours());
             CompletionStage<Void> unused = send(question);
         });
-    }
-
-    private Envelope parsed(byte[] message) {
-        if (envelopes.read(message) instanceof EnvelopeReader.Single single) {
-            return single.message();
-        }
-        throw new IllegalArgumentException("not one JSON-RPC message");
     }
 }

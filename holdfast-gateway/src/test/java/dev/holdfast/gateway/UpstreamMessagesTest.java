@@ -1,0 +1,133 @@
+package dev.holdfast.gateway;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Questions, progress and cancellation on their way through a gateway in front of an upstream. */
+@Timeout(60)
+class UpstreamMessagesTest {
+    private static final Pattern ID = Pattern.compile("\"id\":(\"[^\"]+\"|\\d+)");
+
+    private final ScriptedUpstream upstream = new ScriptedUpstream();
+    private final TestGateway gateway = new TestGateway(0, new ServerChoice.Upstream(upstream.url(), List.of()));
+    private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
+
+    @AfterEach
+    void close() {
+        gateway.close();
+        upstream.close();
+    }
+
+    private static void send(OutputStream stream, String message) throws IOException {
+        stream.write(Json.of("data: " + message + "\n\n").getBytes(UTF_8));
+        stream.flush();
+    }
+
+    private static String next(Iterator<String> lines, String part) {
+        while (lines.hasNext()) {
+            String line = lines.next();
+            if (line.contains(part)) {
+                return line;
+            }
+        }
+        throw new AssertionError("the stream has ended before " + part);
+    }
+
+    private static String id(String message) {
+        Matcher id = ID.matcher(message);
+        assertThat(id.find()).isTrue();
+        return id.group(1);
+    }
+
+    @Test
+    void aQuestionIsAskedOnTheStreamOfItsCallAndTheAnswerHasTheUpstreamsId() {
+        upstream.on("POST", asked -> {
+            answers.add(asked.body());
+            asked.status(202);
+        });
+        upstream.on("asking", asked -> {
+            try (OutputStream stream = asked.stream()) {
+                send(stream, "{'jsonrpc':'2.0','id':7,'method':'elicitation/create','params':{}}");
+                assertThat(Wait.next(answers)).contains("\"id\":7").contains("\"action\":\"accept\"");
+                send(stream, "{'jsonrpc':'2.0','id':" + asked.id() + ",'result':{}}");
+            }
+        });
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        Iterator<String> lines = Wait.until(peer.posted(1, "asking")).body().iterator();
+        String question = next(lines, "elicitation/create");
+        assertThat(id(question)).isNotEqualTo("7");
+        peer.post("{'jsonrpc':'2.0','id':" + id(question) + ",'result':{'action':'accept'}}");
+        assertThat(next(lines, "\"id\":1")).contains("result");
+    }
+
+    @Test
+    void aQuestionThatTheUpstreamGivesUpIsCancelledUnderTheClientsId() {
+        upstream.on("asking", asked -> {
+            try (OutputStream stream = asked.stream()) {
+                send(stream, "{'jsonrpc':'2.0','id':7,'method':'elicitation/create','params':{}}");
+                send(stream, "{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':7}}");
+                send(stream, "{'jsonrpc':'2.0','id':" + asked.id() + ",'result':{}}");
+            }
+        });
+        Iterator<String> lines = Wait.until(HttpPeer.connected(gateway.url()).posted(1, "asking"))
+                .body()
+                .iterator();
+        String question = next(lines, "elicitation/create");
+        assertThat(next(lines, "notifications/cancelled")).contains("\"requestId\":" + id(question));
+        assertThat(next(lines, "\"id\":1")).contains("result");
+    }
+
+    @Test
+    void progressComesOnTheStreamOfItsCallAndBeforeItsResponse() {
+        upstream.on("tools/call", asked -> {
+            try (OutputStream stream = asked.stream()) {
+                for (int step = 1; step <= 3; step++) {
+                    send(
+                            stream,
+                            "{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':'t','progress':"
+                                    + step + "}}");
+                }
+                send(stream, "{'jsonrpc':'2.0','id':" + asked.id() + ",'result':{}}");
+            }
+        });
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        Iterator<String> lines = Wait.until(peer.posted(
+                        "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'_meta':{'progressToken':'t'}}}"))
+                .body()
+                .iterator();
+        for (int step = 1; step <= 3; step++) {
+            assertThat(next(lines, "data: {")).contains("\"progress\":" + step);
+        }
+        assertThat(next(lines, "data: {")).contains("\"id\":1");
+    }
+
+    @Test
+    void aCancellationReachesTheUpstreamAndTheSessionGoesOn() {
+        upstream.on("long", asked -> asked.stream().flush());
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        var running = peer.posted(1, "long");
+        assertThat(Wait.until(running).statusCode()).isEqualTo(200);
+        Wait.until("the call is there", () -> !upstream.asked("long").isEmpty());
+
+        peer.post("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':1}}");
+
+        Wait.until(
+                "the cancellation is there",
+                () -> !upstream.asked("notifications/cancelled").isEmpty());
+        assertThat(upstream.asked("notifications/cancelled").get(0).body()).contains("\"requestId\":1");
+        assertThat(Wait.until(running).body()).noneMatch(line -> line.startsWith("data: {"));
+        assertThat(peer.call(2, "who")).contains("\"text\":\"done\"");
+    }
+}
