@@ -45,14 +45,15 @@ final class ListeningSocket implements AutoCloseable {
         }
     }
 
-    /** Reads until a line that begins so. */
-    void readUntil(String begin) {
+    /** Reads until a line that begins so, and returns it. */
+    String readUntil(String begin) {
         try {
             String line = in.readLine();
             while (line != null && !line.startsWith(begin)) {
                 line = in.readLine();
             }
-            assertThat(line).startsWith(begin);
+            assertThat(line).isNotNull().startsWith(begin);
+            return String.valueOf(line);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

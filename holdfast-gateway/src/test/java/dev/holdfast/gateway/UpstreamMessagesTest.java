@@ -113,6 +113,39 @@ class UpstreamMessagesTest {
         assertThat(next(lines, "data: {")).contains("\"id\":1");
     }
 
+    /** The example of an event store in the TypeScript SDK replays more than the stream that is resumed. */
+    @Test
+    void progressThatIsRepeatedOnTheListeningStreamBehindItsResponseIsDropped() {
+        BlockingQueue<String> news = new LinkedBlockingQueue<>();
+        upstream.on("GET", asked -> {
+            try (OutputStream stream = asked.stream()) {
+                send(stream, Wait.next(news));
+                send(stream, Wait.next(news));
+                send(stream, Json.notification("notifications/message"));
+            }
+        });
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        try (ListeningSocket listening = new ListeningSocket(peer)) {
+            assertThat(peer.post("{'jsonrpc':'2.0','id':1,'method':'who','params':{'_meta':{'progressToken':'call'}}}")
+                            .body())
+                    .contains("\"id\":1");
+            assertThat(peer.post(
+                                    "{'jsonrpc':'2.0','id':2,'method':'who','params':{'task':{},'_meta':{'progressToken':'later'}}}")
+                            .body())
+                    .contains("\"id\":2");
+            news.add(progress("call"));
+            news.add(progress("later"));
+            String message = listening.readUntil("data: {");
+            assertThat(message).contains("\"progressToken\":\"later\"");
+            assertThat(listening.readUntil("data: {")).contains("notifications/message");
+        }
+    }
+
+    private static String progress(String token) {
+        return "{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':'" + token
+                + "','progress':1}}";
+    }
+
     @Test
     void aCancellationReachesTheUpstreamAndTheSessionGoesOn() {
         upstream.on("long", asked -> asked.stream().flush());

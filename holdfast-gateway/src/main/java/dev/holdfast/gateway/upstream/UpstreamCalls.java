@@ -1,9 +1,12 @@
 package dev.holdfast.gateway.upstream;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,8 +14,18 @@ import java.util.Optional;
 
 /** The calls of one session that an upstream works on, oldest first. Safe for use by any thread. */
 final class UpstreamCalls {
+    private static final int ENDED_TOKENS = 256;
+    /** A longer token is not remembered. */
+    private static final int LONGEST_TOKEN = 128;
+
     private final Map<RequestId, Call> running = new LinkedHashMap<>(4);
     private final List<InboundMessage> untouched = new ArrayList<>(0);
+    private final Map<RequestId, Boolean> endedTokens = new LinkedHashMap<>(0) {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<RequestId, Boolean> eldest) {
+            return size() > ENDED_TOKENS;
+        }
+    };
 
     /**
      * A call.
@@ -20,18 +33,36 @@ final class UpstreamCalls {
      * @param token what its progress is told under, if it asked for that
      */
     record Call(InboundMessage request, Optional<RequestId> token, CallSink sink) {
+        private static final byte[] TASK = "\"task\"".getBytes(UTF_8);
+
         RequestId id() {
             return request.requiredId();
+        }
+
+        /** Whether it may have asked for a task, whose progress goes on behind the response. */
+        private boolean mayBeTask() {
+            byte[] bytes = request.bytes();
+            for (int i = 0; i + TASK.length <= bytes.length; i++) {
+                if (Arrays.equals(bytes, i, i + TASK.length, TASK, 0, TASK.length)) {
+                    return true;
+                }
+            }
+            return false;
         }
     }
 
     synchronized void start(Call call) {
         running.put(call.id(), call);
+        call.token.ifPresent(endedTokens::remove);
     }
 
     /** The call is over. */
     synchronized void end(Call call) {
-        running.remove(call.id(), call);
+        if (running.remove(call.id(), call) && !call.mayBeTask()) {
+            call.token
+                    .filter(token -> token.token().length() <= LONGEST_TOKEN)
+                    .ifPresent(token -> endedTokens.put(token, true));
+        }
     }
 
     /** The call is over, and the upstream has done nothing of it. */
@@ -56,6 +87,11 @@ final class UpstreamCalls {
                 .filter(call -> call.token.filter(token::equals).isPresent())
                 .findFirst()
                 .map(Call::sink);
+    }
+
+    /** Whether nothing comes any more under a token: its call is over, and what comes is a repetition. */
+    synchronized boolean ended(RequestId token) {
+        return endedTokens.containsKey(token);
     }
 
     /** The call that was started last. */

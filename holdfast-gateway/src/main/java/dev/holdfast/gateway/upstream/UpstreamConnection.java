@@ -11,6 +11,7 @@ import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -93,13 +94,14 @@ final class UpstreamConnection implements BackendConnection {
         };
     }
 
-    /** A server that replays more than the stream which is resumed sends the progress of others on it too. */
+    /** A server that replays more than the stream which is resumed sends the progress of other calls on it too. */
     private CompletionStage<Void> notified(Call call, Envelope message) {
         if (message.method().equals("notifications/cancelled")) {
             return questions.withdraw(message);
         }
-        boolean foreign = message.method().equals("notifications/progress")
-                && !message.progressToken().equals(call.token());
+        Optional<RequestId> token =
+                message.progressToken().filter(named -> !call.token().equals(Optional.of(named)));
+        boolean foreign = token.isPresent() && (calls.ofToken(token.get()).isPresent() || calls.ended(token.get()));
         return foreign ? CompletableFuture.completedFuture(null) : call.sink().send(message.outbound());
     }
 

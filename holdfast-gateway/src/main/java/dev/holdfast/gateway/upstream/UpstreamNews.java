@@ -28,6 +28,9 @@ record UpstreamNews(UpstreamCalls calls, UpstreamQuestions questions, ListeningS
         if (method.equals("notifications/cancelled")) {
             return questions.withdraw(message);
         }
+        if (message.progressToken().filter(calls::ended).isPresent()) {
+            return CompletableFuture.completedFuture(null);
+        }
         Optional<CallSink> call = message.progressToken().flatMap(calls::ofToken);
         boolean lasting = method.endsWith("/list_changed") || method.equals("notifications/resources/updated");
         if (call.isEmpty() && !lasting && !listening.followed()) {
