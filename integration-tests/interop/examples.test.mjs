@@ -1,4 +1,4 @@
-// The examples that a script starts, under cuts every 700 ms, and over a restart; the project that docs/spring.md writes.
+// The examples that a script starts, under cuts every 700 ms, and over a restart; the project that docs/spring.md writes; the example of a cluster.
 // Runs alone, for it builds in the folders that others run from.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -6,9 +6,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CLIENTS, connect } from './clients.mjs';
 import { EXAMPLES, blocks, runExample, serveWrittenProject, underCuts } from './examples.mjs';
+import { freePort } from './gateway.mjs';
 import { assertOneSession } from './series.mjs';
 
 const run = promisify(execFile);
@@ -45,4 +47,13 @@ test('the project of docs/spring.md, and its client', { timeout: 420_000 }, asyn
   assert.doesNotMatch(beforeTheCut, /"progress":5|sunny/);
   assert.deepEqual([...stdout.matchAll(/"progress":(\d)/g)].map(([, step]) => step), ['1', '2', '3', '4', '5']);
   assert.match(stdout.slice(beforeTheCut.length), /"text":"\W*sunny in Bern/);
+});
+
+test('examples/cluster/run', { timeout: 420_000 }, async () => {
+  const env = { ...process.env, PORT: String(await freePort()) };
+  const { stdout } = await run('bash', [fileURLToPath(new URL('../../examples/cluster/run', import.meta.url)), '1'], { env });
+
+  assert.match(stdout, /^# kill -9 of node 0$/m);
+  const [, answered] = /^# (\d+) answered, \d+ ended by an error, 0 not taken; still session \S+$/m.exec(stdout) ?? [];
+  assert.ok(Number(answered) > 0, stdout);
 });

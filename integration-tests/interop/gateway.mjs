@@ -81,6 +81,14 @@ class Gateway {
     await this.#exit;
   }
 
+  freeze() {
+    this.#process.kill('SIGSTOP');
+  }
+
+  thaw() {
+    this.#process.kill('SIGCONT');
+  }
+
   /** Starts it again once it has ended: on the same port, with the same sessions. */
   async restart() {
     this.#start();

@@ -1,0 +1,133 @@
+// Three nodes over one Redis behind a balancer that knows nothing of sessions. Nodes and Redis end, freeze and come back.
+// Runs alone, for it measures time.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { CLIENTS, connect } from './clients.mjs';
+import { startCluster } from './cluster.mjs';
+import { Load } from './restart-load.mjs';
+
+/** Longer than a node's lease. */
+const FROZEN_MS = 4500;
+const LATE_MS = 2000;
+/** Clients give up after two tries to come back that fail: they get the time for one that does not. */
+const REST_MS = 6000;
+/** Each fault once takes about a minute. */
+const ROUNDS = Number(process.env.HOLDFAST_CHAOS ?? 1);
+const SEED = Number(process.env.HOLDFAST_SEED ?? Date.now() % 1_000_000);
+
+const FAULTS = {
+  'kill -9 of a node': async (_, node) => {
+    await node.crash();
+    await node.restart();
+  },
+  'SIGTERM of a node': async (_, node) => {
+    node.terminate();
+    assert.deepEqual(await node.ended(), { code: 0, signal: null });
+    await node.restart();
+  },
+  'a node frozen for longer than its lease': async (_, node) => {
+    node.freeze();
+    await delay(FROZEN_MS);
+    node.thaw();
+    await node.served();
+  },
+  'Redis frozen': async ({ redis }) => {
+    redis.freeze();
+    await delay(LATE_MS);
+    redis.thaw();
+  },
+  'kill -9 of Redis': ({ redis }) => redis.restart(),
+};
+
+/** What the nodes serve: the `tools` that are called, whether notifications come `inOrder`, and what tells of executions. */
+const SERVERS = {
+  'the demo in each node': () => ({
+    tools: ['slow', 'notify', 'echo'],
+    inOrder: true,
+    settings: { flags: ['--log-level', 'debug'] },
+    noted: cluster => cluster.log,
+  }),
+  'a stdio server on one of them': t => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-cluster-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const notes = join(folder, 'executions');
+    writeFileSync(notes, '');
+    return {
+      tools: ['slow', 'slow_read', 'notify', 'echo'],
+      settings: { command: [process.execPath, fileURLToPath(new URL('restart-server.mjs', import.meta.url)), notes] },
+      noted: () => readFileSync(notes, 'utf8'),
+    };
+  },
+};
+
+/** Lets clients of every kind call through the balancer while `disturb` runs; then all must be as if nothing had happened. */
+async function underLoad(t, { tools, inOrder, settings, noted }, disturb) {
+  const cluster = await startCluster(settings);
+  t.after(() => cluster.stop());
+  const clients = await Promise.all(CLIENTS.map(flavour => connect(flavour, cluster.url)));
+  t.after(() => Promise.all(clients.map(client => client.close())));
+  const loads = clients.map(client => new Load(client, tools));
+  await delay(REST_MS);
+  await disturb(cluster);
+  await Promise.all(loads.map(load => load.end()));
+  await Promise.all(clients.map(client => client.end()));
+  const begun = executions(noted(cluster));
+  loads.forEach((load, i) => t.diagnostic(`${CLIENTS[i]}: ${JSON.stringify(load.counts(begun))}`));
+  loads.forEach(load => load.assertHeld(begun, { inOrder }));
+  return loads.flatMap(load => load.calls);
+}
+
+test('nodes that restart one after another fail no call', { timeout: 180_000 }, async t => {
+  const calls = await underLoad(t, SERVERS['the demo in each node'](), async cluster => {
+    for (const node of cluster.nodes) {
+      await cluster.serveWithout(node);
+      await FAULTS['SIGTERM of a node'](cluster, node);
+    }
+    await cluster.serveWithout();
+  });
+  const wrong = calls.filter(({ outcome }) => outcome === 'failed' || outcome === 'refused');
+  assert.deepEqual(wrong, [], 'calls that failed'); // nginx may cut a few before their head, when it reads its settings again
+});
+
+for (const [name, serverOf] of Object.entries(SERVERS)) {
+  test(`${name}: chaos`, { timeout: 120_000 + ROUNDS * 120_000 }, async t => {
+    t.diagnostic(`HOLDFAST_SEED=${SEED}`);
+    const pick = random(SEED);
+    await underLoad(t, serverOf(t), async cluster => {
+      for (let round = 0; round < ROUNDS; round++) {
+        for (const [fault, begin] of shuffled(Object.entries(FAULTS), pick)) {
+          const node = cluster.nodes[pick(cluster.nodes.length)];
+          t.diagnostic(`${fault} ${cluster.nodes.indexOf(node) + 1}`);
+          await begin(cluster, node);
+          await delay(REST_MS);
+        }
+      }
+    });
+  });
+}
+
+/** How often the slow call with these arguments was begun, by what was noted when it was. */
+function executions(text) {
+  const counts = new Map();
+  for (const [begun] of text.matchAll(/slow: \d+ ms in \d+ steps/g)) counts.set(begun, (counts.get(begun) ?? 0) + 1);
+  return ({ ms, steps }) => counts.get(`slow: ${ms} ms in ${steps} steps`) ?? 0;
+}
+
+/** Numbers below a bound, the same for each seed. */
+function random(seed) {
+  let state = seed;
+  return bound => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return Math.floor((state / 0x80000000) * bound);
+  };
+}
+
+function shuffled(all, pick) {
+  const rest = [...all];
+  return all.map(() => rest.splice(pick(rest.length), 1)[0]);
+}
