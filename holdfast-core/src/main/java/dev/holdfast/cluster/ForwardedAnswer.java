@@ -14,7 +14,7 @@ import java.util.Optional;
 record ForwardedAnswer(Kind kind, String detail) {
     /** What sort of reason it is. */
     enum Kind {
-        /** The session is not on that node, or has no place there: whoever asks looks again who has the backend. */
+        /** The session is not on that node, or has no place there, or leaves it: whoever asks looks again who has the backend. */
         NOT_HERE,
         DUPLICATE,
         REFUSED,
@@ -31,7 +31,10 @@ record ForwardedAnswer(Kind kind, String detail) {
         if (outcome instanceof Call.Duplicate duplicate) {
             return new ForwardedAnswer(Kind.DUPLICATE, duplicate.id().token());
         } else if (outcome instanceof Call.Refused refused) {
-            return new ForwardedAnswer(Kind.REFUSED, refused.reason().name());
+            // a node that drains gives the backend up, be it when its last call has ended
+            return refused.reason() == Refusal.DRAINING
+                    ? NOT_HERE
+                    : new ForwardedAnswer(Kind.REFUSED, refused.reason().name());
         } else if (outcome instanceof Call.Closed closed) {
             // a node that parks or drains has not ended the session
             return closed.reason().advice() == EndReason.Advice.RECONNECT

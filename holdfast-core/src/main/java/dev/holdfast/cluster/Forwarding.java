@@ -25,10 +25,15 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * The way of a call to the node that has the session's backend, where that exists once, through that node's inbox. Who hears nothing
  * for as long as a lease looks whether that node lives. When it does not, the log decides: a call that it has started is read on, and
- * ended or run again; one that it has not is run as new, for what stands in a dead inbox is never run.
+ * ended or run again; one that it has not is run as new, for what stands in a dead inbox is never run. A call that the node does not
+ * take, because it drains or has just left the session, waits until the backend may be opened elsewhere.
  */
 final class Forwarding {
-    private static final int MOST_ATTEMPTS = 5;
+    private static final long FIRST_PAUSE_MILLIS = 25;
+    private static final long MOST_PAUSE_MILLIS = 500;
+    private static final int MOST_DOUBLINGS = 5;
+    /** With the pauses between them some 30 s: so long a call waits for a backend that nobody has to give. */
+    private static final int MOST_ATTEMPTS = 64;
 
     private final NodeStore store;
     private final Lease lease;
@@ -47,6 +52,9 @@ final class Forwarding {
 
     /** What it needs of its node. */
     interface Surroundings {
+        /** Does something later. */
+        void later(Runnable task, long millis);
+
         /** Does something when a lease may have lapsed since now. */
         void afterLease(Runnable task);
 
@@ -95,15 +103,23 @@ final class Forwarding {
     }
 
     private CompletionStage<Call.Outcome> call(LiveSession session, List<InboundMessage> requests, int attempt) {
-        if (attempt > MOST_ATTEMPTS) {
-            return CompletableFuture.failedFuture(
-                    new StoreUnavailableException(new IllegalStateException("the backend moves from node to node")));
-        }
         return placement
                 .of(session)
                 .thenCompose(place -> place instanceof Placement.There there
                         ? forward(session, requests, there.member(), attempt)
                         : session.call(requests));
+    }
+
+    /** Looks again after a pause who has the backend. */
+    private CompletionStage<Call.Outcome> again(LiveSession session, List<InboundMessage> requests, int attempt) {
+        if (attempt == MOST_ATTEMPTS) {
+            return CompletableFuture.failedFuture(
+                    new StoreUnavailableException(new IllegalStateException("no node takes the call")));
+        }
+        long pause = Math.min(FIRST_PAUSE_MILLIS << Math.min(attempt - 1, MOST_DOUBLINGS), MOST_PAUSE_MILLIS);
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        surroundings.later(() -> over.complete(null), pause);
+        return over.thenCompose(now -> call(session, requests, attempt + 1));
     }
 
     private CompletionStage<Call.Outcome> forward(
@@ -116,7 +132,7 @@ final class Forwarding {
                 .send(host.node(), message.pack())
                 .thenCompose(sent -> {
                     if (!sent) {
-                        return call(session, requests, attempt + 1);
+                        return again(session, requests, attempt);
                     }
                     watch(host, answer);
                     return answer.thenCompose(said -> said.isPresent()
@@ -154,7 +170,7 @@ final class Forwarding {
         }
         return why.outcome()
                 .<CompletionStage<Call.Outcome>>map(CompletableFuture::completedFuture)
-                .orElseGet(() -> call(session, requests, attempt + 1));
+                .orElseGet(() -> again(session, requests, attempt));
     }
 
     private CompletionStage<Call.Outcome> read(LiveSession session, List<InboundMessage> requests, Started call) {

@@ -1,10 +1,13 @@
 package dev.holdfast.engine;
 
 import dev.holdfast.log.EngineClock;
+import dev.holdfast.session.Lifecycle;
 import dev.holdfast.session.LiveSession;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -26,6 +29,9 @@ final class Drain {
     private final EngineClock clock;
     private final ScheduledExecutorService scheduler;
     private final AtomicBoolean begun = new AtomicBoolean();
+    /** The sessions that leave before the others, and until when their connections may end in order. */
+    private final Map<LiveSession, Long> leaving = new ConcurrentHashMap<>();
+
     private volatile boolean handingOver;
     private final CompletableFuture<Void> done = new CompletableFuture<>();
 
@@ -48,9 +54,29 @@ final class Drain {
     CompletionStage<Void> begin(Duration timeout) {
         if (begun.compareAndSet(false, true)) {
             long deadline = clock.now() + timeout.toNanos();
-            await(() -> counts.running() == 0, deadline, () -> deliver(deadline));
+            await(this::callsAreOver, deadline, () -> deliver(deadline));
         }
         return done;
+    }
+
+    private boolean callsAreOver() {
+        live.all().forEach(this::letGo);
+        return counts.running() == 0;
+    }
+
+    /** A session for which other nodes wait leaves when its own calls are over. */
+    private void letGo(LiveSession session) {
+        Lifecycle.State state = session.lifecycle().state();
+        if (state.running() > 0 || state.closed() || !session.parking().awaited()) {
+            return;
+        }
+        long now = clock.now();
+        Long until = leaving.putIfAbsent(session, now + CONNECTIONS_NANOS);
+        if (until == null) {
+            session.end().handOver();
+        } else if (state.readers() == 0 || now - until >= 0) {
+            session.parking().drain();
+        }
     }
 
     /** A client whose connection broke just now is on its way back for its response. */
@@ -60,6 +86,7 @@ final class Drain {
     }
 
     private boolean everythingDelivered() {
+        live.all().forEach(this::letGo);
         for (LiveSession session : live.all()) {
             if (!session.lifecycle().state().closed() && session.owesResponses()) {
                 return false;

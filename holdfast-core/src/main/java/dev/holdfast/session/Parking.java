@@ -26,6 +26,11 @@ public final class Parking {
                 && core.host().canPark(core.principal(), core.weight());
     }
 
+    /** Whether other nodes wait until the session has left this one, which may have its only backend. */
+    public boolean awaited() {
+        return core.host().joins() && core.host().backend().existsOnce() && core.outlives();
+    }
+
     /** Whether the store has all that it was given, so that nothing is in doubt when the session leaves. */
     public boolean resting() {
         return core.look(core.outbox()::resting);

@@ -172,4 +172,54 @@ class OnceBackendTest {
         first.backend.life().sink.send(Wire.notice("a"));
         assertThat(bed.read(listening)).containsExactly("a");
     }
+
+    @Test
+    void aCallWaitsForTheBackendOfANodeThatDrains() {
+        Session here = first.open();
+        Session there = second.find(here);
+        Connection running = post(there, 1);
+        first.engine.drain(Duration.ofSeconds(20));
+        CompletionStage<Call.Outcome> next = there.call(TestBed.requests(2));
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(next.toCompletableFuture()).isNotDone();
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(running)).containsExactly("result 1");
+        bed.pass(Duration.ofSeconds(1));
+        Connection call = connected(next);
+        assertThat(first.backend.life().closed).isOne();
+        second.backend.life().call(2).respond();
+        assertThat(bed.read(call)).containsExactly("result 2");
+    }
+
+    @Test
+    void aBackendThatNobodyUsesLeavesANodeThatDrainsBeforeTheOthers() {
+        Session busy = first.open();
+        Connection running = post(busy, 1);
+        Session idle = first.open();
+        Connection listening = bed.listen(idle);
+        Session there = second.find(idle);
+        first.engine.drain(Duration.ofSeconds(20));
+        CompletionStage<Call.Outcome> next = there.call(TestBed.requests(2));
+        assertThat(listening.reason()).isEqualTo(EndReason.DRAINED);
+        listening.inOrder();
+        bed.pass(Duration.ofSeconds(1));
+        Connection call = connected(next);
+        second.backend.life().call(2).respond();
+        assertThat(bed.read(call)).containsExactly("result 2");
+        assertThat(running.end).isEmpty();
+        first.backend.lives.get(0).call(1).respond();
+        assertThat(bed.read(running)).containsExactly("result 1");
+    }
+
+    @Test
+    void aCallDoesNotWaitForEverForABackendThatStays() {
+        Session here = first.open();
+        Session there = second.find(here);
+        post(there, 1);
+        first.engine.drain(Duration.ofSeconds(60));
+        CompletionStage<Call.Outcome> next = there.call(TestBed.requests(2));
+        bed.pass(Duration.ofSeconds(35));
+        assertThat(next.toCompletableFuture()).isCompletedExceptionally();
+        assertThat(first.backend.life().calls).hasSize(1);
+    }
 }
