@@ -38,6 +38,15 @@ final class TailHost implements TailReader.Host {
         });
     }
 
+    /** Whether what is not there was trimmed is for the store to say. */
+    @Override
+    public void jumped(TailReader reader, long after) {
+        store.look(session.key())
+                .thenAccept(look -> look.map(found -> found.streams().get(reader.stream()))
+                        .filter(extent -> extent.trimmed() > after)
+                        .ifPresent(extent -> session.shared().missed(reader.stream())));
+    }
+
     @Override
     public void confirmed(TailReader reader, long offset) {
         if (reader.listening()) {

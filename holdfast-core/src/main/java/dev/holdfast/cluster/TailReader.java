@@ -41,6 +41,9 @@ final class TailReader implements StreamReader, StreamCursor {
         /** Looks whether the stream goes on. */
         void idle(TailReader reader);
 
+        /** What came after this is not in the store any more, though something is behind it. */
+        void jumped(TailReader reader, long after);
+
         /** Everything up to here has surely reached the client. */
         void confirmed(TailReader reader, long offset);
 
@@ -200,10 +203,12 @@ final class TailReader implements StreamReader, StreamCursor {
 
     private void fetched(@Nullable List<Event> events, @Nullable Throwable failure, boolean last) {
         boolean wakes;
+        Optional<Long> before = Optional.empty();
         lock.lock();
         try {
             fetching = false;
             if (events != null && !events.isEmpty()) {
+                before = jump(events);
                 fetched = events.get(events.size() - 1).offset();
                 events.forEach(this::take);
                 // there may be another page
@@ -218,11 +223,24 @@ final class TailReader implements StreamReader, StreamCursor {
         if (failure != null) {
             logger.debug("a stream could not be read from the store", failure);
         }
+        before.ifPresent(after -> host.jumped(this, after));
         if (wakes) {
             run();
         } else if (failure == null) {
             fetch();
         }
+    }
+
+    /** Behind which offset something is missing; what was missing where it began is known to whoever has begun it. */
+    private Optional<Long> jump(List<Event> events) {
+        long last = fetched;
+        for (Event event : events) {
+            if (event.offset() > last + 1 && last > Math.max(start.cursor(), start.repeatThrough())) {
+                return Optional.of(last);
+            }
+            last = event.offset();
+        }
+        return Optional.empty();
     }
 
     private void take(Event event) {

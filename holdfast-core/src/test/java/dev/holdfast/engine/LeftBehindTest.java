@@ -3,11 +3,13 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Session;
+import dev.holdfast.spi.Append;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -135,5 +137,26 @@ class LeftBehindTest {
         assertThat(second.store.looks).isEqualTo(before);
         first.backend.life().call(1).respond();
         assertThat(bed.read(reader)).containsExactly("result 1");
+    }
+
+    @Test
+    void aListenerThatReadsOnHearsOfWhatItHasMissed() {
+        Session here = first.open();
+        Connection listening = bed.listen(second.find(here));
+        first.backend.life().sink.send(Wire.notice("a"));
+        assertThat(bed.read(listening)).containsExactly("a");
+        second.store.hold(FlakyCluster.Question.READ);
+        first.backend.life().sink.send(Wire.notice("b"));
+        first.backend.life().sink.send(Wire.notice("c"));
+        long lost = bed.events(here, StreamId.LISTENING).get(1).offset();
+        Append.Trim trim = new Append.Trim(StreamId.LISTENING, lost);
+        TestBed.now(bed.shared.append(
+                SessionKey.of(here.id(), ""),
+                bed.members(here).get(0).epoch(),
+                new Append(List.of(), List.of(), List.of(trim))));
+        bed.settle();
+        second.store.letGo();
+        assertThat(bed.read(listening)).containsExactly("a", "c");
+        assertThat(second.news.heard).contains("gap on 0.0");
     }
 }
