@@ -136,6 +136,7 @@ public final class SharedSide {
     /** The client has everything of the listening stream up to here, whoever wrote it. */
     public void confirm(long offset) {
         core.run(effects -> {
+            core.record().follow();
             core.streams().listening().advance(offset);
             core.streams().retention().confirm(core.streams().listening(), offset);
         });
@@ -144,6 +145,7 @@ public final class SharedSide {
     /** The client has come back with a cursor: the same, and what it has is released. */
     public void release(long offset) {
         core.run(effects -> {
+            core.record().follow();
             core.streams().listening().advance(offset);
             core.streams().retention().release(core.streams().listening(), offset);
             core.outbox().flush();

@@ -159,4 +159,18 @@ class LeftBehindTest {
         assertThat(bed.read(listening)).containsExactly("a", "c");
         assertThat(second.news.heard).contains("gap on 0.0");
     }
+
+    @Test
+    void nobodyForgetsThatItsClientListensElsewhere() {
+        Session here = first.open();
+        Connection listening = bed.listen(second.find(here));
+        first.backend.life().sink.send(Wire.notice("a"));
+        bed.read(listening);
+        listening.inOrder();
+        bed.settle();
+        second.die();
+        bed.pass(Duration.ofSeconds(10));
+        third.find(here);
+        assertThat(third.backend.life().sink.followed()).isTrue();
+    }
 }
