@@ -93,6 +93,10 @@ public final class Parking {
         core.run(effects -> {
             if (core.outbox().open()) {
                 long read = core.streams().listening().confirmed();
+                if (core.host().joins()) {
+                    // nobody keeps it here any more
+                    core.streams().retention().release(core.streams().listening(), read);
+                }
                 core.outbox().leave(core.record().parted(read, waits));
             }
         });

@@ -20,6 +20,7 @@ import java.util.concurrent.Executor;
 /** Several engines over one store, each with a backend of its own, in one virtual time. */
 final class ClusterBed implements AutoCloseable {
     static final Duration LEASE = Duration.ofSeconds(3);
+    private static final Duration PARK = Duration.ofMinutes(10);
 
     final VirtualTime time = new VirtualTime();
     final MemoryCluster shared = new MemoryCluster(time, time);
@@ -34,7 +35,7 @@ final class ClusterBed implements AutoCloseable {
         /** Where it runs what may block. */
         Executor executor = Runnable::run;
 
-        private Node(int number, boolean once) {
+        private Node(int number, boolean once, Duration park) {
             backend.once = once;
             backend.joining = number > 0;
             engine = SessionEngine.builder(backend, Wire.MESSAGES)
@@ -46,6 +47,7 @@ final class ClusterBed implements AutoCloseable {
                     .executor(task -> executor.execute(task))
                     .nodeName("n" + number)
                     .lease(LEASE)
+                    .parkAfter(park)
                     .random(new Random(number))
                     .build()
                     .start();
@@ -76,17 +78,22 @@ final class ClusterBed implements AutoCloseable {
     }
 
     ClusterBed(int count) {
-        this(count, false);
+        this(count, false, PARK);
     }
 
     /** One whose sessions have one backend each, on one of its nodes. */
     static ClusterBed once(int count) {
-        return new ClusterBed(count, true);
+        return new ClusterBed(count, true, PARK);
     }
 
-    private ClusterBed(int count, boolean once) {
+    /** One whose sessions leave memory when their clients are away for so long. */
+    static ClusterBed parking(int count, Duration after) {
+        return new ClusterBed(count, false, after);
+    }
+
+    private ClusterBed(int count, boolean once, Duration park) {
         for (int i = 0; i < count; i++) {
-            nodes.add(new Node(i, once));
+            nodes.add(new Node(i, once, park));
         }
         settle();
     }

@@ -173,4 +173,22 @@ class LeftBehindTest {
         third.find(here);
         assertThat(third.backend.life().sink.followed()).isTrue();
     }
+
+    @Test
+    void whoParksKeepsNothingThatItsClientHas() {
+        try (ClusterBed parking = ClusterBed.parking(2, Duration.ofSeconds(30))) {
+            Session here = parking.node(0).open();
+            parking.node(0).find(here);
+            Session there = parking.node(1).find(here);
+            Connection listening = parking.listen(there);
+            parking.node(0).backend.life().sink.send(Wire.notice("a"));
+            parking.read(listening);
+            listening.inOrder();
+            Connection again = parking.listen(there);
+            parking.pass(Duration.ofSeconds(35));
+            assertThat(parking.members(here)).hasSize(1);
+            assertThat(parking.kept(here, StreamId.LISTENING)).isEmpty();
+            assertThat(again.end).isEmpty();
+        }
+    }
 }
