@@ -39,6 +39,7 @@ final class NodeStore implements SharedSessionStore {
     private final Lease lease;
     private final Surroundings surroundings;
     private final Map<SessionKey, Membership> memberships = new ConcurrentHashMap<>();
+    private final LostJoins lostJoins;
     private final Set<Commit> undecided = ConcurrentHashMap.newKeySet();
 
     /** What it needs of its node. */
@@ -58,6 +59,7 @@ final class NodeStore implements SharedSessionStore {
 
     NodeStore(SharedSessionStore store, Lease lease, Surroundings surroundings) {
         this.store = store;
+        this.lostJoins = new LostJoins(store);
         this.lease = lease;
         this.surroundings = surroundings;
     }
@@ -133,7 +135,12 @@ final class NodeStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Optional<Joined>> join(SessionKey key, int nonce, String node) {
-        return store.join(key, nonce, node).thenApply(joined -> {
+        CompletionStage<Optional<Joined>> join = store.join(key, nonce, node).whenComplete((joined, failure) -> {
+            if (failure != null) {
+                lostJoins.lost(key);
+            }
+        });
+        return join.thenApply(joined -> {
             joined.ifPresent(found -> memberships.merge(
                     key,
                     new Membership(
@@ -148,6 +155,7 @@ final class NodeStore implements SharedSessionStore {
                         had.epochs.add(found.claim().epoch());
                         return had;
                     }));
+            membership(key).ifPresent(own -> lostJoins.joined(key, own));
             return joined;
         });
     }

@@ -77,6 +77,9 @@ final class FlakyCluster implements SharedSessionStore {
     /** Whether the next inbox cannot be opened. */
     boolean withoutInbox;
 
+    /** Whether the answer to the next join is lost. */
+    boolean losesJoin;
+
     /** Whether the next read throws. */
     boolean throwing;
 
@@ -189,7 +192,10 @@ final class FlakyCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<Optional<Joined>> join(SessionKey key, int nonce, String node) {
-        return ask(Question.JOIN, () -> store.join(key, nonce, node));
+        CompletionStage<Optional<Joined>> joined = ask(Question.JOIN, () -> store.join(key, nonce, node));
+        boolean lost = losesJoin;
+        losesJoin = false;
+        return lost ? joined.thenCompose(answer -> away()) : joined;
     }
 
     @Override

@@ -191,4 +191,14 @@ class LeftBehindTest {
             assertThat(again.end).isEmpty();
         }
     }
+
+    @Test
+    void aJoinWhoseAnswerWasLostLeavesNoEpoch() {
+        Session here = first.open();
+        second.store.losesJoin = true;
+        assertThat(second.engine.find(here.id(), "").toCompletableFuture()).isCompletedExceptionally();
+        second.find(here);
+        bed.settle();
+        assertThat(bed.members(here)).hasSize(2);
+    }
 }
