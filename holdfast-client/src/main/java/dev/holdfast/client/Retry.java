@@ -21,10 +21,12 @@ final class Retry {
         this.patience = link.patience();
     }
 
-    /** The server is there again. */
+    /** The server is there. */
     void connected() {
         if (away.compareAndSet(true, false)) {
             link.outage().back();
+        } else {
+            link.outage().reached();
         }
     }
 

@@ -13,7 +13,10 @@ public interface ClientListener {
     /** The server cannot be reached, or a stream broke. What was lost is brought back from now on. Told once for each outage. */
     default void onReconnecting(Throwable cause) {}
 
-    /** Everything that was broken is back. */
+    /**
+     * Everything that was broken is back; or it was given up, and the server has been reached again. Not told where
+     * {@link #onSessionReplaced} is told instead.
+     */
     default void onResumed(Duration away) {}
 
     /**
