@@ -50,7 +50,7 @@ sealed interface PostVerdict {
             case 429 -> new Later(RetryAfter.millis(answer.headers(), Instant.now()));
             case 503 ->
                 lostUnderWay(answer) ? new Unknown() : new Later(RetryAfter.millis(answer.headers(), Instant.now()));
-            case 502, 504, 520, 521, 522, 523, 524 -> new Unknown();
+            case 408, 502, 504, 520, 521, 522, 523, 524 -> new Unknown();
             case 500 -> answer.json() ? new Refused() : new Failed();
             default -> answer.good() ? new Accepted() : new Refused();
         };

@@ -41,6 +41,7 @@ class PostVerdictTest {
     void badGatewayAndItsTimeoutKnowNothing() {
         assertThat(verdict(502, "")).isEqualTo(new PostVerdict.Unknown());
         assertThat(verdict(504, "")).isEqualTo(new PostVerdict.Unknown());
+        assertThat(verdict(408, "")).isEqualTo(new PostVerdict.Unknown());
     }
 
     @Test
