@@ -11,8 +11,15 @@ import static dev.holdfast.client.ServerSession.Repeat.HARMLESS;
 import static dev.holdfast.client.ServerSession.Repeat.NEVER;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.client.wire.ExchangeEnd;
+import dev.holdfast.client.wire.HeartbeatWatch;
+import dev.holdfast.client.wire.HttpExchange;
+import dev.holdfast.client.wire.SseEvent;
+import dev.holdfast.client.wire.StreamHandler;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +37,23 @@ import org.junit.jupiter.api.Timeout;
 /** One call at a server that does wrong. */
 @Timeout(30)
 class HostileServerTest {
+    private static final StreamHandler NO_STREAM = new StreamHandler() {
+        @Override
+        public void opened(HttpHeaders headers) {
+            throw new IllegalStateException("a stream has come");
+        }
+
+        @Override
+        public CompletionStage<Void> event(SseEvent event) {
+            throw new IllegalStateException("an event has come");
+        }
+
+        @Override
+        public void retry(long millis) {
+            throw new IllegalStateException("a stream has come");
+        }
+    };
+
     private final Recorder recorder = new Recorder();
     private final Recorder sink = new Recorder();
     private ScriptedServer server;
@@ -507,6 +531,50 @@ class HostileServerTest {
 
         assertThat(now(result)).isEqualTo(new SessionOpening.NotOpened(new Outcome.Closed()));
         assertThat(ended.await(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
+    void streamThatComesBackWithNothingNewIsGivenUpWithThePatience() {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        ServerSession hasty = recorder.open(
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(500))));
+        server.then((request, reply) -> reply.stream()
+                .chunk("id: e0\nretry: 1\ndata:\n\n" + event("e1", log("one")))
+                .end());
+        for (int i = 0; i < 1_000; i++) {
+            server.onGet((request, reply) ->
+                    reply.stream().chunk("id: e1\ndata:\n\n").end());
+        }
+
+        assertThat(now(hasty.call(call(1), NEVER, NO_CONTEXT, sink))).isInstanceOf(Outcome.Unknown.class);
+        hasty.close();
+    }
+
+    @Test
+    void revisionThatCannotStandInAHeaderIsNotSentBack() {
+        server.then((request, reply) ->
+                reply.json(initializeResult().replace("2025-11-25", "\u043d\u0435\u0442"), "Mcp-Session-Id: s2"));
+        ServerSession odd = recorder.open(remote(server.uri()));
+        server.then((request, reply) -> reply.json(answer(1)));
+
+        assertThat(now(odd.call(call(1), NEVER, NO_CONTEXT, sink))).isEqualTo(new Outcome.Done());
+        assertThat(server.requests.stream().filter(request -> request.body().contains("tools/call")))
+                .singleElement()
+                .satisfies(request -> assertThat(request.headers()).doesNotContainKey("mcp-protocol-version"));
+        odd.close();
+    }
+
+    @Test
+    void exchangeThatIsAbortedBeforeItsStartIsNotSent() {
+        HttpRequest request = HttpRequest.newBuilder(server.uri()).GET().build();
+        HttpExchange exchange = new HttpExchange(
+                remote(server.uri()).means(), request, 100, new HeartbeatWatch(Duration.ZERO), NO_STREAM);
+        int before = server.requests.size();
+
+        exchange.abort("not wanted");
+
+        assertThat(now(exchange.start())).isInstanceOf(ExchangeEnd.NoAnswer.class);
+        assertThat(server.requests).hasSize(before);
     }
 
     @Test

@@ -11,6 +11,7 @@ import static dev.holdfast.client.ServerSession.NO_CONTEXT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -89,6 +90,26 @@ class HttpSseTest {
                                 .isInstanceOfSatisfying(
                                         Outcome.Refused.class,
                                         refused -> assertThat(refused.status()).isEqualTo(400)));
+    }
+
+    @Test
+    void streamThatNamesNoEndpointIsWaitedForNoLongerThanThePatience() {
+        server.onGet((request, reply) -> reply.stream().chunk(":\n"));
+
+        SessionOpening.Result result = now(new SessionOpening(
+                        remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(300))),
+                        recorder,
+                        recorder)
+                .open(
+                        SessionOpening.Protocol.HTTP_SSE,
+                        initialize(),
+                        NO_CONTEXT,
+                        message -> CompletableFuture.completedFuture(null)));
+
+        assertThat(result)
+                .isInstanceOfSatisfying(
+                        SessionOpening.NotOpened.class,
+                        not -> assertThat(not.outcome()).isInstanceOf(Outcome.NotSent.class));
     }
 
     @Test
