@@ -25,6 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
+import tools.jackson.databind.node.ArrayNode;
 
 /** Every knob stands in the list of knobs, and no page names one that does not exist. */
 class KnobsTest {
@@ -109,18 +110,24 @@ class KnobsTest {
         }
     }
 
-    /** Spring's own modules have such a file too: that of the starter is the one whose first property is ours. */
+    /** Spring's own modules have such a file too: those of the starters are the ones whose first property is ours. */
     private static JsonNode properties() throws IOException {
         ObjectMapper mapper = new ObjectMapper();
+        ArrayNode all = mapper.createArrayNode();
+        int starters = 0;
         for (URL file : Collections.list(
                 KnobsTest.class.getClassLoader().getResources("META-INF/spring-configuration-metadata.json"))) {
             try (InputStream metadata = file.openStream()) {
                 JsonNode properties = mapper.readTree(metadata).path("properties");
                 if (properties.path(0).path("name").asString("").startsWith("holdfast.")) {
-                    return properties;
+                    properties.forEach(all::add);
+                    starters++;
                 }
             }
         }
-        throw new IOException("the starter's metadata are not on the class path");
+        if (starters != 2) {
+            throw new IOException("metadata of " + starters + " starters are on the class path");
+        }
+        return all;
     }
 }

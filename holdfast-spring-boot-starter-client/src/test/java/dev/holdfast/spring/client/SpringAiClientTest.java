@@ -1,0 +1,138 @@
+package dev.holdfast.spring.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.mcp.client.ClientListener;
+import dev.holdfast.mcp.client.HoldfastClientTransport;
+import dev.holdfast.spring.client.actuate.ConnectionHealthIndicator;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.modelcontextprotocol.client.McpSyncClient;
+import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
+import io.modelcontextprotocol.spec.McpSchema.TextContent;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.springframework.boot.health.contributor.CompositeHealthContributor;
+import org.springframework.boot.test.context.TestConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+
+/** The starter on the class path of an application with a client of Spring AI, and nothing else. */
+@Timeout(60)
+class SpringAiClientTest {
+    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final List<String> NEWS = new CopyOnWriteArrayList<>();
+
+    private final RestartableServer server = new RestartableServer();
+    private ConfigurableApplicationContext application;
+    private McpSyncClient client;
+
+    @TestConfiguration(proxyBeanMethods = false)
+    static class Listening {
+        @Bean
+        ConnectionListener listener() {
+            return connection -> new ClientListener() {
+                @Override
+                public void onSessionReplaced() {
+                    NEWS.add(connection + " replaced");
+                }
+            };
+        }
+    }
+
+    @BeforeEach
+    void start() throws Exception {
+        NEWS.clear();
+        server.start();
+        application = ClientApplication.start(server, Listening.class);
+        client = ClientApplication.client(application);
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        application.close();
+        server.close();
+    }
+
+    private String call(String tool) {
+        CallToolRequest request = CallToolRequest.builder(tool).build();
+        return ((TextContent) client.callTool(request).content().get(0)).text();
+    }
+
+    private double counted(String meter) {
+        return application
+                .getBean(MeterRegistry.class)
+                .get("holdfast.client." + meter)
+                .tag("connection", "weather")
+                .functionCounter()
+                .count();
+    }
+
+    private String health() {
+        return application.getBean("holdfastClientHealthContributor", CompositeHealthContributor.class).stream()
+                .filter(entry -> entry.name().equals("weather"))
+                .map(entry -> (ConnectionHealthIndicator) entry.contributor())
+                .map(connection -> connection.health().getStatus().getCode())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void itsTransportIsReplaced() {
+        assertThat(ClientApplication.transports(application, "holdfastClientTransports"))
+                .singleElement()
+                .satisfies(named -> {
+                    assertThat(named.name()).isEqualTo("weather");
+                    assertThat(named.transport()).isInstanceOf(HoldfastClientTransport.class);
+                });
+        assertThat(application.containsBean("streamableHttpHttpClientTransports"))
+                .isFalse();
+        assertThat(call("greet")).isEqualTo("hello");
+        assertThat(health()).isEqualTo("UP");
+    }
+
+    @Test
+    void aServerThatWasStartedAgainIsCalledInAnotherSession() throws Exception {
+        assertThat(call("greet")).isEqualTo("hello");
+
+        server.stop();
+        await().atMost(SOON).until(() -> health().equals("RECONNECTING"));
+        server.start();
+
+        assertThat(call("greet")).isEqualTo("hello");
+        await().atMost(SOON)
+                .untilAsserted(() -> assertThat(counted("sessions.replaced")).isEqualTo(1));
+        assertThat(NEWS).containsExactly("weather replaced");
+        await().atMost(SOON).until(() -> health().equals("UP"));
+    }
+
+    @Test
+    void aCallIsAnsweredThoughItsConnectionIsCut() throws Exception {
+        CompletableFuture<String> call = CompletableFuture.supplyAsync(() -> call("slow"));
+        assertThat(server.begun.await(20, TimeUnit.SECONDS)).isTrue();
+
+        server.cut();
+        await().atMost(SOON)
+                .untilAsserted(() -> assertThat(counted("reconnects")).isEqualTo(1));
+        server.released.countDown();
+
+        assertThat(call.get(20, TimeUnit.SECONDS)).isEqualTo("slept");
+        assertThat(server.calls).hasValue(1);
+        await().atMost(SOON).until(() -> health().equals("UP"));
+        assertThat(application
+                        .getBean(MeterRegistry.class)
+                        .get("holdfast.client.away")
+                        .tag("connection", "weather")
+                        .timer()
+                        .count())
+                .isEqualTo(1);
+        assertThat(counted("sessions.replaced")).isZero();
+    }
+}
