@@ -291,7 +291,8 @@ class HostileServerTest {
 
     @Test
     void answerThatIsToComeOnAStreamThatIsNotThereEndsItsCall() {
-        server.then((request, reply) -> reply.status(202));
+        // the first may come before the client knows that it has no listening stream, and is then sent again
+        server.then((request, reply) -> reply.status(202)).then((request, reply) -> reply.status(202));
 
         assertThat(now(send(HARMLESS))).isInstanceOf(Outcome.Unreadable.class);
     }

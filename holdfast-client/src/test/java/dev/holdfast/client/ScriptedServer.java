@@ -177,9 +177,10 @@ final class ScriptedServer implements AutoCloseable {
         try (connection) {
             InputStream in = new BufferedInputStream(connection.getInputStream());
             for (Request request = read(in); request != null; request = read(in)) {
-                requests.add(request);
                 boolean get = request.method().equals("GET");
+                // before it is counted: what the test says after it has seen this request is for the next one
                 Act act = (get ? gets : script).poll();
+                requests.add(request);
                 if (act == null) {
                     new Reply(connection).status(get ? 405 : 500);
                 } else {
