@@ -1,0 +1,49 @@
+package dev.holdfast.it;
+
+import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.gateway.upstream.UpstreamBackend;
+import dev.holdfast.gateway.upstream.UpstreamOptions;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.McpServlet;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+
+/** What {@code holdfast serve --upstream} serves, in a container of a test. */
+final class UpstreamFront implements AutoCloseable {
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
+    private final Container container;
+    private final SessionEngine engine;
+
+    /** Stands in front of the server at this URL. */
+    UpstreamFront(ContainerKind kind, URI url) {
+        UpstreamOptions options = new UpstreamOptions(url, List.of(), Duration.ofSeconds(20));
+        engine = SessionEngine.builder(new UpstreamBackend(options, clock, threads), JsonRpc.MESSAGES)
+                .scheduler(clock)
+                .build()
+                .start();
+        container = kind.create(40, Duration.ofSeconds(20));
+        try {
+            container.start(new McpServlet(engine, EdgeOptions.builder().build()), List.of());
+        } catch (Exception e) {
+            throw new IllegalStateException("the container did not start", e);
+        }
+    }
+
+    int port() {
+        return container.port();
+    }
+
+    @Override
+    public void close() throws Exception {
+        engine.close();
+        container.stop();
+        clock.shutdownNow();
+        threads.shutdownNow();
+    }
+}
