@@ -1,4 +1,5 @@
-// The official conformance suite against the demo: every scenario passes, and none with a warning.
+// The official conformance suite against the demo, and against a gateway in front of the demo: every scenario passes, and none
+// with a warning.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,8 +12,17 @@ import { startGateway } from './gateway.mjs';
 
 const SCENARIOS = 32;
 
-test('all scenarios pass without a warning', { timeout: 180_000 }, async t => {
-  const gateway = await startGateway();
+const SERVERS = {
+  'the demo': () => startGateway(),
+  'a gateway in front of the demo': async t => {
+    const demo = await startGateway();
+    t.after(() => demo.stop());
+    return startGateway({ flags: ['--upstream', demo.url] });
+  },
+};
+
+for (const [name, start] of Object.entries(SERVERS)) test(`${name}: all scenarios pass without a warning`, { timeout: 180_000 }, async t => {
+  const gateway = await start(t);
   t.after(() => gateway.stop());
   const results = await mkdtemp(join(tmpdir(), 'conformance-'));
   t.after(() => rm(results, { recursive: true }));

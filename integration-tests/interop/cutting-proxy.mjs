@@ -36,9 +36,9 @@ export class CuttingProxy {
     return `http://127.0.0.1:${this.#port}/mcp`;
   }
 
-  /** Cuts, every `ms`, each connection whose response head has passed and whose response is not finished. */
-  cutEvery(ms, by) {
-    this.#every(ms, () => this.cutNow(() => true, by));
+  /** Cuts, every `ms`, each connection whose response head has passed and whose response is not finished, where `matches(exchange)`. */
+  cutEvery(ms, by, matches = () => true) {
+    this.#every(ms, () => this.cutNow(matches, by));
   }
 
   /** Cuts such connections once, now, where `matches(exchange)`; says how many. */

@@ -1,0 +1,43 @@
+// A server over Streamable HTTP as the TypeScript SDK makes it without an event store: what a cut takes, it does not give again.
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+
+const whole = { type: 'integer' };
+const TOOLS = [
+  { name: 'slow', inputSchema: { type: 'object', properties: { ms: whole, steps: whole } } },
+  { name: 'headers', inputSchema: { type: 'object' } },
+];
+const sessions = new Map();
+
+async function call({ params }, { sendNotification, requestInfo }) {
+  if (params.name === 'headers') return answer(JSON.stringify(requestInfo.headers));
+  console.log(`slow: ${params.arguments.ms} ms`);
+  for (let step = 1; step <= params.arguments.steps; step++) {
+    await delay(params.arguments.ms / params.arguments.steps);
+    const token = params._meta?.progressToken;
+    if (token !== undefined) await sendNotification({ method: 'notifications/progress', params: { progressToken: token, progress: step } });
+  }
+  return answer('done');
+}
+
+const answer = text => ({ content: [{ type: 'text', text }] });
+
+async function opened() {
+  const server = new Server({ name: 'plain', version: '1' }, { capabilities: { tools: { listChanged: true } } });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: TOOLS }));
+  server.setRequestHandler(CallToolRequestSchema, call);
+  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, onsessioninitialized: id => sessions.set(id, transport) });
+  await server.connect(transport);
+  return transport;
+}
+
+createServer(async (request, response) => {
+  const id = request.headers['mcp-session-id'];
+  const transport = id ? sessions.get(id) : await opened();
+  if (transport) await transport.handleRequest(request, response);
+  else response.writeHead(404, { 'content-type': 'application/json' }).end('{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}');
+}).listen(Number(process.env.PORT), '127.0.0.1');

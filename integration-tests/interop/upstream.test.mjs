@@ -1,0 +1,163 @@
+// The gateway in front of servers over HTTP, with cuts between it and them as well as between it and its clients.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CLIENTS, connect } from './clients.mjs';
+import { CUTS, CuttingProxy } from './cutting-proxy.mjs';
+import { startGateway } from './gateway.mjs';
+import { assertNothingLost, assertOneSession, callSeries, upTo } from './series.mjs';
+import { startUpstream } from './upstreams.mjs';
+
+const EVERY_MS = 700;
+const operation = (client, onprogress) => client.call('trigger-long-running-operation', { duration: 1.5, steps: 5 }, { onprogress });
+
+const UNKNOWN = /it is not known whether the upstream has executed the request/;
+
+/** Calls again what the upstream may have executed: a cut took the head of its answer before the gateway had read it. */
+async function slowAgain(client, onprogress) {
+  for (;;) {
+    try {
+      return await client.call('slow', { ms: 1500, steps: 5 }, { onprogress });
+    } catch (failure) {
+      assert.match(failure.message, UNKNOWN);
+    }
+  }
+}
+
+/** Whether the calls of the series say it where such a cut has left their fate unknown. */
+const repeatable = ({ request }) => request?.params?.name !== 'notify';
+
+/** A gateway before `url`, and a proxy before the gateway. */
+async function before(t, url, flags = []) {
+  const gateway = await startGateway({ flags: ['--retry', '300ms', '--upstream', url, ...flags] });
+  t.after(() => gateway.stop());
+  const proxy = await CuttingProxy.to(gateway.port);
+  t.after(() => proxy.close());
+  return { gateway, proxy };
+}
+
+async function connected(t, flavour, url) {
+  const client = await connect(flavour, url);
+  t.after(() => client.close());
+  return client;
+}
+
+describe('another Holdfast, cuts on both legs', { concurrency: 1 }, () => {
+  for (const by of CUTS) {
+    test(`another Holdfast, both legs, ${by}`, { timeout: 120_000 }, async t => {
+      const remote = await startGateway({ flags: ['--retry', '300ms'] });
+      t.after(() => remote.stop());
+      const leg = await CuttingProxy.to(remote.port);
+      t.after(() => leg.close());
+      const { proxy } = await before(t, leg.url);
+      const clients = await Promise.all(CLIENTS.map(flavour => connected(t, flavour, proxy.url)));
+      leg.cutEvery(EVERY_MS, by, repeatable);
+      proxy.cutEvery(EVERY_MS - 100, by);
+      const done = await Promise.all(clients.map(client => callSeries(client, { calls: 10, tool: slowAgain })));
+      await Promise.all([leg.calm(), proxy.calm()]);
+      for (const [i, client] of clients.entries()) await assertNothingLost(client, done[i], { calls: 10 });
+      const runs = done.flat().map(each => /run=(\d+)/.exec(each.text)[1]);
+      assert.equal(new Set(runs).size, runs.length, 'a run that answered two calls');
+      assert.ok(leg.counts.cuts >= 5 && proxy.counts.cuts >= 5, 'both proxies have cut');
+      t.diagnostic(`upstream ${JSON.stringify(leg.counts)}, client ${JSON.stringify(proxy.counts)}`);
+    });
+  }
+});
+
+describe('server-everything', { concurrency: 1 }, () => {
+  for (const name of ['server-everything', 'server-everything over HTTP+SSE']) {
+    test(`${name}, cuts between clients and gateway`, { timeout: 120_000 }, async t => {
+      const upstream = await startUpstream(name);
+      t.after(() => upstream.crash());
+      const { proxy } = await before(t, upstream.url());
+      const clients = await Promise.all(CLIENTS.map(flavour => connected(t, flavour, proxy.url)));
+      proxy.cutEvery(EVERY_MS, 'rst');
+      const done = await Promise.all(clients.map(client => callSeries(client, { tool: operation, notes: 0, calls: 10 })));
+      await proxy.calm();
+      for (const [i, client] of clients.entries()) await assertNothingLost(client, done[i], { notes: 0, calls: 10 });
+      assert.ok(proxy.counts.cuts >= 10, 'the proxy has cut');
+    });
+  }
+
+  test('server-everything, cuts on both legs', { timeout: 120_000 }, async t => {
+    const upstream = await startUpstream('server-everything');
+    t.after(() => upstream.crash());
+    const leg = await CuttingProxy.to(upstream.port);
+    t.after(() => leg.close());
+    const { proxy } = await before(t, leg.url);
+    const client = await connected(t, 'v1', proxy.url);
+    leg.cutEvery(EVERY_MS, 'rst');
+    proxy.cutEvery(EVERY_MS - 100, 'rst');
+    const done = await callSeries(client, { tool: operation, notes: 0, calls: 10 });
+    await Promise.all([leg.calm(), proxy.calm()]);
+    for (const { text } of done) assert.match(text, /completed/);
+    assertOneSession(client);
+    t.diagnostic(`upstream ${JSON.stringify(leg.counts)}, client ${JSON.stringify(proxy.counts)}`);
+  });
+});
+
+describe('a server that forgets its sessions', { concurrency: 1 }, () => {
+  for (const name of ['server-everything', 'server-everything over HTTP+SSE', 'a server without event ids']) {
+    test(`${name}, killed and started again`, { timeout: 120_000 }, async t => {
+      const upstream = await startUpstream(name);
+      t.after(() => upstream.crash());
+      const { gateway } = await before(t, upstream.url());
+      const client = await connected(t, 'v1', gateway.url);
+      const id = client.sessionId;
+      const tool = name.startsWith('server') ? operation : client => client.call('slow', { ms: 1500, steps: 5 });
+      for (let round = 0; round < 3; round++) {
+        const running = tool(client, () => {}).then(() => 'finished', failure => failure.message);
+        await delay(500);
+        await upstream.crash();
+        await upstream.start();
+        assert.match((await tool(client, () => {})).text, /completed|done/);
+        assert.match(await running, UNKNOWN);
+      }
+      assert.equal(client.sessionId, id);
+      assertOneSession(client);
+    });
+  }
+
+  test('a server without event ids, cuts on its leg: each call has a result or a definite error, none runs twice', { timeout: 120_000 }, async t => {
+    const upstream = await startUpstream('a server without event ids');
+    t.after(() => upstream.crash());
+    const leg = await CuttingProxy.to(upstream.port);
+    t.after(() => leg.close());
+    const { gateway } = await before(t, leg.url);
+    const client = await connected(t, 'v1', gateway.url);
+    const ends = [];
+    for (let i = 0; i < 10; i++) {
+      if (i % 2) setTimeout(() => leg.cutNow(each => each.request?.method === 'tools/call', 'rst'), 150);
+      ends.push(await client.call('slow', { ms: 300 + i, steps: 3 }).then(({ text }) => text, failure => failure.message));
+    }
+    assert.ok(leg.counts.cuts >= 4, 'the proxy has cut');
+    for (const end of ends) assert.match(end, /^done$|it is not known whether the upstream has executed the request/);
+    assert.equal(ends.filter(end => end === 'done').length, 5);
+    assert.deepEqual([...upstream.log.matchAll(/slow: (\d+) ms/g)].map(([, ms]) => Number(ms)), upTo(10).map(n => 299 + n));
+    assertOneSession(client);
+  });
+});
+
+test('named headers reach the upstream, and no others', { timeout: 60_000 }, async t => {
+  const upstream = await startUpstream('a server without event ids');
+  t.after(() => upstream.crash());
+  const headers = async flags => {
+    const { gateway } = await before(t, upstream.url(), flags);
+    const post = (message, session = {}) => fetch(gateway.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', authorization: 'Bearer secret', 'x-tenant': 'blue', ...session },
+      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+    });
+    const opened = await post({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'headers', version: '1' } } });
+    const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') };
+    await post({ method: 'notifications/initialized' }, session);
+    const text = await (await post({ id: 2, method: 'tools/call', params: { name: 'headers', arguments: {} } }, session)).text();
+    return JSON.parse(JSON.parse(/^data: (\{.*)$/m.exec(text)[1]).result.content[0].text);
+  };
+  const none = await headers([]);
+  assert.equal(none.authorization, undefined);
+  assert.equal(none['x-tenant'], undefined);
+  const named = await headers(['--forward-header', 'Authorization,X-Tenant']);
+  assert.equal(named.authorization, 'Bearer secret');
+  assert.equal(named['x-tenant'], 'blue');
+});
