@@ -31,7 +31,7 @@ final class Commits {
     }
 
     /** Completes when the store has the batch. */
-    CompletableFuture<Void> append(SessionKey key, Outbox.Batch batch) {
+    CompletableFuture<Void> append(SessionKey key, Turn.Batch batch) {
         if (!batch.epoch().equals(epoch)) {
             epoch = batch.epoch();
             number = 0;

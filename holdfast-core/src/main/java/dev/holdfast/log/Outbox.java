@@ -1,7 +1,6 @@
 package dev.holdfast.log;
 
 import dev.holdfast.spi.Append;
-import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
@@ -55,58 +54,6 @@ public final class Outbox {
         void recovered();
     }
 
-    /** What is to be done when a step is over. */
-    sealed interface Turn {}
-
-    /** What one append carries. */
-    static final class Batch implements Turn {
-        private final Epoch epoch;
-        private final Append append;
-        /** The last offset of the listening stream with this batch, where the store has placed its events. */
-        private volatile long listening;
-
-        private Batch(Epoch epoch, Append append) {
-            this.epoch = epoch;
-            this.append = append;
-        }
-
-        Epoch epoch() {
-            return epoch;
-        }
-
-        Append append() {
-            return append;
-        }
-
-        /** The store has placed its events of the listening stream: the last of them here, the others before it. */
-        void placed(long last) {
-            listening = last;
-        }
-    }
-
-    /** A new epoch, which somebody waits for. */
-    static final class Renewal implements Turn {
-        private final int nonce;
-        private final CompletableFuture<Boolean> stage = new CompletableFuture<>();
-
-        private Renewal(int nonce) {
-            this.nonce = nonce;
-        }
-
-        /** The random half of the epoch. */
-        int nonce() {
-            return nonce;
-        }
-    }
-
-    /** There is no batch now. */
-    enum Wait implements Turn {
-        /** Nothing may go to the store. */
-        NOTHING,
-        /** What waits is taken when the effects of the step are done. */
-        LATER
-    }
-
     private final Owner owner;
     private final Epochs epochs;
     private final boolean placesLater;
@@ -114,8 +61,8 @@ public final class Outbox {
     private List<Pending> waiting = List.of();
     private List<Append.Trim> trims = List.of();
     private List<Pending> current = List.of();
-    private @Nullable Batch appending;
-    private @Nullable Renewal renewal;
+    private Turn.@Nullable Batch appending;
+    private Turn.@Nullable Renewal renewal;
     private @Nullable Throwable doubt;
     private boolean due;
     private boolean leaving;
@@ -234,7 +181,7 @@ public final class Outbox {
     /** A step is about to end. Where it has no effects, its batch is taken at once. */
     Turn conclude(Effects effects) {
         owner.concluding(effects);
-        return effects.none() || !due() ? next() : Wait.LATER;
+        return effects.none() || !due() ? next() : Turn.Wait.LATER;
     }
 
     private boolean due() {
@@ -248,13 +195,13 @@ public final class Outbox {
             return renewal;
         }
         if (!due()) {
-            return Wait.NOTHING;
+            return Turn.Wait.NOTHING;
         }
         state = State.APPENDING;
         due = false;
         current = waiting;
         waiting = List.of();
-        Batch batch = new Batch(epochs.present(), Pending.append(current, trims));
+        Turn.Batch batch = new Turn.Batch(epochs.present(), Pending.append(current, trims));
         appending = batch;
         trims = List.of();
         return batch;
@@ -267,7 +214,7 @@ public final class Outbox {
         }
         if (failure == null) {
             state = State.RESTING;
-            place(Objects.requireNonNull(appending).listening);
+            place(Objects.requireNonNull(appending).listening());
             appending = null;
             commit(effects);
             return;
@@ -305,14 +252,14 @@ public final class Outbox {
         if (state == State.CLOSED) {
             return CompletableFuture.completedFuture(false);
         }
-        Renewal asked = renewal == null ? new Renewal(nonce) : renewal;
+        Turn.Renewal asked = renewal == null ? new Turn.Renewal(nonce) : renewal;
         renewal = asked;
-        return asked.stage;
+        return asked.stage();
     }
 
     /** Goes on, in the new epoch if there is one. */
     void renewed(Optional<SessionStore.Claim> next, @Nullable Throwable failure, Effects effects) {
-        CompletableFuture<Boolean> stage = Objects.requireNonNull(renewal).stage;
+        CompletableFuture<Boolean> stage = Objects.requireNonNull(renewal).stage();
         renewal = null;
         boolean goesOn = state == State.RENEWING && next.isPresent();
         if (state == State.RENEWING) {
@@ -416,7 +363,7 @@ public final class Outbox {
             complete(left, effects);
         }
         if (renewal != null && state != State.RENEWING) {
-            CompletableFuture<Boolean> stage = renewal.stage;
+            CompletableFuture<Boolean> stage = renewal.stage();
             effects.then(() -> stage.complete(false));
         }
         state = State.CLOSED;

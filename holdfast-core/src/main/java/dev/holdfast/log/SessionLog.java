@@ -55,7 +55,7 @@ public final class SessionLog {
     /** Makes a decision, then does what it causes. */
     public <T> T step(Function<Effects, T> decision) {
         Effects effects = new Effects();
-        Outbox.Turn turn;
+        Turn turn;
         T result;
         lock.lock();
         try {
@@ -91,19 +91,19 @@ public final class SessionLog {
      * outbox is taken after the effects, if there are any: a producer that is told there, and sends more and waits for it, appends it
      * itself.
      */
-    private void perform(Effects effects, Outbox.Turn turn) {
+    private void perform(Effects effects, Turn turn) {
         Effects present = effects;
-        Outbox.Turn next = turn;
+        Turn next = turn;
         while (true) {
             present.perform(end);
-            if (next == Outbox.Wait.LATER) {
+            if (next == Turn.Wait.LATER) {
                 next = look(outbox::next);
             }
-            if (next instanceof Outbox.Renewal renewal) {
+            if (next instanceof Turn.Renewal renewal) {
                 renew(renewal);
                 return;
             }
-            if (!(next instanceof Outbox.Batch batch)) {
+            if (!(next instanceof Turn.Batch batch)) {
                 return;
             }
             CompletableFuture<Void> stage = append(batch);
@@ -122,7 +122,7 @@ public final class SessionLog {
     }
 
     /** Decides what was appended; returns what is to be next. */
-    private Outbox.Turn decide(@Nullable Throwable failure, Effects effects) {
+    private Turn decide(@Nullable Throwable failure, Effects effects) {
         lock.lock();
         try {
             outbox.decided(causeOf(failure), effects);
@@ -132,7 +132,7 @@ public final class SessionLog {
         }
     }
 
-    private CompletableFuture<Void> append(Outbox.Batch batch) {
+    private CompletableFuture<Void> append(Turn.Batch batch) {
         try {
             return commits.isPresent()
                     ? commits.get().append(key(), batch)
@@ -206,7 +206,7 @@ public final class SessionLog {
         return step(effects -> outbox.renew(nonce));
     }
 
-    private void renew(Outbox.Renewal renewal) {
+    private void renew(Turn.Renewal renewal) {
         CompletionStage<Optional<SessionStore.Claim>> claim;
         try {
             claim = store.claim(key(), renewal.nonce());
