@@ -219,8 +219,8 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         } else {
             Optional<LiveSession> session = engine.session(message.key());
             session.ifPresent(found -> heard(found, message));
-            if (session.isEmpty() && message instanceof NodeMessage.Forwarded forwarded) {
-                this.forwarding.ifPresent(once -> once.declined(forwarded));
+            if (session.isEmpty()) {
+                declined(message);
             }
         }
     }
@@ -240,7 +240,17 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
             session.shared().read();
         } else {
             // a backend may do much on the thread that tells it something
-            tasks.add(session, () -> backendHears(session, message));
+            boolean taken = tasks.add(session, () -> backendHears(session, message));
+            if (!taken) {
+                logger.warn("session {}: what another node has sent is dropped", session.shortId());
+                declined(message);
+            }
+        }
+    }
+
+    private void declined(NodeMessage message) {
+        if (message instanceof NodeMessage.Forwarded forwarded) {
+            forwarding.ifPresent(once -> once.declined(forwarded));
         }
     }
 

@@ -265,7 +265,7 @@ final class Forwarding {
         }
     }
 
-    /** There is no such session in memory here. */
+    /** There is no such session in memory here, or too much waits for it. */
     void declined(NodeMessage.Forwarded call) {
         reply(call.from(), new NodeMessage.Declined(call.key(), call.number(), ForwardedAnswer.NOT_HERE));
     }

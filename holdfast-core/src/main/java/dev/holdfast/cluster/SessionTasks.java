@@ -32,22 +32,22 @@ final class SessionTasks {
         this.elsewhere = elsewhere;
     }
 
-    /** Does this after what came before it for the session. */
-    void add(LiveSession session, Runnable task) {
+    /** Does this after what came before it for the session; false where too much waits. */
+    boolean add(LiveSession session, Runnable task) {
         AtomicBoolean begins = new AtomicBoolean();
+        AtomicBoolean taken = new AtomicBoolean();
         waiting.compute(session, (key, found) -> {
             begins.setPlain(found == null);
             Queue<Runnable> queue = found == null ? new ArrayDeque<>(1) : found;
             if (queue.size() < MOST) {
-                queue.add(task);
-            } else {
-                logger.warn("session {}: what another node has sent is dropped", session.shortId());
+                taken.setPlain(queue.add(task));
             }
             return queue;
         });
         if (begins.getPlain() && !elsewhere.test(() -> work(session))) {
             work(session);
         }
+        return taken.getPlain();
     }
 
     private void work(LiveSession session) {

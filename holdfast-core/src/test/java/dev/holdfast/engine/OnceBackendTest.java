@@ -8,6 +8,7 @@ import dev.holdfast.Session;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
@@ -221,5 +222,19 @@ class OnceBackendTest {
         bed.pass(Duration.ofSeconds(35));
         assertThat(next.toCompletableFuture()).isCompletedExceptionally();
         assertThat(first.backend.life().calls).hasSize(1);
+    }
+
+    @Test
+    void aCallThatItsNodeHasNoPlaceForIsRefusedInTheEnd() {
+        Session here = first.open();
+        Session there = second.find(here);
+        first.executor = task -> {};
+        List<CompletionStage<Call.Outcome>> calls = new ArrayList<>();
+        for (int id = 1; id <= 1_025; id++) {
+            calls.add(there.call(TestBed.requests(id)));
+        }
+        bed.pass(Duration.ofSeconds(35));
+        assertThat(calls.get(1_023).toCompletableFuture()).isNotDone();
+        assertThat(calls.get(1_024).toCompletableFuture()).isCompletedExceptionally();
     }
 }
