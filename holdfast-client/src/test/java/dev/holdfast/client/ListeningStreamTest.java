@@ -224,6 +224,16 @@ class ListeningStreamTest {
     }
 
     @Test
+    void messagesBeforeAnOversizedOneAreTaken() throws Exception {
+        server.onGet((request, reply) ->
+                reply.stream().chunk("retry: 1\n" + event("e1", log("one")) + event("e2", log("x".repeat(2_000)))));
+
+        open(ClientLimits.DEFAULT.withMessageBytes(1_000));
+
+        assertThat(recorder.next()).contains("one");
+    }
+
+    @Test
     void oversizedMessageIsLeftOut() throws Exception {
         server.onGet((request, reply) -> reply.stream().chunk("retry: 1\n" + event("e1", log("x".repeat(200_000)))))
                 .onGet((request, reply) -> reply.stream().chunk(event("e2", log("two"))));

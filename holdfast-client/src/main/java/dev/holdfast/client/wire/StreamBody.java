@@ -75,6 +75,9 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
                 parser.read(buffer);
             }
         } catch (OversizedEventException e) {
+            if (!read.isEmpty()) {
+                handOver();
+            }
             abort(e);
             return;
         }
