@@ -10,7 +10,8 @@ import net from 'node:net';
 import { waitFor } from './wait.mjs';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-const COMMAND = process.env.HOLDFAST ?? fileURLToPath(new URL('../../holdfast', import.meta.url));
+/** What people call. */
+export const COMMAND = process.env.HOLDFAST ?? fileURLToPath(new URL('../../holdfast', import.meta.url));
 const MARK = 'HOLDFAST_INTEROP_RUN';
 const running = new Set();
 

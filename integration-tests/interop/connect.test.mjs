@@ -1,0 +1,151 @@
+// `./holdfast connect` under the TypeScript SDK's stdio client, as a desktop application runs it, while its remote server comes and goes.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { CUTS, CuttingProxy } from './cutting-proxy.mjs';
+import { COMMAND, startGateway } from './gateway.mjs';
+import { assertNothingLost, assertOneSession, callSeries, upTo } from './series.mjs';
+import { waitFor } from './wait.mjs';
+
+const EVERY_MS = 700;
+const STOPPED_MS = 10_000;
+const UNKNOWN = /nobody knows whether the server executed the request/;
+const SLOW = { ms: 1500, steps: 5 };
+
+/** A client on stdio, with the record that the checks of a series want. */
+class StdioClient {
+  logs = [];
+  received = [];
+  errors = [];
+  requests = [];
+  /** What it sends; what the bridge makes of it is counted where it arrives. */
+  initializes = 1;
+  /** Of what came in one piece the SDK takes a response before the notification in front of it: so each has a turn of its own. */
+  #turn = Promise.resolve();
+  #client = new Client({ name: 'holdfast-interop', version: '1.0.0' }, { capabilities: {} });
+
+  static async to(t, url, flags = []) {
+    const client = new StdioClient();
+    client.transport = new StdioClientTransport({ command: COMMAND, args: ['connect', url, ...flags], env: process.env, stderr: 'ignore' });
+    client.#client.onerror = error => client.errors.push(error);
+    client.#client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => client.logs.push(params.data));
+    await client.#client.connect(client.transport, { timeout: 30_000 });
+    const deliver = client.transport.onmessage.bind(client.transport);
+    client.transport.onmessage = message => {
+      client.received.push(message);
+      client.#turn = client.#turn.then(() => new Promise(resolve => setImmediate(resolve))).then(() => deliver(message));
+    };
+    t.after(() => client.close());
+    return client;
+  }
+
+  async call(name, args = {}, { onprogress = () => {} } = {}) {
+    const progress = [];
+    const seen = ({ progress: value }) => {
+      progress.push(value);
+      onprogress(value);
+    };
+    const result = await this.#client.callTool({ name, arguments: args }, undefined, { onprogress: seen, timeout: 60_000 });
+    return { text: result.content?.map(part => part.text).join('\n'), progress };
+  }
+
+  close() {
+    return this.#client.close();
+  }
+}
+
+/** Calls again what may have been executed: a cut took the head of its answer before the bridge had read it. */
+async function slowAgain(client, onprogress) {
+  for (;;) {
+    try {
+      return await client.call('slow', SLOW, { onprogress });
+    } catch (failure) {
+      assert.match(failure.message, UNKNOWN);
+    }
+  }
+}
+
+const initializes = proxy => proxy.exchanges.filter(each => each.request?.method === 'initialize').length;
+
+async function remote(t, flags = []) {
+  const gateway = await startGateway({ flags: ['--retry', '300ms', '--heartbeat', '1s', ...flags] });
+  t.after(() => gateway.stop());
+  const proxy = await CuttingProxy.to(gateway.port);
+  t.after(() => proxy.close());
+  return { gateway, proxy };
+}
+
+describe('connect', { concurrency: 1 }, () => {
+  for (const by of CUTS) {
+    test(`cuts by ${by} every ${EVERY_MS} ms: nothing lost, nothing twice, one session`, { timeout: 120_000 }, async t => {
+      const { proxy } = await remote(t);
+      const client = await StdioClient.to(t, proxy.url);
+      proxy.cutEvery(EVERY_MS, by);
+      const done = await callSeries(client, { calls: 10, notes: 0, tool: slowAgain });
+      await proxy.calm();
+      await assertNothingLost(client, done, { calls: 10, notes: 0 });
+      assert.equal(initializes(proxy), 1);
+      assert.deepEqual(client.errors, []);
+      assert.ok(proxy.counts.cuts >= 5, 'the proxy has cut');
+      t.diagnostic(JSON.stringify(proxy.counts));
+    });
+  }
+
+  test('the remote server is stopped for a while in the middle of a call', { timeout: 120_000 }, async t => {
+    const { gateway, proxy } = await remote(t);
+    const client = await StdioClient.to(t, proxy.url);
+    const begun = new Promise(resolve => {
+      client.running = client.call('slow', SLOW, { onprogress: resolve });
+    });
+    await begun;
+    gateway.freeze();
+    await delay(STOPPED_MS);
+    gateway.thaw();
+    const { text, progress } = await client.running;
+    assert.match(text, /run=/);
+    assert.deepEqual(progress, upTo(SLOW.steps));
+    assert.equal(new Set([text, (await client.call('slow', { ms: 10, steps: 1 })).text]).size, 2);
+    assertOneSession(client);
+    assert.equal(initializes(proxy), 1);
+    assert.deepEqual(client.errors, []);
+  });
+
+  test('kill -9 of the remote gateway in the middle of calls', { timeout: 120_000 }, async t => {
+    const { gateway, proxy } = await remote(t);
+    const client = await StdioClient.to(t, proxy.url);
+    for (let round = 0; round < 3; round++) {
+      let begun;
+      const first = new Promise(resolve => (begun = resolve));
+      const running = client.call('slow', SLOW, { onprogress: begun }).then(({ text }) => text, failure => failure.message);
+      await first;
+      await gateway.crash();
+      await delay(500);
+      await gateway.restart();
+      assert.match((await client.call('slow', { ms: 10, steps: 1 })).text, /run=/);
+      assert.doesNotMatch(await running, /run=/, 'a call that must not run twice');
+    }
+    assertOneSession(client);
+    assert.equal(initializes(proxy), 1);
+    assert.deepEqual(client.errors, []);
+  });
+
+  test('the bridge ends with its client', { timeout: 60_000 }, async t => {
+    const { proxy } = await remote(t);
+    const client = await StdioClient.to(t, proxy.url);
+    const { pid } = client.transport;
+    await client.close();
+    await waitFor('the bridge has ended', () => !lives(pid));
+    await waitFor('the session has ended', () => proxy.exchanges.some(each => each.method === 'DELETE'));
+  });
+});
+
+function lives(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
