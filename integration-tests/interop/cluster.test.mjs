@@ -82,19 +82,19 @@ async function underLoad(t, { tools, inOrder, settings, noted }, disturb) {
   return loads.flatMap(load => load.calls);
 }
 
-test('nodes that restart one after another fail no call', { timeout: 180_000 }, async t => {
-  const calls = await underLoad(t, SERVERS['the demo in each node'](), async cluster => {
-    for (const node of cluster.nodes) {
-      await cluster.serveWithout(node);
-      await FAULTS['SIGTERM of a node'](cluster, node);
-    }
-    await cluster.serveWithout();
-  });
-  const wrong = calls.filter(({ outcome }) => outcome === 'failed' || outcome === 'refused');
-  assert.deepEqual(wrong, [], 'calls that failed'); // nginx may cut a few before their head, when it reads its settings again
-});
-
 for (const [name, serverOf] of Object.entries(SERVERS)) {
+  test(`${name}: nodes that restart one after another fail no call`, { timeout: 180_000 }, async t => {
+    const calls = await underLoad(t, serverOf(t), async cluster => {
+      for (const node of cluster.nodes) {
+        await cluster.serveWithout(node);
+        await FAULTS['SIGTERM of a node'](cluster, node);
+      }
+      await cluster.serveWithout();
+    });
+    const wrong = calls.filter(({ outcome }) => outcome === 'failed' || outcome === 'refused');
+    assert.deepEqual(wrong, [], 'calls that failed'); // nginx may cut a few before their head, when it reads its settings again
+  });
+
   test(`${name}: chaos`, { timeout: 120_000 + ROUNDS * 120_000 }, async t => {
     t.diagnostic(`HOLDFAST_SEED=${SEED}`);
     const pick = random(SEED);
