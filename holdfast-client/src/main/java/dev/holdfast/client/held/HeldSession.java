@@ -196,7 +196,7 @@ public final class HeldSession {
     /** The session is there now; what waits for it goes on. */
     private void arrived(CompletableFuture<Place> next, Place found) {
         opening.set(null);
-        replacement.opened();
+        replacement.opened(found.number());
         if (closed && found instanceof Place.At at) {
             close(at.session());
         }
@@ -245,6 +245,7 @@ public final class HeldSession {
         return message -> {
             if (message.kind() == Envelope.Kind.RESPONSE && message.id().equals(request.id())) {
                 overheard.answered(request, message);
+                replacement.served(at.number());
             }
             return passing.message(message);
         };

@@ -5,7 +5,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** How soon a lost session may be replaced: at once, unless it was lost soon after it was opened. Thread-safe. */
+/** How soon a lost session may be replaced: at once, unless it was lost soon after it was opened, and of no use. Thread-safe. */
 final class Pace {
     /** A session that lived so long was one. */
     private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -13,6 +13,8 @@ final class Pace {
     private final ReentrantLock lock = new ReentrantLock();
     private final Patience patience;
     private long openedAt = System.nanoTime() - PROOF_NANOS;
+    private int number;
+    private boolean served;
     private boolean replaced;
 
     Pace(Patience patience) {
@@ -20,10 +22,22 @@ final class Pace {
     }
 
     /** A session was opened. */
-    void opened() {
+    void opened(int which) {
         lock.lock();
         try {
+            number = which;
+            served = false;
             openedAt = System.nanoTime();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** A call of the application was answered in a session. */
+    void served(int which) {
+        lock.lock();
+        try {
+            served |= which == number;
         } finally {
             lock.unlock();
         }
@@ -33,7 +47,7 @@ final class Pace {
     OptionalLong lost() {
         lock.lock();
         try {
-            boolean soon = replaced && System.nanoTime() - openedAt < PROOF_NANOS;
+            boolean soon = replaced && !served && System.nanoTime() - openedAt < PROOF_NANOS;
             replaced = true;
             if (soon) {
                 return patience.failed(0);

@@ -46,8 +46,13 @@ final class Replacement {
     }
 
     /** A session was opened, by this or by the application. */
-    void opened() {
-        pace.opened();
+    void opened(int number) {
+        pace.opened(number);
+    }
+
+    /** A call of the application was answered in a session. */
+    void served(int number) {
+        pace.served(number);
     }
 
     /** In how many milliseconds a session that was lost now may be replaced; empty if no more should be tried. */

@@ -345,6 +345,18 @@ class HeldSessionTest {
     }
 
     @Test
+    void sessionsThatServeAreReplacedAtOnceHoweverOftenTheyAreLost() {
+        begin();
+
+        for (int i = 1; i <= 50; i++) {
+            sessions.incrementAndGet();
+            assertThat(call(i, "writes")).isEqualTo(new Outcome.Done());
+        }
+
+        assertThat(news).hasSize(50).containsOnly("replaced");
+    }
+
+    @Test
     void applicationThatFailsToTakeAResponseHasNoHangingCall() {
         begin();
         failsOnce = true;
