@@ -38,6 +38,7 @@ final class Scenarios {
                 spring(),
                 others(),
                 store(),
+                redis(),
                 gateway(),
                 crowd(),
                 start());
@@ -102,6 +103,14 @@ final class Scenarios {
                 List.of(peers.server("rocksdb", "immediate", "jetty"), peers.server("holdfast", "immediate", "jetty")),
                 List.of(new Trial(
                         Workload.ECHO, List.of(atLeast(0.85, RATE, "holdfast"), atMost(1.2, P99, "holdfast")))));
+    }
+
+    private Scenario redis() {
+        return new Contest(
+                "redis",
+                "a node whose sessions are in a Redis on this machine, beside sessions in memory",
+                List.of(peers.server("redis", "immediate", "jetty"), peers.server("holdfast", "immediate", "jetty")),
+                List.of(new Trial(Workload.ECHO, List.of(atLeast(0.5, RATE, "holdfast")))));
     }
 
     private Scenario gateway() {

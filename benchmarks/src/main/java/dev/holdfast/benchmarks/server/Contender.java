@@ -3,6 +3,7 @@ package dev.holdfast.benchmarks.server;
 import dev.holdfast.Lifetime;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
+import dev.holdfast.redis.RedisStore;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
@@ -64,6 +65,12 @@ record Contender(
             }
             case "rocksdb" -> holdfast(builder().store(onDisk(Durability.PROCESS_DEATH)), variant);
             case "rocksdb-sync" -> holdfast(builder().store(onDisk(Durability.POWER_LOSS)), variant);
+            case "redis" ->
+                holdfast(
+                        builder()
+                                .store(RedisStore.builder(OwnRedis.start(folder()))
+                                        .open()),
+                        variant);
             case "parking" ->
                 holdfast(
                         builder()
