@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { CLIENTS, connect } from './clients.mjs';
 import { startCluster } from './cluster.mjs';
 import { Load } from './restart-load.mjs';
+import { waitFor } from './wait.mjs';
 
 /** Longer than a node's lease. */
 const FROZEN_MS = 4500;
@@ -18,6 +19,9 @@ const LATE_MS = 2000;
 const REST_MS = 6000;
 /** Each fault once takes about a minute. */
 const ROUNDS = Number(process.env.HOLDFAST_CHAOS ?? 1);
+const KILLS = Number(process.env.HOLDFAST_KILLS ?? 3);
+/** A lease of 3 s, a look at it, the client's way back; and more, on a busy machine. */
+const ANSWER_MS = 10_000;
 const SEED = Number(process.env.HOLDFAST_SEED ?? Date.now() % 1_000_000);
 
 const FAULTS = {
@@ -110,6 +114,30 @@ for (const [name, serverOf] of Object.entries(SERVERS)) {
     });
   });
 }
+
+test(`calls of a node that is killed get a definite answer soon, ${KILLS} times`, { timeout: 60_000 + KILLS * 30_000 }, async t => {
+  const cluster = await startCluster({ flags: ['--log-level', 'debug'] });
+  t.after(() => cluster.stop());
+  const client = await connect(CLIENTS[0], cluster.url);
+  t.after(() => client.close());
+  const took = [];
+  for (let kill = 0; kill < KILLS; kill++) {
+    const args = { ms: 60_000 + kill, steps: 600 };
+    let begun = false;
+    const call = client.call('slow', args, { onprogress: () => (begun = true), timeout: 40_000 });
+    call.catch(() => {}); // awaited below
+    const runs = node => node.log.includes(`slow: ${args.ms} ms`);
+    const node = await waitFor('the call runs', () => begun && cluster.nodes.find(runs));
+    const killedAt = Date.now();
+    await node.crash();
+    await assert.rejects(call, /the server ended while this call was running/);
+    took.push(Date.now() - killedAt);
+    await node.restart();
+  }
+  took.sort((a, b) => a - b);
+  t.diagnostic(`answered after ${took[0]} to ${took.at(-1)} ms, median ${took[Math.floor(took.length / 2)]} ms`);
+  assert.ok(took.at(-1) < ANSWER_MS, `${took.at(-1)} ms`);
+});
 
 /** How often the slow call with these arguments was begun, by what was noted when it was. */
 function executions(text) {
