@@ -38,6 +38,9 @@ final class Lease {
     private final LongSupplier clock;
     private final Supplier<String> names;
     private final Hearer hearer;
+    /** What the bus has said of the first incarnation. */
+    private final CompletableFuture<Void> first = new CompletableFuture<>();
+
     private final AtomicReference<State> state = new AtomicReference<>(new Without(false));
 
     private sealed interface State {}
@@ -95,6 +98,11 @@ final class Lease {
         return now.node;
     }
 
+    /** The incarnation that may write; while the first is on its way, it is waited for. */
+    CompletionStage<String> firstOrPresent() {
+        return first.thenApply(answered -> node());
+    }
+
     /** Renews the lease, or begins one. */
     void tick() {
         State now = state.get();
@@ -121,6 +129,7 @@ final class Lease {
                 logger.debug("no lease for {}", node, failure);
                 state.compareAndSet(beginning, new Without(false));
                 hearer.works(false);
+                first.complete(null);
                 return;
             }
             if (state.compareAndSet(beginning, held)) {
@@ -129,6 +138,7 @@ final class Lease {
             } else {
                 letGo(held);
             }
+            first.complete(null);
         });
     }
 
@@ -164,6 +174,7 @@ final class Lease {
     /** Lets go of it: other nodes need not wait until it has lapsed. */
     CompletionStage<Void> end() {
         State last = state.getAndSet(new Ended());
+        first.complete(null);
         return last instanceof Held held ? letGo(held) : CompletableFuture.completedFuture(null);
     }
 

@@ -103,7 +103,7 @@ final class NodeStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record) {
-        return create(key, epoch, record, lease.node());
+        return lease.firstOrPresent().thenCompose(node -> create(key, epoch, record, node));
     }
 
     @Override
@@ -114,7 +114,8 @@ final class NodeStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
-        return join(key, nonce, lease.node())
+        return lease.firstOrPresent()
+                .thenCompose(node -> join(key, nonce, node))
                 .thenApply(joined -> joined.map(Joined::claim).map(NodeStore::ownPart));
     }
 

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 
 /** Several engines over one store, each with a backend of its own, in one virtual time. */
 final class ClusterBed implements AutoCloseable {
@@ -35,7 +36,8 @@ final class ClusterBed implements AutoCloseable {
         /** Where it runs what may block. */
         Executor executor = Runnable::run;
 
-        private Node(int number, boolean once, Duration park) {
+        private Node(int number, boolean once, Duration park, Consumer<FlakyCluster> network) {
+            network.accept(store);
             backend.once = once;
             backend.joining = number > 0;
             engine = SessionEngine.builder(backend, Wire.MESSAGES)
@@ -93,9 +95,16 @@ final class ClusterBed implements AutoCloseable {
 
     private ClusterBed(int count, boolean once, Duration park) {
         for (int i = 0; i < count; i++) {
-            nodes.add(new Node(i, once, park));
+            nodes.add(new Node(i, once, park, network -> {}));
         }
         settle();
+    }
+
+    /** Starts one more, over a network in this state. */
+    Node start(Consumer<FlakyCluster> network) {
+        Node node = new Node(nodes.size(), false, PARK, network);
+        nodes.add(node);
+        return node;
     }
 
     Node node(int number) {

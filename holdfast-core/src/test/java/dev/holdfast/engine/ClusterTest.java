@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
+import dev.holdfast.Opening;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.spi.EventKind;
@@ -12,6 +13,7 @@ import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -268,5 +270,20 @@ class ClusterTest {
         second.store.fail(FlakyCluster.Question.LOOK, false);
         bed.post(there, 3);
         assertThat(second.backend.life().heard).containsSubsequence("logging/setLevel 7", "tools/call 3");
+    }
+
+    @Test
+    void whoComesBeforeANodeHasItsFirstLeaseWaitsForIt() {
+        try (ClusterBed bed = new ClusterBed(0)) {
+            ClusterBed.Node node = bed.start(FlakyCluster::shut);
+
+            CompletionStage<Opening> opening = node.engine.open(Wire.initialize(), "", TestBed.LIFETIME);
+            bed.settle();
+            assertThat(opening.toCompletableFuture()).isNotDone();
+            node.store.open();
+            bed.settle();
+
+            assertThat(TestBed.now(opening)).isInstanceOf(Opening.Opened.class);
+        }
     }
 }
