@@ -7,6 +7,7 @@ import { connect, postTo } from './clients.mjs';
 import { CUTS, CuttingProxy } from './cutting-proxy.mjs';
 import { startGateway } from './gateway.mjs';
 import { assertEachRanOnce, assertNothingLost, callSeries, upTo } from './series.mjs';
+import { waitFor } from './wait.mjs';
 
 const TIMEOUT = { timeout: 90_000 };
 const CUT_MS = 30_000;
@@ -67,6 +68,7 @@ describe('a cut every second for 30 s', { concurrency: CUTS.length }, () => {
         Promise.all(Array.from({ length: 10 }, () => client.call('slow', { ms, steps: 100 }))),
       ]), [CUT_MS, BURST]);
       await proxy.calm();
+      await waitFor('the page has seen the last cut', async () => (await record(page)).breaks === cutsOf(proxy).length).catch(() => {}); // told apart below
       const seen = await record(page);
       t.diagnostic(`${by}: ${proxy.counts.cuts} cuts, ${seen.responses.length} responses, ${seen.logs.length} notifications, ${asked} questions`);
 
@@ -81,10 +83,14 @@ describe('a cut every second for 30 s', { concurrency: CUTS.length }, () => {
   }
 });
 
+function cutsOf(proxy) {
+  return proxy.exchanges.filter(each => each.cutBy);
+}
+
 /** The cuts have hit the stream, and after each the browser came back by itself to the same endpoint. */
 function assertCameBack(proxy, { breaks, endpoints }) {
   const gets = proxy.exchanges.filter(each => each.method === 'GET' && each.status === 200 && each.events.length > 0);
-  const cuts = proxy.exchanges.filter(each => each.cutBy);
+  const cuts = cutsOf(proxy);
   assert.ok(cuts.length >= 25, `${cuts.length} cuts`);
   assert.ok(cuts.every(each => each.method === 'GET'), 'a POST is answered in one piece, and so never cut');
   assert.equal(breaks, cuts.length, 'breaks that the page saw');
