@@ -65,8 +65,9 @@ final class HttpSseSession implements ServerSession, StreamLoop.Owner, Link.Host
         // the one stream is open, or the session is gone
     }
 
+    /** They all do; the official Java server takes requests with 200. */
     @Override
-    public boolean listens() {
+    public boolean answersLater(int status) {
         return true;
     }
 

@@ -31,8 +31,11 @@ final class Link {
         /** The server has accepted a message. */
         void reached();
 
-        /** Whether a stream is open, or will be, on which an answer can come that is not on the stream of its request. */
-        boolean listens();
+        /**
+         * Whether the response of a request can come on another stream, which is open or will be, where the server has taken the
+         * request with this status and without a response.
+         */
+        boolean answersLater(int status);
     }
 
     /** The link of a session that has no id yet. */
@@ -81,9 +84,9 @@ final class Link {
         host.reached();
     }
 
-    /** Whether an answer can come on another stream than that of its request. */
-    boolean listens() {
-        return host.listens();
+    /** Whether the response of a request that was taken with this status, and without one, can come on another stream. */
+    boolean answersLater(int status) {
+        return host.answersLater(status);
     }
 
     /** The revision was negotiated. What is no revision is not sent back. */

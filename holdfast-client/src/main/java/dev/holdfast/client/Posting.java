@@ -23,8 +23,6 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     /** How long a server may keep a stream open behind the response that it was for. */
     private static final long LINGER_MILLIS = 5_000;
 
-    private static final int ACCEPTED = 202;
-
     private final Link link;
     private final URI uri;
     private final Envelope message;
@@ -184,9 +182,9 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
             finish(new Outcome.Done());
         } else if (answer.json() && answer.body().length > 0) {
             handOver(answer.body());
-        } else if (answer.status() == ACCEPTED && link.listens()) {
+        } else if (link.answersLater(answer.status())) {
             waitsElsewhere = true;
-            if (!link.listens()) {
+            if (!link.answersLater(answer.status())) {
                 lost("the listening stream is gone", new HttpStatusException(answer.status(), answer.body()), false);
             }
         } else {

@@ -14,6 +14,8 @@ import java.util.concurrent.atomic.AtomicReference;
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP, Streamable HTTP</a>
  */
 final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.Host {
+    private static final int ACCEPTED = 202;
+
     /** Statuses by which a server says that it has no such stream; its session was found to be there. */
     private static final Set<Integer> NO_STREAM = Set.of(400, 404, 405);
 
@@ -107,8 +109,8 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.H
     }
 
     @Override
-    public boolean listens() {
-        return state.get() instanceof Listening.Open;
+    public boolean answersLater(int status) {
+        return status == ACCEPTED && state.get() instanceof Listening.Open;
     }
 
     @Override

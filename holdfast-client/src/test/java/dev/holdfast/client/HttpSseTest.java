@@ -13,6 +13,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -65,6 +67,23 @@ class HttpSseTest {
         assertThat(server.requests)
                 .extracting(ScriptedServer.Request::method)
                 .containsExactly("POST", "GET", "POST", "POST");
+        opened.session().close();
+    }
+
+    @Test
+    void serverThatTakesRequestsWith200AnswersOnTheStream() {
+        AtomicLong answered = new AtomicLong(Long.MAX_VALUE);
+        server.onGet((request, reply) -> reply.stream()
+                .chunk("retry: 1\n" + ENDPOINT)
+                .once(() -> System.nanoTime() - answered.get() > TimeUnit.MILLISECONDS.toNanos(200))
+                .chunk("data: " + initializeResult() + "\n\n"));
+        server.then((request, reply) -> {
+            answered.set(System.nanoTime());
+            reply.status(200);
+        });
+
+        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+
         opened.session().close();
     }
 
