@@ -177,6 +177,11 @@ final class ServeFlags {
         if (remote.isPresent() && command.isPresent()) {
             throw new IllegalArgumentException("--upstream takes the place of COMMAND: give one of them");
         }
+        if (upstream.forwards() && store.choice() instanceof StoreChoice.Redis) {
+            throw new IllegalArgumentException(
+                    "--forward-header needs a store of this gateway's own: a request that another"
+                            + " gateway passes on through Redis comes without its headers");
+        }
         return remote.orElseGet(
                 () -> command.<ServerChoice>map(ServerChoice.Command::new).orElseGet(ServerChoice.Demo::new));
     }

@@ -6,6 +6,8 @@ import java.net.URISyntaxException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import picocli.CommandLine.Option;
 
 /** The options of {@code holdfast serve} that concern a server behind a URL. */
@@ -46,7 +48,19 @@ final class UpstreamFlags {
                                 + (name.isEmpty() ? "empty" : name));
             }
         }
-        return Optional.of(new ServerChoice.Upstream(parsed(url.get()), List.copyOf(forwarded)));
+        return Optional.of(new ServerChoice.Upstream(parsed(url.get()), distinct()));
+    }
+
+    /** Each name once, however it is written. */
+    private List<String> distinct() {
+        Set<String> names = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
+        names.addAll(forwarded);
+        return List.copyOf(names);
+    }
+
+    /** Whether headers of requests are forwarded. */
+    boolean forwards() {
+        return !forwarded.isEmpty();
     }
 
     private static URI parsed(String text) {

@@ -69,6 +69,7 @@ class CommandLineTest {
                 "serve --upstream http://a/ -- cat  | --upstream takes the place of COMMAND: give one of them",
                 "serve --forward-header Cookie      | --forward-header is for --upstream",
                 "serve --upstream http://a/ --forward-header Host | --forward-header must be a header that is the client's own, such as Authorization, not Host",
+                "serve --upstream http://a/ --forward-header A --store redis://b | --forward-header needs a store of this gateway's own: a request that another gateway passes on through Redis comes without its headers",
                 "serve --max-children 0            | --max-children must be 1 to 10000000, not 0",
                 "serve --max-request-size 2g       | --max-request-size must be 1 to 1g",
                 "serve --max-request-size 0        | --max-request-size must be 1 to 1g",

@@ -9,6 +9,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
@@ -49,6 +50,41 @@ class UpstreamMessagesTest {
         Matcher id = ID.matcher(message);
         assertThat(id.find()).isTrue();
         return id.group(1);
+    }
+
+    @Test
+    void anUpstreamMaySpeakBeforeItAnswersInitialize() {
+        upstream.on("initialize", asked -> {
+            asked.exchange().getResponseHeaders().set("Mcp-Session-Id", "early");
+            try (OutputStream stream = asked.stream()) {
+                send(
+                        stream,
+                        "{'jsonrpc':'2.0','method':'notifications/message','params':{'level':'info','data':'early'}}");
+                send(stream, "{'jsonrpc':'2.0','id':" + asked.id() + ",'result':{'protocolVersion':'2025-11-25'}}");
+            }
+        });
+
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+
+        assertThat(peer.post("{'jsonrpc':'2.0','id':1,'method':'ping'}").statusCode())
+                .isEqualTo(200);
+    }
+
+    @Test
+    void aRequestOfTheJournalThatMetAnErrorOfAProxyIsSentAgain() {
+        AtomicInteger times = new AtomicInteger();
+        upstream.on("logging/setLevel", asked -> {
+            if (times.incrementAndGet() == 1) {
+                asked.status(502);
+            } else {
+                asked.result("set");
+            }
+        });
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+
+        assertThat(peer.post("{'jsonrpc':'2.0','id':1,'method':'logging/setLevel','params':{'level':'info'}}")
+                        .body())
+                .contains("set");
     }
 
     @Test

@@ -47,8 +47,10 @@ public final class UpstreamBackend implements Backend {
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
         UpstreamLink link = new UpstreamLink();
         RemoteServer session = server.withRequests(Requests.PLAIN.withCustomizer(link));
+        // with headers of its own each client may be shown other tools
+        RepeatRules promised = needsContext() ? new RepeatRules() : rules;
         UpstreamConnection connection =
-                new UpstreamConnection(request.principal(), request.incarnation(), rules, sink, link, clock);
+                new UpstreamConnection(request.principal(), request.incarnation(), promised, sink, link, clock);
         UpstreamOpening opening = new UpstreamOpening(
                 request, connection, new SessionOpening(session, connection.news(), connection.loss()));
         sink.onAnswer(connection::answer);
@@ -56,9 +58,10 @@ public final class UpstreamBackend implements Backend {
         return opening.begin(options.openTimeout(), clock);
     }
 
+    /** None where headers are forwarded: a restarted gateway does not have those of the call. */
     @Override
     public boolean mayBeRerun(InboundMessage request, String principal) {
-        return rules.harmless(principal, request.method(), request.bytes());
+        return !needsContext() && rules.harmless(principal, request.method(), request.bytes());
     }
 
     /** What it sends without being asked must not come once for each node. */

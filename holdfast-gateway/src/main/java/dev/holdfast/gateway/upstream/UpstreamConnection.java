@@ -9,6 +9,7 @@ import dev.holdfast.json.RepeatRules;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -73,7 +74,8 @@ final class UpstreamConnection implements BackendConnection {
             loss.settled();
             return;
         }
-        boolean harmless = rules.harmless(principal, request.method(), request.bytes());
+        boolean harmless = !(request.journal() instanceof JournalChange.None)
+                || rules.harmless(principal, request.method(), request.bytes());
         Object context = link.context(request);
         link.call(message, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
                 .thenAccept(outcome -> ended(call, harmless, outcome));

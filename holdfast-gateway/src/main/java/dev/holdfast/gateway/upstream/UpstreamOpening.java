@@ -66,7 +66,10 @@ final class UpstreamOpening {
             response = message;
             return CompletableFuture.completedFuture(null);
         }
-        return connection.news().message(message);
+        CompletionStage<Void> taken = connection.news().message(message);
+        // before the response nothing of the session is committed: whoever waited for that would never read the
+        // response
+        return end.isDone() ? taken : CompletableFuture.completedFuture(null);
     }
 
     private void opened(SessionOpening.Result result) {
