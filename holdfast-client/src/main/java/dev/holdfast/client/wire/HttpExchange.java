@@ -102,7 +102,8 @@ public final class HttpExchange {
     private void abort(Throwable cause) {
         failed(cause);
         CompletableFuture<?> sending = running;
-        if (sending != null && !read) {
+        StreamBody open = stream;
+        if (sending != null && !read && (open == null || !open.read())) {
             sending.cancel(true);
         }
     }

@@ -24,7 +24,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     private final Beats beats;
     private final StreamHandler handler;
     private final SseParser parser;
-    private final Queue<SseEvent> read = new ArrayDeque<>();
+    private final Queue<SseEvent> events = new ArrayDeque<>();
     /** Completes when the stream has ended and everything that came was handed over. */
     private final CompletableFuture<ExchangeEnd> end = new CompletableFuture<>();
 
@@ -34,6 +34,9 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     /** When the connection began to owe us bytes; zero while it is not read. */
     private volatile long waitingSince;
 
+    /** The last byte has come: the connection may carry another exchange by now. */
+    private volatile boolean read;
+
     private volatile boolean first = true;
     private long retry = -1;
 
@@ -42,7 +45,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
         this.watch = watch;
         this.beats = new Beats(watch);
         this.handler = handler;
-        this.parser = new SseParser(messageBytes, read::add);
+        this.parser = new SseParser(messageBytes, events::add);
     }
 
     @Override
@@ -75,7 +78,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
                 parser.read(buffer);
             }
         } catch (OversizedEventException e) {
-            if (!read.isEmpty()) {
+            if (!events.isEmpty()) {
                 handOver();
             }
             abort(e);
@@ -83,7 +86,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
         }
         learn(silence);
         parser.retry().ifPresent(this::stated);
-        if (read.isEmpty()) {
+        if (events.isEmpty()) {
             more();
         } else {
             handOver();
@@ -94,7 +97,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
         boolean commented = parser.commented();
         beats.bytes(silence, commented, parser.betweenLines());
         if (first) {
-            SseEvent head = read.peek();
+            SseEvent head = events.peek();
             if (commented || (head != null && head.data().length == 0)) {
                 watch.headBeforeMessage();
             }
@@ -122,7 +125,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
 
     /** Hands over one event after the other. */
     private void next(CompletableFuture<Void> done) {
-        for (SseEvent event = read.poll(); event != null; event = read.poll()) {
+        for (SseEvent event = events.poll(); event != null; event = events.poll()) {
             CompletableFuture<Void> taken;
             try {
                 taken = handler.event(event).toCompletableFuture();
@@ -154,13 +157,19 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
 
     @Override
     public void onComplete() {
+        read = true;
         finish(new ExchangeEnd.StreamEnded());
+    }
+
+    /** Whether the last byte has come, though perhaps not everything was handed over. */
+    boolean read() {
+        return read;
     }
 
     /** Breaks the stream from this side. */
     void abort(Throwable cause) {
         Flow.Subscription open = subscription;
-        if (open != null) {
+        if (open != null && !read) {
             open.cancel();
         }
         finish(new ExchangeEnd.StreamBroken(cause));

@@ -1,0 +1,82 @@
+package dev.holdfast.client.wire;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.http.HttpClient;
+import java.net.http.HttpHeaders;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Flow;
+import java.util.concurrent.ScheduledExecutorService;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class StreamBodyTest {
+    private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
+    private final CompletableFuture<Void> taken = new CompletableFuture<>();
+    private boolean cancelled;
+
+    private final StreamBody body = new StreamBody(
+            new Means(HttpClient.newHttpClient(), Runnable::run, clock, () -> 0.5),
+            1_000,
+            new HeartbeatWatch(Duration.ZERO),
+            new StreamHandler() {
+                @Override
+                public void opened(HttpHeaders headers) {}
+
+                @Override
+                public CompletionStage<Void> event(SseEvent event) {
+                    return taken;
+                }
+
+                @Override
+                public void retry(long millis) {}
+            });
+
+    @AfterEach
+    void stop() {
+        clock.shutdownNow();
+    }
+
+    private void open() {
+        body.onSubscribe(new Flow.Subscription() {
+            @Override
+            public void request(long n) {}
+
+            @Override
+            public void cancel() {
+                cancelled = true;
+            }
+        });
+        body.onNext(List.of(ByteBuffer.wrap("data: one\n\n".getBytes(UTF_8))));
+    }
+
+    @Test
+    void aStreamThatIsBrokenOffIsNotReadAnyMore() {
+        open();
+
+        body.abort(new AbortedException("not wanted any more"));
+
+        assertThat(cancelled).isTrue();
+        assertThat(body.getBody().toCompletableFuture().join()).isInstanceOf(ExchangeEnd.StreamBroken.class);
+    }
+
+    /** Its connection may carry another exchange by then, which would break. */
+    @Test
+    void theConnectionOfAStreamThatCameToItsEndIsLeftAlone() {
+        open();
+        body.onComplete();
+        assertThat(body.getBody().toCompletableFuture()).isNotDone();
+
+        body.abort(new AbortedException("not wanted any more"));
+
+        assertThat(cancelled).isFalse();
+        assertThat(body.read()).isTrue();
+        assertThat(body.getBody().toCompletableFuture().join()).isInstanceOf(ExchangeEnd.StreamBroken.class);
+    }
+}
