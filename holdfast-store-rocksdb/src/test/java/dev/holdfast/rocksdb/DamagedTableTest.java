@@ -145,7 +145,8 @@ class DamagedTableTest {
         }
         try (RocksDbStore store = open()) {
             assertThat(store.usage().damage()).isEmpty();
-            assertThat(gone(store, keys)).isLessThanOrEqualTo(2);
+            // a block holds what is kept of a few sessions at most
+            assertThat(gone(store, keys)).isLessThanOrEqualTo(4);
         }
     }
 
