@@ -22,7 +22,7 @@ class ManyTransportsTest {
     private static final int TRANSPORTS = 1_000;
     private static final int TOGETHER = 50;
     /** What transports may start together: their shared workers, one clock, one selector, and Reactor's threads. */
-    private static final int THREADS = 20 * Runtime.getRuntime().availableProcessors();
+    private static final int THREADS = 50 * Runtime.getRuntime().availableProcessors();
 
     private static long threadsOfClients() {
         return Thread.getAllStackTraces().keySet().stream()
