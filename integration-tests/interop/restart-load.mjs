@@ -13,7 +13,7 @@ const BACK_MS = 30_000;
 const HARMLESS = ['slow_read', 'echo'];
 /** What a balancer answers for a node that says nothing, or dies, before the head of its answer. */
 const CUT_BY_BALANCER = [502, 504];
-const INTERRUPTED = { code: -32603, message: /the server ended while this call was running/ };
+const INTERRUPTED = { code: -32603, message: /whether it had any effect is not known/ };
 
 let count = 0;
 

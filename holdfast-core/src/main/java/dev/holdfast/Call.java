@@ -58,4 +58,11 @@ public interface Call {
      * @param reason why
      */
     record Closed(EndReason reason) implements Outcome {}
+
+    /** The call was on its way to another node when this one lost touch with it: nobody knows whether it runs. */
+    record Undecided() implements Outcome {
+        /** What its client is told. */
+        public static final String TEXT =
+                "the nodes of the server lost touch while this call was handed over; whether it had any effect is not known";
+    }
 }

@@ -73,6 +73,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     private final Tails tails;
     private final Writers writers;
     private final Optional<Forwarding> forwarding;
+    private final ForwardedCalls forwarded;
     private final SessionTasks tasks;
     private volatile List<Future<?>> running = List.of();
 
@@ -101,6 +102,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         Optional<Placement> placement =
                 engine.backendExistsOnce() ? Optional.of(new Placement(store)) : Optional.empty();
         this.forwarding = placement.map(where -> new Forwarding(store, lease, where, this));
+        this.forwarded = new ForwardedCalls(store, lease, engine::elsewhere);
         this.writers = new Writers(store, placement);
         this.tails = new Tails(store, writers, session -> forwarding.ifPresent(once -> once.read(session)));
     }
@@ -158,11 +160,6 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     }
 
     @Override
-    public boolean elsewhere(Runnable task) {
-        return engine.elsewhere(task);
-    }
-
-    @Override
     public CompletionStage<StreamReader> read(LiveSession session, Forwarding.Started call, List<RequestId> requests) {
         return new Reading(session, store, parts()).first(call, requests);
     }
@@ -190,6 +187,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     @Override
     public void lost() {
         store.giveUp();
+        forwarding.ifPresent(Forwarding::giveUp);
         engine.sessions().forEach(session -> session.shared().abandon());
     }
 
@@ -216,7 +214,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
             forwarding.ifPresent(once -> once.said(taken.number(), taken));
         } else if (message instanceof NodeMessage.Declined declined) {
             forwarding.ifPresent(once -> once.said(declined.number(), declined));
-        } else {
+        } else if (!(message instanceof NodeMessage.Forwarded call) || forwarded.comesFirst(call)) {
             Optional<LiveSession> session = engine.session(message.key());
             session.ifPresent(found -> heard(found, message));
             if (session.isEmpty()) {
@@ -249,8 +247,8 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     }
 
     private void declined(NodeMessage message) {
-        if (message instanceof NodeMessage.Forwarded forwarded) {
-            forwarding.ifPresent(once -> once.declined(forwarded));
+        if (message instanceof NodeMessage.Forwarded call) {
+            forwarded.decline(call);
         }
     }
 
@@ -261,8 +259,8 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
             CompletionStage<Void> unused = session.cancel(cancelled.request(), cancelled.notification());
         } else if (message instanceof NodeMessage.Notified notified) {
             session.notify(notified.notification());
-        } else if (message instanceof NodeMessage.Forwarded forwarded) {
-            forwarding.ifPresent(once -> once.run(session, forwarded));
+        } else if (message instanceof NodeMessage.Forwarded call) {
+            forwarded.run(session, call);
         }
     }
 }

@@ -44,13 +44,14 @@ record ForwardedAnswer(Kind kind, String detail) {
         throw new IllegalArgumentException("a call that was taken");
     }
 
-    /** The outcome for the client; empty where another node is to be asked, or the store failed. */
+    /** The outcome for the client; empty where it is to be looked again who has the backend. */
     Optional<Call.Outcome> outcome() {
         return switch (kind) {
             case DUPLICATE -> Optional.of(new Call.Duplicate(new RequestId(detail)));
             case REFUSED -> Optional.of(new Call.Refused(Refusal.valueOf(detail)));
             case CLOSED -> Optional.of(new Call.Closed(EndReason.valueOf(detail)));
-            case NOT_HERE, FAILED -> Optional.empty();
+            case FAILED -> Optional.of(new Call.Refused(Refusal.STORE));
+            case NOT_HERE -> Optional.empty();
         };
     }
 }

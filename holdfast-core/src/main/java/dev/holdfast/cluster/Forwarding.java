@@ -4,9 +4,7 @@ import dev.holdfast.Call;
 import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
-import dev.holdfast.session.LiveCall;
 import dev.holdfast.session.LiveSession;
-import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
@@ -21,12 +19,17 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The way of a call to the node that has the session's backend, where that exists once, through that node's inbox. Who hears nothing
- * for as long as a lease looks whether that node lives. When it does not, the log decides: a call that it has started is read on, and
- * ended or run again; one that it has not is run as new, for what stands in a dead inbox is never run. A call that the node does not
- * take, because it drains or has just left the session, waits until the backend may be opened elsewhere.
+ * for as long as a lease sends the call once more. When that node does not live, the log decides: a call that it has started is read
+ * on, and ended or run again; one that it has not is run as new, for what stands in a dead inbox is never run. A call that the node
+ * does not take, because it drains or has just left the session, waits until the backend may be opened elsewhere.
+ *
+ * <p>A call that was sent is refused only where the other node has said that it does not take it. Questions that fail are asked again;
+ * who loses its lease meanwhile does not know what became of the call, and says so.
  */
 final class Forwarding {
     private static final long FIRST_PAUSE_MILLIS = 25;
@@ -34,6 +37,8 @@ final class Forwarding {
     private static final int MOST_DOUBLINGS = 5;
     /** With the pauses between them some 30 s: so long a call waits for a backend that nobody has to give. */
     private static final int MOST_ATTEMPTS = 64;
+
+    private static final Logger logger = LoggerFactory.getLogger(Forwarding.class);
 
     private final NodeStore store;
     private final Lease lease;
@@ -57,9 +62,6 @@ final class Forwarding {
 
         /** Does something when a lease may have lapsed since now. */
         void afterLease(Runnable task);
-
-        /** Does something elsewhere, where it may block; false if nobody does it. */
-        boolean elsewhere(Runnable task);
 
         /** Lets a client read the stream of a call that another node runs, from its start. */
         CompletionStage<StreamReader> read(LiveSession session, Started call, List<RequestId> requests);
@@ -97,7 +99,7 @@ final class Forwarding {
     void read(LiveSession session) {
         placement.of(session).thenAccept(place -> {
             if (place instanceof Placement.There there) {
-                reply(there.member().node(), new NodeMessage.Read(session.key()));
+                store.bus().send(there.member().node(), new NodeMessage.Read(session.key()).pack());
             }
         });
     }
@@ -124,78 +126,99 @@ final class Forwarding {
 
     private CompletionStage<Call.Outcome> forward(
             LiveSession session, List<InboundMessage> requests, Member host, int attempt) {
+        String node = lease.node();
         long number = numbers.incrementAndGet();
         CompletableFuture<Optional<NodeMessage>> answer = new CompletableFuture<>();
         waiting.put(number, answer);
-        NodeMessage message = new NodeMessage.Forwarded(session.key(), lease.node(), number, requests);
-        return store.bus()
-                .send(host.node(), message.pack())
-                .thenCompose(sent -> {
-                    if (!sent) {
-                        return again(session, requests, attempt);
-                    }
-                    watch(host, answer);
-                    return answer.thenCompose(said -> said.isPresent()
-                            ? answered(session, requests, host, said.get(), attempt)
-                            : dead(session, requests, host, attempt));
-                })
-                .whenComplete((outcome, failure) -> waiting.remove(number));
+        byte[] message = new NodeMessage.Forwarded(session.key(), node, number, requests).pack();
+        send(node, host, message, answer);
+        return answer.thenCompose(said -> said.isPresent()
+                        ? answered(node, session, requests, host, said.get())
+                        : store.insist(node, () -> dead(session, requests, host)))
+                .whenComplete((outcome, failure) -> waiting.remove(number))
+                .exceptionally(failure -> undecided(session, failure))
+                .thenCompose(outcome -> outcome.<CompletionStage<Call.Outcome>>map(CompletableFuture::completedFuture)
+                        .orElseGet(() -> again(session, requests, attempt)));
     }
 
-    /** Looks from time to time whether the node that was asked still lives; it has no answer any more when it does not. */
-    private void watch(Member host, CompletableFuture<Optional<NodeMessage>> answer) {
-        surroundings.afterLease(() -> {
-            if (!answer.isDone()) {
-                store.lives(Optional.of(host)).whenComplete((lives, failure) -> {
-                    if (failure == null && !lives) {
-                        answer.complete(Optional.empty());
-                    } else {
-                        watch(host, answer);
-                    }
-                });
+    /** From here on a failure does not say that the call has not run. */
+    private static Optional<Call.Outcome> undecided(LiveSession session, Throwable failure) {
+        logger.debug("session {}: nobody knows whether a call has run on another node", session.shortId(), failure);
+        return Optional.of(new Call.Undecided());
+    }
+
+    /**
+     * Sends a call until it is answered: who has got it takes no notice of what comes once more. There is no answer where its node
+     * has died.
+     */
+    private void send(String node, Member host, byte[] message, CompletableFuture<Optional<NodeMessage>> answer) {
+        store.insist(node, () -> store.bus().send(host.node(), message)).whenComplete((sent, failure) -> {
+            if (failure != null) {
+                answer.completeExceptionally(failure);
+            } else if (sent) {
+                sendLater(node, host, message, answer);
+            } else {
+                look(node, host, message, answer);
             }
         });
     }
 
-    private CompletionStage<Call.Outcome> answered(
-            LiveSession session, List<InboundMessage> requests, Member host, NodeMessage said, int attempt) {
-        if (said instanceof NodeMessage.Taken taken) {
-            return taken.stream().equals(StreamId.LISTENING)
-                    ? CompletableFuture.completedFuture(new Call.Accepted(new RemoteCall(Optional.empty())))
-                    : read(session, requests, new Started(taken.stream(), taken.epoch(), host.node()));
-        }
-        ForwardedAnswer why = said instanceof NodeMessage.Declined declined ? declined.why() : ForwardedAnswer.NOT_HERE;
-        if (why.kind() == ForwardedAnswer.Kind.FAILED) {
-            return CompletableFuture.failedFuture(new StoreUnavailableException(null));
-        }
-        return why.outcome()
-                .<CompletionStage<Call.Outcome>>map(CompletableFuture::completedFuture)
-                .orElseGet(() -> again(session, requests, attempt));
+    /** The node does not live any more, or has too much in its inbox. */
+    private void look(String node, Member host, byte[] message, CompletableFuture<Optional<NodeMessage>> answer) {
+        store.insist(node, () -> store.lives(Optional.of(host))).whenComplete((lives, failure) -> {
+            if (failure != null) {
+                answer.completeExceptionally(failure);
+            } else if (lives) {
+                sendLater(node, host, message, answer);
+            } else {
+                answer.complete(Optional.empty());
+            }
+        });
     }
 
-    private CompletionStage<Call.Outcome> read(LiveSession session, List<InboundMessage> requests, Started call) {
+    private void sendLater(String node, Member host, byte[] message, CompletableFuture<Optional<NodeMessage>> answer) {
+        surroundings.afterLease(() -> {
+            if (!answer.isDone()) {
+                send(node, host, message, answer);
+            }
+        });
+    }
+
+    private CompletionStage<Optional<Call.Outcome>> answered(
+            String node, LiveSession session, List<InboundMessage> requests, Member host, NodeMessage said) {
+        if (said instanceof NodeMessage.Taken taken) {
+            return store.insist(
+                    node, () -> taken(session, requests, new Started(taken.stream(), taken.epoch(), host.node())));
+        }
+        ForwardedAnswer why = said instanceof NodeMessage.Declined declined ? declined.why() : ForwardedAnswer.NOT_HERE;
+        return CompletableFuture.completedFuture(why.outcome());
+    }
+
+    private CompletionStage<Optional<Call.Outcome>> taken(
+            LiveSession session, List<InboundMessage> requests, Started call) {
+        if (session.listensOnly()) {
+            return CompletableFuture.completedFuture(Optional.of(new Call.Accepted(new RemoteCall(Optional.empty()))));
+        }
         List<RequestId> ids = requests.stream().map(InboundMessage::requiredId).toList();
         return surroundings
                 .read(session, call, ids)
-                .thenApply(reader -> new Call.Accepted(new RemoteCall(Optional.of(reader))));
+                .thenApply(reader -> Optional.of(new Call.Accepted(new RemoteCall(Optional.of(reader)))));
     }
 
     /** The node that was asked has died: the log knows whether it has started the call. */
-    private CompletionStage<Call.Outcome> dead(
-            LiveSession session, List<InboundMessage> requests, Member host, int attempt) {
+    private CompletionStage<Optional<Call.Outcome>> dead(
+            LiveSession session, List<InboundMessage> requests, Member host) {
         // from here on it starts nothing
         return store.fence(session.key(), host.epoch())
                 .thenCompose(fenced -> store.look(session.key()))
                 .thenCompose(look -> look.map(found -> started(session, requests, host, found))
                         .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())))
                 .thenCompose(stream -> stream.isEmpty()
-                        ? call(session, requests, attempt + 1)
+                        ? CompletableFuture.completedFuture(Optional.empty())
                         : surroundings
                                 .standing(session, stream.get())
-                                .thenCompose(standing -> session.listensOnly()
-                                        ? CompletableFuture.completedFuture(
-                                                new Call.Accepted(new RemoteCall(Optional.empty())))
-                                        : read(session, requests, new Started(stream.get(), host.epoch(), ""))));
+                                .thenCompose(standing ->
+                                        taken(session, requests, new Started(stream.get(), host.epoch(), ""))));
     }
 
     /** The stream of a call that a node has started: one that runs, or one that has the answer. */
@@ -237,40 +260,9 @@ final class Forwarding {
         }
     }
 
-    /** Another node wants a call to be run here. */
-    void run(LiveSession session, NodeMessage.Forwarded call) {
-        StoreQuestion.ask(() -> session.call(call.requests())).whenComplete((outcome, failure) -> {
-            if (outcome instanceof Call.Accepted accepted) {
-                run(session, call, accepted.call());
-            } else {
-                ForwardedAnswer why = failure == null ? ForwardedAnswer.of(outcome) : ForwardedAnswer.FAILED;
-                reply(call.from(), new NodeMessage.Declined(session.key(), call.number(), why));
-            }
-        });
-    }
-
-    private void run(LiveSession session, NodeMessage.Forwarded forwarded, Call call) {
-        StreamId stream = call instanceof LiveCall live ? live.streamRead() : StreamId.LISTENING;
-        // its client reads it on the node that has forwarded it
-        call.reader().ifPresent(reader -> reader.close(StreamReader.Close.IN_ORDER));
-        reply(
-                forwarded.from(),
-                new NodeMessage.Taken(
-                        session.key(),
-                        forwarded.number(),
-                        stream,
-                        session.shared().epoch()));
-        if (!surroundings.elsewhere(call::dispatch)) {
-            call.dispatch();
-        }
-    }
-
-    /** There is no such session in memory here, or too much waits for it. */
-    void declined(NodeMessage.Forwarded call) {
-        reply(call.from(), new NodeMessage.Declined(call.key(), call.number(), ForwardedAnswer.NOT_HERE));
-    }
-
-    private void reply(String node, NodeMessage answer) {
-        store.bus().send(node, answer.pack());
+    /** The lease is lost: what other nodes answer does not arrive any more. */
+    void giveUp() {
+        StoreUnavailableException lost = new StoreUnavailableException(new IllegalStateException("the lease was lost"));
+        waiting.values().forEach(answer -> answer.completeExceptionally(lost));
     }
 }

@@ -40,7 +40,7 @@ final class NodeStore implements SharedSessionStore {
     private final Surroundings surroundings;
     private final Map<SessionKey, Membership> memberships = new ConcurrentHashMap<>();
     private final LostJoins lostJoins;
-    private final Set<Commit> undecided = ConcurrentHashMap.newKeySet();
+    private final Set<Question<?>> undecided = ConcurrentHashMap.newKeySet();
 
     /** What it needs of its node. */
     interface Surroundings {
@@ -79,7 +79,7 @@ final class NodeStore implements SharedSessionStore {
 
     /** The lease is lost: nobody waits any longer for what the store has not decided. */
     void giveUp() {
-        undecided.forEach(Commit::giveUp);
+        undecided.forEach(Question::giveUp);
     }
 
     /** What is not done now is done by whoever finds this node dead. */
@@ -186,11 +186,20 @@ final class NodeStore implements SharedSessionStore {
         if (membership == null) {
             return CompletableFuture.failedFuture(new StaleEpochException(epoch, epoch));
         }
-        Commit commit = new Commit(key, epoch, number, unlowered(append, membership), membership);
-        undecided.add(commit);
-        commit.done.whenComplete((appended, failure) -> undecided.remove(commit));
-        commit.send(FIRST_DELAY_MILLIS);
-        return commit.done;
+        Append own = unlowered(append, membership);
+        CompletableFuture<Appended> done = new CompletableFuture<>();
+        insist(membership.node, () -> store.commit(key, epoch, number, own)).whenComplete((appended, failure) -> {
+            if (failure == null) {
+                membership.committed(own.changes(), appended);
+                done.complete(appended);
+                surroundings.committed(key);
+            } else if (failure instanceof StoreUnavailableException) {
+                done.completeExceptionally(new StaleEpochException(epoch, epoch));
+            } else {
+                done.completeExceptionally(failure);
+            }
+        });
+        return done;
     }
 
     /** Nobody lets a session expire sooner than others who have it need it. */
@@ -204,39 +213,58 @@ final class NodeStore implements SharedSessionStore {
                 : new Append(append.events(), changes, append.trims());
     }
 
-    /** A commit on its way, until the store has decided it. */
-    private final class Commit {
-        private final SessionKey key;
-        private final Epoch epoch;
-        private final long number;
-        private final Append append;
-        private final Membership membership;
-        private final CompletableFuture<Appended> done = new CompletableFuture<>();
+    /**
+     * Asks until the store has answered, as long as an incarnation of this node has its lease.
+     *
+     * @return fails as the store has decided, or with a {@link StoreUnavailableException} when the lease is lost
+     */
+    <T> CompletionStage<T> insist(String node, Supplier<CompletionStage<T>> question) {
+        Question<T> asked = new Question<>(node, question);
+        undecided.add(asked);
+        asked.done.whenComplete((answer, failure) -> undecided.remove(asked));
+        asked.ask(FIRST_DELAY_MILLIS);
+        return asked.done;
+    }
 
-        private Commit(SessionKey key, Epoch epoch, long number, Append append, Membership membership) {
-            this.key = key;
-            this.epoch = epoch;
-            this.number = number;
-            this.append = append;
-            this.membership = membership;
+    /** What is asked until it is decided. */
+    private final class Question<T> {
+        private final String node;
+        private final Supplier<CompletionStage<T>> question;
+        private final CompletableFuture<T> done = new CompletableFuture<>();
+
+        private Question(String node, Supplier<CompletionStage<T>> question) {
+            this.node = node;
+            this.question = question;
         }
 
         private void giveUp() {
-            done.completeExceptionally(new StaleEpochException(epoch, epoch));
+            done.completeExceptionally(new StoreUnavailableException(new IllegalStateException("the lease was lost")));
         }
 
-        private void send(long delay) {
-            if (!lease.held(membership.node)) {
+        private void ask(long delay) {
+            if (!lease.held(node)) {
                 giveUp();
                 return;
             }
-            CompletionStage<Appended> sent;
+            CompletionStage<T> asked;
             try {
-                sent = store.commit(key, epoch, number, append);
+                asked = question.get();
             } catch (RuntimeException e) {
-                sent = CompletableFuture.failedFuture(e);
+                asked = CompletableFuture.failedFuture(e);
             }
-            sent.whenComplete((appended, failure) -> decided(appended, causeOf(failure), delay));
+            asked.whenComplete((answer, failure) -> answered(answer, causeOf(failure), delay));
+        }
+
+        private void answered(T answer, @Nullable Throwable failure, long delay) {
+            if (failure == null) {
+                surroundings.works(true);
+                done.complete(answer);
+            } else if (isDecided(failure)) {
+                done.completeExceptionally(failure);
+            } else {
+                surroundings.works(false);
+                surroundings.later(() -> ask(Math.min(2 * delay, MOST_DELAY_MILLIS)), delay);
+            }
         }
 
         /** Whether it will never be otherwise. */
@@ -244,20 +272,6 @@ final class NodeStore implements SharedSessionStore {
             return failure instanceof StaleEpochException
                     || failure instanceof IllegalStateException
                     || failure instanceof UnreadableSessionException;
-        }
-
-        private void decided(Appended appended, @Nullable Throwable failure, long delay) {
-            if (failure == null) {
-                membership.committed(append.changes(), appended);
-                surroundings.works(true);
-                done.complete(appended);
-                surroundings.committed(key);
-            } else if (isDecided(failure)) {
-                done.completeExceptionally(failure);
-            } else {
-                surroundings.works(false);
-                surroundings.later(() -> send(Math.min(2 * delay, MOST_DELAY_MILLIS)), delay);
-            }
         }
     }
 

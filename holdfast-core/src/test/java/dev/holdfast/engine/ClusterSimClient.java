@@ -97,6 +97,8 @@ final class ClusterSimClient {
                     streams.add(stream);
                     stream.connected(accepted.call().reader().orElseThrow(), node);
                     accepted.call().dispatch();
+                } else if (!(taken instanceof Call.Undecided)) {
+                    world.refused(Wire.id(number));
                 }
             });
         });

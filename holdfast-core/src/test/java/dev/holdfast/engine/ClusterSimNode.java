@@ -22,17 +22,17 @@ final class ClusterSimNode implements Backend {
     final SessionEngine engine;
     private final ClusterSimulation world;
     private final int number;
-    private final boolean harmless;
+    private final ClusterSimulation.Kind kind;
     private final List<Life> lives = new ArrayList<>();
     private final List<Running> running = new ArrayList<>();
     private boolean dead;
 
     private record Running(InboundMessage request, CallSink sink) {}
 
-    ClusterSimNode(ClusterSimulation world, int number, boolean harmless) {
+    ClusterSimNode(ClusterSimulation world, int number, ClusterSimulation.Kind kind) {
         this.world = world;
         this.number = number;
-        this.harmless = harmless;
+        this.kind = kind;
         this.store = new FlakyCluster(world.shared);
         Duration skew = Duration.ofMillis(world.random.nextInt(2_000) - 1_000);
         this.engine = SessionEngine.builder(this, Wire.MESSAGES)
@@ -101,7 +101,12 @@ final class ClusterSimNode implements Backend {
 
     @Override
     public boolean mayBeRerun(InboundMessage request, String principal) {
-        return harmless;
+        return kind.harmless();
+    }
+
+    @Override
+    public boolean existsOnce() {
+        return kind.once();
     }
 
     @Override

@@ -28,11 +28,20 @@ final class ClusterSimulation {
     final JudgingCluster shared = new JudgingCluster(time);
     final List<ClusterSimNode> nodes = new ArrayList<>();
     private final List<ClusterSimClient> clients = new ArrayList<>();
-    private final boolean harmless;
+    private final Kind kind;
     private final Map<RequestId, Integer> runs = new HashMap<>();
+    private final List<RequestId> refused = new ArrayList<>();
     private final List<String> trace;
     private int counter;
     private int processes;
+
+    /**
+     * What the nodes serve.
+     *
+     * @param harmless whether calls may be run again
+     * @param once whether a session has one backend in the whole cluster
+     */
+    record Kind(boolean harmless, boolean once) {}
 
     /**
      * @param trace where the steps are written
@@ -40,9 +49,9 @@ final class ClusterSimulation {
     ClusterSimulation(long seed, List<String> trace) {
         this.random = new Random(seed);
         this.trace = trace;
-        this.harmless = seed % 2 == 0;
+        this.kind = new Kind(seed % 2 == 0, seed % 4 >= 2);
         for (int i = 0; i < NODES; i++) {
-            nodes.add(new ClusterSimNode(this, processes++, harmless));
+            nodes.add(new ClusterSimNode(this, processes++, kind));
         }
         settle();
     }
@@ -70,6 +79,10 @@ final class ClusterSimulation {
             case 2, 3 -> nodes.forEach(each -> each.store.open());
             case 4 -> {
                 trace(node + " loses an answer");
+                node.store.decreeSendings(
+                        random.nextBoolean() ? FlakyCluster.Fate.UNANSWERED : FlakyCluster.Fate.LOST,
+                        FlakyCluster.Fate.DONE,
+                        FlakyCluster.Fate.UNANSWERED);
                 node.store.decree(
                         random.nextBoolean() ? FlakyCluster.Fate.UNANSWERED : FlakyCluster.Fate.LOST,
                         FlakyCluster.Fate.DONE,
@@ -91,7 +104,7 @@ final class ClusterSimulation {
         trace(node + " dies");
         clients.forEach(client -> client.died(node));
         node.die();
-        nodes.set(nodes.indexOf(node), new ClusterSimNode(this, processes++, harmless));
+        nodes.set(nodes.indexOf(node), new ClusterSimNode(this, processes++, kind));
     }
 
     /** Everybody is well again, and every client comes back until it has everything. */
@@ -108,7 +121,8 @@ final class ClusterSimulation {
             clients.forEach(ClusterSimClient::breakOff);
         }
         clients.forEach(ClusterSimClient::check);
-        if (!harmless) {
+        assertThat(runs).as("runs of calls that were refused").doesNotContainKeys(refused.toArray(RequestId[]::new));
+        if (!kind.harmless()) {
             assertThat(runs)
                     .allSatisfy((call, times) ->
                             assertThat(times).as("runs of %s", call).isOne());
@@ -123,6 +137,12 @@ final class ClusterSimulation {
     /** A backend was called. */
     void ran(RequestId call) {
         runs.merge(call, 1, Integer::sum);
+    }
+
+    /** A client was told that its call does not run. */
+    void refused(RequestId call) {
+        trace("call " + call + " is refused");
+        refused.add(call);
     }
 
     /** A number that nobody else gets. */

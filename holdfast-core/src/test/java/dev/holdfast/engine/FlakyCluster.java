@@ -45,12 +45,14 @@ final class FlakyCluster implements SharedSessionStore {
     enum Question {
         JOIN,
         LOOK,
-        READ
+        READ,
+        TOKEN
     }
 
     private final SharedSessionStore store;
     private final Bus bus = new Bus();
     private final Deque<Fate> fates = new ArrayDeque<>();
+    private final Deque<Fate> sendings = new ArrayDeque<>();
     /** Every commit that was tried. */
     final List<Append> tried = new ArrayList<>();
 
@@ -101,6 +103,11 @@ final class FlakyCluster implements SharedSessionStore {
     /** What becomes of the next commits, in order; then all is well again. */
     void decree(Fate... next) {
         fates.addAll(List.of(next));
+    }
+
+    /** What becomes of the next messages to other nodes, in order; then all is well again. */
+    void decreeSendings(Fate... next) {
+        sendings.addAll(List.of(next));
     }
 
     /** Lets nothing through until {@link #open}: what is asked meanwhile arrives then. */
@@ -240,7 +247,7 @@ final class FlakyCluster implements SharedSessionStore {
     @Override
     public CompletionStage<Long> token(
             SessionKey key, Epoch epoch, StreamId stream, Part part, long expected, long token) {
-        return ask(() -> store.token(key, epoch, stream, part, expected, token));
+        return ask(Question.TOKEN, () -> store.token(key, epoch, stream, part, expected, token));
     }
 
     @Override
@@ -303,7 +310,12 @@ final class FlakyCluster implements SharedSessionStore {
 
         @Override
         public CompletionStage<Boolean> send(String node, byte[] message) {
-            return ask(() -> store.bus().send(node, message));
+            Fate fate = sendings.isEmpty() ? Fate.DONE : sendings.remove();
+            if (fate == Fate.LOST) {
+                return away();
+            }
+            CompletionStage<Boolean> sent = ask(() -> store.bus().send(node, message));
+            return fate == Fate.DONE ? sent : sent.thenCompose(answer -> away());
         }
 
         @Override

@@ -165,6 +165,60 @@ class OnceBackendTest {
     }
 
     @Test
+    void aCallOfWhichNobodyKnowsWhetherItWasSentRunsOnce() {
+        Session here = first.open();
+        Session there = second.find(here);
+        second.store.decreeSendings(FlakyCluster.Fate.UNANSWERED, FlakyCluster.Fate.LOST, FlakyCluster.Fate.UNANSWERED);
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.pass(Duration.ofSeconds(1));
+        Connection call = connected(outcome);
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(call)).containsExactly("result 1");
+        assertThat(first.backend.life().calls).hasSize(1);
+    }
+
+    @Test
+    void anAnswerOfAnotherNodeThatIsLostIsGivenAgain() {
+        Session here = first.open();
+        Session there = second.find(here);
+        first.store.decreeSendings(FlakyCluster.Fate.LOST, FlakyCluster.Fate.LOST);
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.pass(Duration.ofSeconds(1));
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(connected(outcome))).containsExactly("result 1");
+    }
+
+    @Test
+    void aCallThatIsTakenElsewhereIsReadAsSoonAsTheStoreAnswersAgain() {
+        Session here = first.open();
+        Session there = second.find(here);
+        first.store.shut();
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.settle();
+        second.store.fail(FlakyCluster.Question.TOKEN, true);
+        first.store.open();
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(first.backend.life().calls).hasSize(1);
+        second.store.fail(FlakyCluster.Question.TOKEN, false);
+        bed.pass(Duration.ofSeconds(1));
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(connected(outcome))).containsExactly("result 1");
+    }
+
+    @Test
+    void whoLosesItsLeaseWhileACallIsElsewhereDoesNotSayThatItWasRefused() {
+        Session here = first.open();
+        Session there = second.find(here);
+        second.store.deaf = true;
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.settle();
+        second.store.shut();
+        bed.pass(ClusterBed.LEASE.multipliedBy(2));
+        assertThat(TestBed.now(outcome)).isEqualTo(new Call.Undecided());
+        assertThat(first.backend.life().calls).hasSize(1);
+    }
+
+    @Test
     void itStaysWhileAClientListensElsewhere() {
         Session here = first.open();
         Connection listening = bed.listen(second.find(here));

@@ -1,10 +1,13 @@
 package dev.holdfast.servlet;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.Call;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.StreamReader;
 import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.spi.InboundMessage;
@@ -48,9 +51,22 @@ record CallStart(PostFace face) {
                         exchange.answer().reply(Rejection.of(refused.reason()).to(id));
                     } else if (outcome instanceof Call.Closed closed) {
                         exchange.answer().reply(closed.reason(), id);
+                    } else if (outcome instanceof Call.Undecided) {
+                        // over HTTP+SSE nobody reads an answer here but for its status
+                        exchange.answer().json(session.listensOnly() ? 500 : 200, undecided(messages));
                     }
                 },
                 CallStart::orphaned);
+    }
+
+    /** The answer to requests of which nobody knows whether they run. */
+    private static byte[] undecided(List<InboundMessage> requests) {
+        List<String> errors = requests.stream()
+                .map(request -> JsonRpc.errorBody(
+                        Optional.of(request.requiredId()), JsonRpc.INTERNAL_ERROR, Call.Undecided.TEXT))
+                .map(error -> new String(error, UTF_8))
+                .toList();
+        return (errors.size() == 1 ? errors.get(0) : errors.toString()).getBytes(UTF_8);
     }
 
     /** A call that was taken runs, whatever becomes of the messages that came with it. */
@@ -78,6 +94,9 @@ record CallStart(PostFace face) {
 
     /** Dispatches a call whose client has left before its answer began: that does not cancel the call. */
     private static boolean orphaned(Call.Outcome outcome) {
+        if (outcome instanceof Call.Undecided) {
+            return true;
+        }
         if (!(outcome instanceof Call.Accepted accepted)) {
             return false;
         }

@@ -1,0 +1,92 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.Call;
+import dev.holdfast.StreamReader;
+import dev.holdfast.session.LiveCall;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.spi.ClusterBus;
+import dev.holdfast.spi.StreamId;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Predicate;
+
+/**
+ * The calls that other nodes hand to this one by {@link Forwarding}, because the backend of their session is here. A call may come
+ * more than once, and runs once; what is said of it is said until the store has taken that.
+ */
+final class ForwardedCalls {
+    /** More than come between a call and the same call sent once more: that is done as soon as the store has answered again. */
+    private static final int REMEMBERED = 2 * ClusterBus.INBOX_MESSAGES;
+
+    private final NodeStore store;
+    private final Lease lease;
+    private final Predicate<Runnable> elsewhere;
+    /** Those that have come last. */
+    private final Set<Name> come = Collections.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Name, Boolean> eldest) {
+            return size() > REMEMBERED;
+        }
+    }));
+
+    /** What no other call has. */
+    private record Name(String from, long number) {}
+
+    /**
+     * @param elsewhere does something where it may block; false if nobody does it
+     */
+    ForwardedCalls(NodeStore store, Lease lease, Predicate<Runnable> elsewhere) {
+        this.store = store;
+        this.lease = lease;
+        this.elsewhere = elsewhere;
+    }
+
+    /** Whether a call has not come before. */
+    boolean comesFirst(NodeMessage.Forwarded call) {
+        return come.add(new Name(call.from(), call.number()));
+    }
+
+    /** Runs a call. */
+    void run(LiveSession session, NodeMessage.Forwarded call) {
+        StoreQuestion.ask(() -> session.call(call.requests())).whenComplete((outcome, failure) -> {
+            if (outcome instanceof Call.Accepted accepted) {
+                run(session, call, accepted.call());
+            } else {
+                ForwardedAnswer why = failure == null ? ForwardedAnswer.of(outcome) : ForwardedAnswer.FAILED;
+                reply(call, new NodeMessage.Declined(session.key(), call.number(), why));
+            }
+        });
+    }
+
+    private void run(LiveSession session, NodeMessage.Forwarded forwarded, Call call) {
+        StreamId stream = call instanceof LiveCall live ? live.streamRead() : StreamId.LISTENING;
+        // its client reads it on the node that has forwarded it
+        call.reader().ifPresent(reader -> reader.close(StreamReader.Close.IN_ORDER));
+        reply(
+                forwarded,
+                new NodeMessage.Taken(
+                        session.key(),
+                        forwarded.number(),
+                        stream,
+                        session.shared().epoch()));
+        if (!elsewhere.test(call::dispatch)) {
+            call.dispatch();
+        }
+    }
+
+    /** There is no such session in memory here, or too much waits for it. */
+    void decline(NodeMessage.Forwarded call) {
+        reply(call, new NodeMessage.Declined(call.key(), call.number(), ForwardedAnswer.NOT_HERE));
+    }
+
+    private void reply(NodeMessage.Forwarded call, NodeMessage answer) {
+        byte[] message = answer.pack();
+        // without a lease nobody waits for it: whoever has asked finds this node dead
+        CompletionStage<Boolean> unused = StoreQuestion.ask(() ->
+                store.insist(lease.node(), () -> store.bus().send(call.from(), message)));
+    }
+}
