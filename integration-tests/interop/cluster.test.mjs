@@ -24,6 +24,8 @@ const KILLS = Number(process.env.HOLDFAST_KILLS ?? 3);
 const ANSWER_MS = 10_000;
 const SEED = Number(process.env.HOLDFAST_SEED ?? Date.now() % 1_000_000);
 
+const HELLO = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+
 const FAULTS = {
   'kill -9 of a node': async (_, node) => {
     await node.crash();
@@ -138,6 +140,34 @@ test(`calls of a node that is killed get a definite answer soon, ${KILLS} times`
   t.diagnostic(`answered after ${took[0]} to ${took.at(-1)} ms, median ${took[Math.floor(took.length / 2)]} ms`);
   assert.ok(took.at(-1) < ANSWER_MS, `${took.at(-1)} ms`);
 });
+
+test('a call that was handed to another node is not refused when touch is lost', { timeout: 60_000 }, async t => {
+  const { settings } = SERVERS['a stdio server on one of them'](t);
+  const cluster = await startCluster(settings);
+  t.after(() => cluster.stop());
+  const [host, other] = cluster.nodes;
+  const opened = await post(host.url, { id: 1, method: 'initialize', params: HELLO });
+  const session = opened.headers.get('mcp-session-id');
+  const echo = id => post(other.url, { id, method: 'tools/call', params: { name: 'echo', arguments: { text: 'hello' } } }, session);
+  assert.match(await (await echo(2)).text(), /hello/);
+  host.freeze(); // it takes nothing
+  const answer = echo(3);
+  answer.catch(() => {}); // awaited below
+  await delay(LATE_MS / 2);
+  cluster.redis.freeze();
+  const { status } = await answer;
+  const { error } = await (await answer).json();
+  assert.equal(status, 200);
+  assert.match(error.message, /whether it had any effect is not known/);
+  cluster.redis.thaw();
+  host.thaw();
+  await waitFor('the session goes on', async () => /hello/.test(await (await echo(4)).text()), 20_000);
+});
+
+function post(url, message, session) {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...(session && { 'mcp-session-id': session }) };
+  return fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
+}
 
 /** How often the slow call with these arguments was begun, by what was noted when it was. */
 function executions(text) {
