@@ -1,7 +1,7 @@
 // Three gateways over one Redis, behind an nginx that gives each request to the next of them and cuts what is silent for 5 s.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,10 +40,13 @@ class Cluster {
   /** Lets the balancer give requests to all nodes but this one, as it is done before a node ends in order. */
   async serveWithout(node) {
     this.#writeBalancer(node);
+    const before = this.#balancer.children();
     this.#balancer.reload();
     const wanted = this.#ports(node);
     const served = () => fetch(`http://127.0.0.1:${this.port}/ports`).then(answer => answer.text(), () => 'none'); // its connection is closed
     await waitFor('nginx has read its settings', async () => (await served()) === wanted);
+    // for a moment it serves by the old settings too
+    await waitFor('the workers before take nothing more', () => before.every(pid => /^$|is shutting down/.test(commandOf(pid))));
   }
 
   get url() {
@@ -137,6 +140,12 @@ class Program {
     return answer;
   }
 
+  /** The processes that it has started. */
+  children() {
+    const { pid } = this.#process;
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  }
+
   /** Lets it read its settings again. */
   reload() {
     this.#process.kill('SIGHUP');
@@ -162,5 +171,14 @@ class Program {
     this.#process.kill('SIGTERM');
     await this.#exit;
     Program.#running.delete(this);
+  }
+}
+
+/** What a process calls itself; nothing when it has ended. */
+function commandOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+  } catch {
+    return '';
   }
 }
