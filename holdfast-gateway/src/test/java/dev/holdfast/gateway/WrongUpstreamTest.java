@@ -66,6 +66,25 @@ class WrongUpstreamTest {
     }
 
     @Test
+    void anUpstreamThatTakesNoNotificationsIsGivenUpBeforeTheyFillTheMemory() {
+        try (ScriptedUpstream upstream = new ScriptedUpstream();
+                TestGateway gateway = before(upstream.url())) {
+            upstream.on("notifications/large", asked -> {});
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+            String large =
+                    "{'jsonrpc':'2.0','method':'notifications/large','params':{'text':'" + "x".repeat(3 << 20) + "'}}";
+            for (int i = 0; i < 4; i++) {
+                assertThat(peer.post(large).statusCode()).isEqualTo(202);
+            }
+            Wait.until(
+                    "the session at the upstream is given up",
+                    () -> upstream.asked("DELETE").size() == 1);
+            assertThat(peer.call(1, "who")).contains("\"text\":\"done\"");
+            assertThat(upstream.asked("initialize")).hasSize(2);
+        }
+    }
+
+    @Test
     void aCallAtWhichTheUpstreamFailsIsNotSentAgain() {
         try (ScriptedUpstream upstream = new ScriptedUpstream();
                 TestGateway gateway = before(upstream.url())) {

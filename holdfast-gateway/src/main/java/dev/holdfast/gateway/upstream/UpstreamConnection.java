@@ -79,7 +79,7 @@ final class UpstreamConnection implements BackendConnection {
         Object context = link.context(request);
         link.call(message, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
                 .thenAccept(outcome -> ended(call, harmless, outcome));
-        sink.onCancel(notification -> link.post(
+        sink.onCancel(notification -> post(
                 notification
                         .map(InboundMessage::bytes)
                         .orElseGet(() -> JsonRpc.MESSAGES
@@ -144,13 +144,19 @@ final class UpstreamConnection implements BackendConnection {
 
     @Override
     public void notify(InboundMessage notification) {
-        link.post(notification.bytes(), link.context(notification));
+        post(notification.bytes(), link.context(notification));
+    }
+
+    private void post(byte[] message, Object context) {
+        if (!link.post(message, context)) {
+            loss.stuck();
+        }
     }
 
     @Override
     public void answer(InboundMessage response) {
         Object context = link.context(response);
-        questions.answer(response).ifPresent(answer -> link.post(answer, context));
+        questions.answer(response).ifPresent(answer -> post(answer, context));
     }
 
     @Override

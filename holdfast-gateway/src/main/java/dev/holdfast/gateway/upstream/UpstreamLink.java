@@ -14,11 +14,14 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 
 /**
  * The way to one session at the upstream, which may still be opening. Each message takes the forwarded headers of its own request
  * along; what has none takes those of the latest that had: the replay of the journal, GET and DELETE. Messages may overtake each
- * other on their connections, but none overtakes {@code notifications/initialized}. Safe for use by any thread.
+ * other on their connections, which they begin in the order in which they came, but none overtakes
+ * {@code notifications/initialized}. Safe for use by any thread.
  */
 final class UpstreamLink implements RequestCustomizer {
     private static final int DEPTH = 1000;
@@ -27,13 +30,18 @@ final class UpstreamLink implements RequestCustomizer {
     /** How long an upstream may leave {@code notifications/initialized} without an answer, before it gets what follows. */
     private static final long INTRODUCTION_SECONDS = 5;
 
+    /** So many bytes of messages without a response may be on their way, and one message more. */
+    private static final long MOST_BYTES = 8 << 20;
+
     private final CompletableFuture<ServerSession> session = new CompletableFuture<>();
-    private volatile CompletableFuture<ServerSession> introduced = session;
+    private final Departures departures = new Departures();
+    private final AtomicLong posted = new AtomicLong();
     private volatile Object latest = ServerSession.NO_CONTEXT;
 
     /** The session is open. */
     void opened(ServerSession open) {
         session.complete(open);
+        departures.open();
     }
 
     @Override
@@ -62,23 +70,43 @@ final class UpstreamLink implements RequestCustomizer {
 
     /** Sends a request, whose messages go to the sink. */
     CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink) {
-        return introduced.thenCompose(open -> open.call(request, repeat, context, sink));
+        return inOrder(open -> open.call(request, repeat, context, sink));
     }
 
-    /** Sends a message that has no answer. */
-    void post(byte[] message, Object context) {
-        Envelope envelope = parsed(message);
-        CompletableFuture<Outcome> sent = introduced.thenCompose(open -> open.post(envelope, context));
-        if (envelope.method().equals(INITIALIZED)) {
-            introduced = sent.<Object>thenApply(outcome -> outcome)
-                    .completeOnTimeout(INITIALIZED, INTRODUCTION_SECONDS, TimeUnit.SECONDS)
-                    .thenCompose(answered -> session);
+    private CompletableFuture<Outcome> inOrder(Function<ServerSession, CompletionStage<Outcome>> sending) {
+        CompletableFuture<Outcome> sent = new CompletableFuture<>();
+        departures.add(() -> session.thenCompose(sending).thenAccept(sent::complete));
+        return sent;
+    }
+
+    /** Sends a message that has no response; false where too many bytes are on their way already. */
+    boolean post(byte[] message, Object context) {
+        if (posted.get() > MOST_BYTES) {
+            return false;
         }
+        posted.addAndGet(message.length);
+        Envelope envelope = parsed(message);
+        CompletableFuture<Outcome> sent = envelope.method().equals(INITIALIZED)
+                ? introduce(envelope, context)
+                : inOrder(open -> open.post(envelope, context));
+        sent.thenAccept(outcome -> posted.addAndGet(-message.length));
+        return true;
+    }
+
+    private CompletableFuture<Outcome> introduce(Envelope initialized, Object context) {
+        CompletableFuture<Outcome> sent = inOrder(open -> {
+            departures.close();
+            return open.post(initialized, context);
+        });
+        sent.<Object>thenApply(outcome -> outcome)
+                .completeOnTimeout(INITIALIZED, INTRODUCTION_SECONDS, TimeUnit.SECONDS)
+                .thenAccept(answered -> departures.open());
+        return sent;
     }
 
     /** The same with the latest context. */
-    void post(byte[] message) {
-        post(message, latest);
+    boolean post(byte[] message) {
+        return post(message, latest);
     }
 
     /** Ends the session at the upstream. */

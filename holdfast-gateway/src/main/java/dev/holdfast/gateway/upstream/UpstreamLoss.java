@@ -20,6 +20,7 @@ import org.slf4j.LoggerFactory;
 final class UpstreamLoss implements SessionWatch {
     private static final Logger log = LoggerFactory.getLogger(UpstreamLoss.class);
     private static final String GONE = "the upstream has lost the session";
+    private static final String STUCK = "the upstream takes no messages";
     private static final Duration PATIENCE = Duration.ofSeconds(2);
 
     private final UpstreamCalls calls;
@@ -64,7 +65,7 @@ final class UpstreamLoss implements SessionWatch {
     public void gone() {
         if (begun.compareAndSet(false, true)) {
             tellChanges();
-            Future<?> unused = clock.schedule(this::report, PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            Future<?> unused = clock.schedule(() -> report(GONE), PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
             settled();
         }
     }
@@ -77,13 +78,21 @@ final class UpstreamLoss implements SessionWatch {
     /** A call has ended. */
     void settled() {
         if (begun.get() && calls.isEmpty()) {
-            report();
+            report(GONE);
         }
     }
 
-    private void report() {
+    /** Too much is on its way to the upstream: it gets another session, and what waits is given up. */
+    void stuck() {
+        if (begun.compareAndSet(false, true)) {
+            tellChanges();
+        }
+        report(STUCK);
+    }
+
+    private void report(String cause) {
         if (reported.compareAndSet(false, true)) {
-            listening.lost(GONE, calls.untouched());
+            listening.lost(cause, calls.untouched());
         }
     }
 
