@@ -30,8 +30,10 @@ final class UpstreamLink implements RequestCustomizer {
     /** How long an upstream may leave {@code notifications/initialized} without an answer, before it gets what follows. */
     private static final long INTRODUCTION_SECONDS = 5;
 
-    /** So many bytes of messages without a response may be on their way, and one message more. */
+    /** So much may be on its way without a response, and one message more. */
     private static final long MOST_BYTES = 8 << 20;
+    /** What a message costs that has no bytes: its request, and a connection. */
+    private static final int MESSAGE_BYTES = 16 << 10;
 
     private final CompletableFuture<ServerSession> session = new CompletableFuture<>();
     private final Departures departures = new Departures();
@@ -79,17 +81,18 @@ final class UpstreamLink implements RequestCustomizer {
         return sent;
     }
 
-    /** Sends a message that has no response; false where too many bytes are on their way already. */
+    /** Sends a message that has no response; false where too much is on its way already. */
     boolean post(byte[] message, Object context) {
         if (posted.get() > MOST_BYTES) {
             return false;
         }
-        posted.addAndGet(message.length);
+        int weight = message.length + MESSAGE_BYTES;
+        posted.addAndGet(weight);
         Envelope envelope = parsed(message);
         CompletableFuture<Outcome> sent = envelope.method().equals(INITIALIZED)
                 ? introduce(envelope, context)
                 : inOrder(open -> open.post(envelope, context));
-        sent.thenAccept(outcome -> posted.addAndGet(-message.length));
+        sent.thenAccept(outcome -> posted.addAndGet(-weight));
         return true;
     }
 
