@@ -10,31 +10,36 @@ import dev.holdfast.spi.StreamId;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Predicate;
 
 /**
  * The calls that other nodes hand to this one by {@link Forwarding}, because the backend of their session is here. A call may come
- * more than once, and runs once; what is said of it is said until the store has taken that.
+ * more than once, and runs once; what is said of it is said each time.
  */
 final class ForwardedCalls {
-    /** More than come between a call and the same call sent once more: that is done as soon as the store has answered again. */
-    private static final int REMEMBERED = 2 * ClusterBus.INBOX_MESSAGES;
+    /** So many answers are kept for calls that come once more. */
+    private static final int KEPT = 2 * ClusterBus.INBOX_MESSAGES;
 
     private final NodeStore store;
     private final Lease lease;
     private final Predicate<Runnable> elsewhere;
-    /** Those that have come last. */
-    private final Set<Name> come = Collections.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<>() {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<Name, Boolean> eldest) {
-            return size() > REMEMBERED;
-        }
-    }));
+    /** What was said of those that have come last, and what is still to be said. */
+    private final Map<Name, CompletableFuture<NodeMessage>> answers =
+            Collections.synchronizedMap(new LinkedHashMap<>(16, 0.75f, true) {
+                @Override
+                protected boolean removeEldestEntry(Map.Entry<Name, CompletableFuture<NodeMessage>> eldest) {
+                    return size() > KEPT && eldest.getValue().isDone();
+                }
+            });
 
     /** What no other call has. */
-    private record Name(String from, long number) {}
+    private record Name(String from, long number) {
+        static Name of(NodeMessage.Forwarded call) {
+            return new Name(call.from(), call.number());
+        }
+    }
 
     /**
      * @param elsewhere does something where it may block; false if nobody does it
@@ -45,9 +50,13 @@ final class ForwardedCalls {
         this.elsewhere = elsewhere;
     }
 
-    /** Whether a call has not come before. */
+    /** Whether a call has not come before; one that has gets the answer that there is, which may have been lost. */
     boolean comesFirst(NodeMessage.Forwarded call) {
-        return come.add(new Name(call.from(), call.number()));
+        CompletableFuture<NodeMessage> answer = answers.putIfAbsent(Name.of(call), new CompletableFuture<>());
+        if (answer != null && answer.isDone()) {
+            send(call, answer.join());
+        }
+        return answer == null;
     }
 
     /** Runs a call. */
@@ -84,6 +93,14 @@ final class ForwardedCalls {
     }
 
     private void reply(NodeMessage.Forwarded call, NodeMessage answer) {
+        CompletableFuture<NodeMessage> asked = answers.get(Name.of(call));
+        if (asked != null) {
+            asked.complete(answer);
+        }
+        send(call, answer);
+    }
+
+    private void send(NodeMessage.Forwarded call, NodeMessage answer) {
         byte[] message = answer.pack();
         // without a lease nobody waits for it: whoever has asked finds this node dead
         CompletionStage<Boolean> unused = StoreQuestion.ask(() ->

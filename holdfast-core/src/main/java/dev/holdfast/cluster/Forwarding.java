@@ -15,10 +15,13 @@ import dev.holdfast.spi.StreamId;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -208,10 +211,17 @@ final class Forwarding {
     /** The node that was asked has died: the log knows whether it has started the call. */
     private CompletionStage<Optional<Call.Outcome>> dead(
             LiveSession session, List<InboundMessage> requests, Member host) {
-        // from here on it starts nothing
-        return store.fence(session.key(), host.epoch())
+        // from here on it starts nothing, under none of its epochs
+        return store.members(session.key())
+                .thenCompose(members -> store.fence(
+                        session.key(),
+                        Stream.concat(
+                                Stream.of(host.epoch()),
+                                members.stream()
+                                        .filter(member -> member.node().equals(host.node()))
+                                        .map(Member::epoch))))
                 .thenCompose(fenced -> store.look(session.key()))
-                .thenCompose(look -> look.map(found -> started(session, requests, host, found))
+                .thenCompose(look -> look.map(found -> started(session, requests, host.epoch(), found))
                         .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())))
                 .thenCompose(stream -> stream.isEmpty()
                         ? CompletableFuture.completedFuture(Optional.empty())
@@ -221,35 +231,48 @@ final class Forwarding {
                                         taken(session, requests, new Started(stream.get(), host.epoch(), ""))));
     }
 
-    /** The stream of a call that a node has started: one that runs, or one that has the answer. */
+    /** The stream of a call that was started under an epoch, or a later one: one that runs, or one that has an answer. */
     private CompletionStage<Optional<StreamId>> started(
-            LiveSession session, List<InboundMessage> requests, Member host, Look look) {
-        RequestId first = requests.get(0).requiredId();
-        int epoch = host.epoch().counter();
+            LiveSession session, List<InboundMessage> requests, Epoch epoch, Look look) {
+        Set<RequestId> ids = requests.stream().map(InboundMessage::requiredId).collect(Collectors.toSet());
         Optional<StreamId> running = look.record().running().entrySet().stream()
-                .filter(call -> call.getKey().epoch() == epoch
-                        && call.getValue().requests().contains(first))
+                .filter(call -> call.getKey().epoch() >= epoch.counter()
+                        && call.getValue().requests().stream().anyMatch(ids::contains))
                 .map(Map.Entry::getKey)
                 .findFirst();
         if (running.isPresent()) {
             return CompletableFuture.completedFuture(running);
         }
+        List<StreamId> streams = session.listensOnly()
+                ? List.of(StreamId.LISTENING)
+                : look.streams().keySet().stream()
+                        .filter(stream -> stream.epoch() >= epoch.counter())
+                        .toList();
         CompletionStage<Optional<StreamId>> found = CompletableFuture.completedFuture(Optional.empty());
-        for (StreamId stream : look.streams().keySet()) {
-            if (stream.epoch() == epoch) {
-                found = found.thenCompose(before -> before.isPresent()
-                        ? CompletableFuture.completedFuture(before)
-                        : answers(session, stream, first)
-                                .thenApply(answered -> answered ? Optional.of(stream) : Optional.empty()));
-            }
+        for (StreamId stream : streams) {
+            found = found.thenCompose(before -> before.isPresent()
+                    ? CompletableFuture.completedFuture(before)
+                    : answers(session, stream, ids)
+                            .thenApply(answered -> answered ? Optional.of(stream) : Optional.empty()));
         }
-        return found;
+        return found.thenApply(stream -> {
+            if (stream.isEmpty() && session.listensOnly() && trimmed(look)) {
+                throw new IllegalStateException("an answer may have been trimmed");
+            }
+            return stream;
+        });
     }
 
-    private CompletionStage<Boolean> answers(LiveSession session, StreamId stream, RequestId request) {
-        return store.read(session.key(), stream, 0, Integer.MAX_VALUE)
+    private static boolean trimmed(Look look) {
+        return Optional.ofNullable(look.streams().get(StreamId.LISTENING))
+                .filter(extent -> extent.trimmed() > 0)
+                .isPresent();
+    }
+
+    private CompletionStage<Boolean> answers(LiveSession session, StreamId stream, Set<RequestId> requests) {
+        return store.all(session.key(), stream)
                 .thenApply(events -> events.stream()
-                        .anyMatch(event -> EventKind.answers(event.kind()) && request.equals(event.id())));
+                        .anyMatch(event -> EventKind.answers(event.kind()) && requests.contains(event.id())));
     }
 
     /** Another node has said what became of a call. */

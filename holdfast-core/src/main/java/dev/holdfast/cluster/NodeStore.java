@@ -1,6 +1,7 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.session.UnreadableException;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.ClusterBus;
 import dev.holdfast.spi.Epoch;
@@ -269,9 +270,11 @@ final class NodeStore implements SharedSessionStore {
 
         /** Whether it will never be otherwise. */
         private static boolean isDecided(Throwable failure) {
-            return failure instanceof StaleEpochException
-                    || failure instanceof IllegalStateException
-                    || failure instanceof UnreadableSessionException;
+            Throwable cause = failure instanceof StoreUnavailableException ? failure.getCause() : failure;
+            return cause instanceof StaleEpochException
+                    || cause instanceof IllegalStateException
+                    || cause instanceof UnreadableSessionException
+                    || cause instanceof UnreadableException;
         }
     }
 
@@ -284,12 +287,16 @@ final class NodeStore implements SharedSessionStore {
     @Override
     public CompletionStage<Long> token(
             SessionKey key, Epoch epoch, StreamId stream, Part part, long expected, long token) {
-        return membership(key).filter(own -> lease.held(own.node)).isPresent()
+        Optional<Membership> own = membership(key);
+        if (own.isEmpty()) {
+            return CompletableFuture.failedFuture(new IllegalStateException("the session has left this node"));
+        }
+        return lease.held(own.get().node)
                 ? store.token(key, epoch, stream, part, expected, token)
                 : CompletableFuture.failedFuture(new StoreUnavailableException(null));
     }
 
-    /** Completes with the token of a stream's reader; empty where the store has no such session. */
+    /** Completes with the token of a stream's reader; empty where the store has no such session, or it has left this node. */
     CompletionStage<Optional<Long>> reader(SessionKey key, Epoch epoch, StreamId stream, long expected) {
         return token(key, epoch, stream, Part.READER, expected, expected).handle((now, failure) -> {
             if (failure == null) {
@@ -375,7 +382,8 @@ final class NodeStore implements SharedSessionStore {
                                                 .map(Member::epoch))));
     }
 
-    private CompletionStage<Void> fence(SessionKey key, Stream<Epoch> epochs) {
+    /** Fences all of these. */
+    CompletionStage<Void> fence(SessionKey key, Stream<Epoch> epochs) {
         return CompletableFuture.allOf(
                 epochs.map(epoch -> store.fence(key, epoch).toCompletableFuture())
                         .toArray(CompletableFuture[]::new));

@@ -93,7 +93,9 @@ final class Reading {
                 () -> take(call.stream(), NOBODY).thenApply(token -> {
                     TailReader reader = new TailReader(
                             new TailHost(here, store, node), call.stream(), call.writer(), token, start, requests);
-                    node.tails().begin(here, reader, Attachment.STARTED);
+                    if (!node.tails().begin(here, reader, Attachment.STARTED)) {
+                        reader.end(here.shared().ended(), Optional.empty());
+                    }
                     return reader;
                 }));
     }

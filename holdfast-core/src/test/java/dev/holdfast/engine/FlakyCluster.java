@@ -33,6 +33,8 @@ final class FlakyCluster implements SharedSessionStore {
         DONE,
         /** It does not arrive, which is known at once. */
         LOST,
+        /** It does not arrive, for there is no room for it. */
+        REFUSED,
         /** It arrives, and its answer does not. */
         UNANSWERED,
         /** It arrives when the test says so, and its answer does not. */
@@ -313,6 +315,9 @@ final class FlakyCluster implements SharedSessionStore {
             Fate fate = sendings.isEmpty() ? Fate.DONE : sendings.remove();
             if (fate == Fate.LOST) {
                 return away();
+            }
+            if (fate == Fate.REFUSED) {
+                return CompletableFuture.completedFuture(false);
             }
             CompletionStage<Boolean> sent = ask(() -> store.bus().send(node, message));
             return fate == Fate.DONE ? sent : sent.thenCompose(answer -> away());

@@ -189,6 +189,48 @@ class OnceBackendTest {
     }
 
     @Test
+    void anAnswerForWhichTheInboxHadNoRoomIsGivenWhenTheCallComesAgain() {
+        Session here = first.open();
+        Session there = second.find(here);
+        first.store.decreeSendings(FlakyCluster.Fate.REFUSED);
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.settle();
+        assertThat(outcome.toCompletableFuture()).isNotDone();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(connected(outcome))).containsExactly("result 1");
+        assertThat(first.backend.life().calls).hasSize(1);
+    }
+
+    @Test
+    void aCallThatADeadNodeHadStartedUnderALaterEpochIsNotRunTwice() {
+        Session here = first.open();
+        Connection orphan = post(here, 1);
+        first.backend.life().call(1).sink().send(Wire.progress("1"));
+        bed.read(orphan);
+        Session heir = second.find(here);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        Connection taken = post(heir, 2);
+        second.backend.life().call(2).respond();
+        assertThat(bed.read(taken)).containsExactly("result 2");
+        Session there = third.find(here);
+        bed.resume(heir, orphan.cursor());
+        bed.settle();
+        third.store.deaf = true;
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(3));
+        bed.settle();
+        assertThat(second.backend.life().calls).hasSize(2);
+        second.die();
+        bed.pass(ClusterBed.LEASE.multipliedBy(2).plusSeconds(1));
+        assertThat(bed.read(connected(outcome)))
+                .containsExactly(
+                        "error 3 -32603: the server ended while this call was running; whether it had any effect is not known");
+        assertThat(third.backend.lives)
+                .allSatisfy(life -> assertThat(life.calls).isEmpty());
+    }
+
+    @Test
     void aCallThatIsTakenElsewhereIsReadAsSoonAsTheStoreAnswersAgain() {
         Session here = first.open();
         Session there = second.find(here);
