@@ -1,7 +1,6 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.StoreUnavailableException;
-import dev.holdfast.session.UnreadableException;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.ClusterBus;
 import dev.holdfast.spi.Epoch;
@@ -12,19 +11,16 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
-import dev.holdfast.spi.UnreadableSessionException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The shared store as the sessions of one node use it. To claim a session is to join it: what other nodes write is not part of the
@@ -32,8 +28,6 @@ import org.jspecify.annotations.Nullable;
  * written.
  */
 final class NodeStore implements SharedSessionStore {
-    private static final long FIRST_DELAY_MILLIS = 20;
-    private static final long MOST_DELAY_MILLIS = 250;
     private static final int READ_BYTES = 1 << 20;
 
     private final SharedSessionStore store;
@@ -41,16 +35,10 @@ final class NodeStore implements SharedSessionStore {
     private final Surroundings surroundings;
     private final Map<SessionKey, Membership> memberships = new ConcurrentHashMap<>();
     private final LostJoins lostJoins;
-    private final Set<Question<?>> undecided = ConcurrentHashMap.newKeySet();
+    private final LastingQuestions questions;
 
     /** What it needs of its node. */
-    interface Surroundings {
-        /** Does something later. */
-        void later(Runnable task, long millis);
-
-        /** Whether the store has answered. */
-        void works(boolean works);
-
+    interface Surroundings extends LastingQuestions.Surroundings {
         /** This node has committed something to a session. */
         void committed(SessionKey key);
 
@@ -63,6 +51,7 @@ final class NodeStore implements SharedSessionStore {
         this.lostJoins = new LostJoins(store);
         this.lease = lease;
         this.surroundings = surroundings;
+        this.questions = new LastingQuestions(lease, surroundings);
     }
 
     /** This node's part of a session, if it has one. */
@@ -80,7 +69,7 @@ final class NodeStore implements SharedSessionStore {
 
     /** The lease is lost: nobody waits any longer for what the store has not decided. */
     void giveUp() {
-        undecided.forEach(Question::giveUp);
+        questions.giveUp();
     }
 
     /** What is not done now is done by whoever finds this node dead. */
@@ -220,68 +209,7 @@ final class NodeStore implements SharedSessionStore {
      * @return fails as the store has decided, or with a {@link StoreUnavailableException} when the lease is lost
      */
     <T> CompletionStage<T> insist(String node, Supplier<CompletionStage<T>> question) {
-        Question<T> asked = new Question<>(node, question);
-        undecided.add(asked);
-        asked.done.whenComplete((answer, failure) -> undecided.remove(asked));
-        asked.ask(FIRST_DELAY_MILLIS);
-        return asked.done;
-    }
-
-    /** What is asked until it is decided. */
-    private final class Question<T> {
-        private final String node;
-        private final Supplier<CompletionStage<T>> question;
-        private final CompletableFuture<T> done = new CompletableFuture<>();
-
-        private Question(String node, Supplier<CompletionStage<T>> question) {
-            this.node = node;
-            this.question = question;
-        }
-
-        private void giveUp() {
-            done.completeExceptionally(new StoreUnavailableException(new IllegalStateException("the lease was lost")));
-        }
-
-        private void ask(long delay) {
-            if (!lease.held(node)) {
-                giveUp();
-                return;
-            }
-            CompletionStage<T> asked;
-            try {
-                asked = question.get();
-            } catch (RuntimeException e) {
-                asked = CompletableFuture.failedFuture(e);
-            }
-            asked.whenComplete((answer, failure) -> answered(answer, causeOf(failure), delay));
-        }
-
-        private void answered(T answer, @Nullable Throwable failure, long delay) {
-            if (failure == null) {
-                surroundings.works(true);
-                done.complete(answer);
-            } else if (isDecided(failure)) {
-                done.completeExceptionally(failure);
-            } else {
-                surroundings.works(false);
-                surroundings.later(() -> ask(Math.min(2 * delay, MOST_DELAY_MILLIS)), delay);
-            }
-        }
-
-        /** Whether it will never be otherwise. */
-        private static boolean isDecided(Throwable failure) {
-            Throwable cause = failure instanceof StoreUnavailableException ? failure.getCause() : failure;
-            return cause instanceof StaleEpochException
-                    || cause instanceof IllegalStateException
-                    || cause instanceof UnreadableSessionException
-                    || cause instanceof UnreadableException;
-        }
-    }
-
-    static @Nullable Throwable causeOf(@Nullable Throwable failure) {
-        return failure instanceof CompletionException wrapped && wrapped.getCause() != null
-                ? wrapped.getCause()
-                : failure;
+        return questions.ask(node, question);
     }
 
     @Override
@@ -302,7 +230,7 @@ final class NodeStore implements SharedSessionStore {
             if (failure == null) {
                 return Optional.of(now);
             }
-            if (causeOf(failure) instanceof IllegalStateException) {
+            if (LastingQuestions.causeOf(failure) instanceof IllegalStateException) {
                 return Optional.<Long>empty();
             }
             throw new CompletionException(failure);

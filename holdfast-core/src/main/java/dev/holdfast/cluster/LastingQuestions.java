@@ -1,0 +1,113 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.session.UnreadableException;
+import dev.holdfast.spi.StaleEpochException;
+import dev.holdfast.spi.UnreadableSessionException;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Questions to the store that are asked until it has answered, as long as the incarnation that asks has its lease. */
+final class LastingQuestions {
+    private static final long FIRST_DELAY_MILLIS = 20;
+    private static final long MOST_DELAY_MILLIS = 250;
+
+    private final Lease lease;
+    private final Surroundings surroundings;
+    private final Set<Question<?>> open = ConcurrentHashMap.newKeySet();
+
+    /** What they need of their node. */
+    interface Surroundings {
+        /** Does something later. */
+        void later(Runnable task, long millis);
+
+        /** Whether the store has answered. */
+        void works(boolean works);
+    }
+
+    LastingQuestions(Lease lease, Surroundings surroundings) {
+        this.lease = lease;
+        this.surroundings = surroundings;
+    }
+
+    /**
+     * Asks.
+     *
+     * @return fails as the store has decided, or with a {@link StoreUnavailableException} when the lease is lost
+     */
+    <T> CompletionStage<T> ask(String node, Supplier<CompletionStage<T>> question) {
+        Question<T> asked = new Question<>(node, question);
+        open.add(asked);
+        asked.done.whenComplete((answer, failure) -> open.remove(asked));
+        asked.ask(FIRST_DELAY_MILLIS);
+        return asked.done;
+    }
+
+    /** The lease is lost: nobody waits any longer for what the store has not decided. */
+    void giveUp() {
+        open.forEach(Question::giveUp);
+    }
+
+    /** One of them. */
+    private final class Question<T> {
+        private final String node;
+        private final Supplier<CompletionStage<T>> question;
+        private final CompletableFuture<T> done = new CompletableFuture<>();
+
+        private Question(String node, Supplier<CompletionStage<T>> question) {
+            this.node = node;
+            this.question = question;
+        }
+
+        private void giveUp() {
+            done.completeExceptionally(new StoreUnavailableException(new IllegalStateException("the lease was lost")));
+        }
+
+        private void ask(long delay) {
+            if (!lease.held(node)) {
+                giveUp();
+                return;
+            }
+            CompletionStage<T> asked;
+            try {
+                asked = question.get();
+            } catch (RuntimeException e) {
+                asked = CompletableFuture.failedFuture(e);
+            }
+            asked.whenComplete((answer, failure) -> answered(answer, causeOf(failure), delay));
+        }
+
+        private void answered(T answer, @Nullable Throwable failure, long delay) {
+            if (failure == null) {
+                surroundings.works(true);
+                done.complete(answer);
+            } else if (isDecided(failure)) {
+                done.completeExceptionally(failure);
+            } else {
+                surroundings.works(false);
+                surroundings.later(() -> ask(Math.min(2 * delay, MOST_DELAY_MILLIS)), delay);
+            }
+        }
+
+        /** Whether it will never be otherwise. */
+        private static boolean isDecided(Throwable failure) {
+            Throwable cause = failure instanceof StoreUnavailableException ? failure.getCause() : failure;
+            return cause instanceof StaleEpochException
+                    || cause instanceof IllegalStateException
+                    || cause instanceof UnreadableSessionException
+                    || cause instanceof UnreadableException;
+        }
+    }
+
+    /** Why a stage has failed, without what a stage that depends on another one wraps it in. */
+    static @Nullable Throwable causeOf(@Nullable Throwable failure) {
+        return failure instanceof CompletionException wrapped && wrapped.getCause() != null
+                ? wrapped.getCause()
+                : failure;
+    }
+}
