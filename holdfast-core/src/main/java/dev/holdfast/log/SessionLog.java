@@ -8,7 +8,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -23,7 +22,7 @@ public final class SessionLog {
     /** The stage of everything that is committed already. */
     public static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Object lock = new Object();
     private final SessionStore store;
     private final Optional<Commits> commits;
     private final Consumer<EndReason> end;
@@ -57,12 +56,9 @@ public final class SessionLog {
         Effects effects = new Effects();
         Turn turn;
         T result;
-        lock.lock();
-        try {
+        synchronized (lock) {
             result = decision.apply(effects);
             turn = outbox.conclude(effects);
-        } finally {
-            lock.unlock();
         }
         perform(effects, turn);
         return result;
@@ -78,11 +74,8 @@ public final class SessionLog {
 
     /** Looks at something that steps change; nothing is changed, and nothing caused. */
     public <T> T look(Supplier<T> question) {
-        lock.lock();
-        try {
+        synchronized (lock) {
             return question.get();
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -123,12 +116,9 @@ public final class SessionLog {
 
     /** Decides what was appended; returns what is to be next. */
     private Turn decide(@Nullable Throwable failure, Effects effects) {
-        lock.lock();
-        try {
+        synchronized (lock) {
             outbox.decided(causeOf(failure), effects);
             return outbox.conclude(effects);
-        } finally {
-            lock.unlock();
         }
     }
 
