@@ -19,6 +19,9 @@ public interface SessionWatch {
     /** The server does not have the session any more. Told once. */
     default void gone() {}
 
+    /** The listening stream could not be had for as long as patience lasts. It is opened again when a message reaches the server. */
+    default void listeningGivenUp() {}
+
     /** Something was given up or ignored that the application may want to know of. */
     default void failed(Throwable failure) {}
 }

@@ -88,6 +88,11 @@ final class StreamLoop implements StreamHandler {
         this.retry = new Retry(link, this::open);
     }
 
+    /** There was such a stream before: when it opens, what was sent meanwhile may be missing. */
+    void comesLate() {
+        connections = 1;
+    }
+
     /** Asks for the stream from its cursor on. */
     void open() {
         if (stopped || owner.complete()) {

@@ -129,7 +129,7 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.H
         StreamLoop stream = new StreamLoop(link, server.uri(), context, this);
         if (state.compareAndSet(before, new Listening.Open(stream, context))) {
             if (before instanceof Listening.GivenUp) {
-                watch.gap();
+                stream.comesLate();
             }
             if (link.closed()) {
                 stream.stop();
@@ -180,6 +180,9 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.H
         } else {
             if (state.get() instanceof Listening.Open open) {
                 closed(new Listening.GivenUp(open.context()), loss.cause());
+            }
+            if (loss instanceof StreamLoss.GivenUp) {
+                watch.listeningGivenUp();
             }
             watch.failed(loss.cause());
         }

@@ -8,6 +8,7 @@ import java.io.OutputStream;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
@@ -175,6 +176,76 @@ class UpstreamMessagesTest {
             assertThat(message).contains("\"progressToken\":\"later\"");
             assertThat(listening.readUntil("data: {")).contains("notifications/message");
         }
+    }
+
+    @Test
+    void whatComesBehindTheResponseOfACallGoesToTheListeningStream() {
+        upstream.on("tools/call", asked -> {
+            try (OutputStream stream = asked.stream()) {
+                stream.write(Json.of("data: {'jsonrpc':'2.0','id':" + asked.id() + ",'result':{}}\n\n" + "data: "
+                                + Json.notification("notifications/behind") + "\n\n")
+                        .getBytes(UTF_8));
+            }
+        });
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        try (ListeningSocket listening = new ListeningSocket(peer)) {
+            assertThat(peer.call(1, "tools/call")).contains("\"id\":1");
+            assertThat(listening.readUntil("data: {")).contains("notifications/behind");
+        }
+    }
+
+    @Test
+    void aClientThatOnlyListensHearsOfTheSessionThatTakesThePlaceOfALostOne() {
+        CountDownLatch lost = new CountDownLatch(1);
+        upstream.on("GET", asked -> {
+            boolean first = asked.header("Mcp-Session-Id").equals("session-1");
+            if (first && lost.getCount() == 0) {
+                asked.status(404);
+                return;
+            }
+            try (OutputStream stream = asked.stream()) {
+                if (first) {
+                    stream.flush();
+                    Wait.until(lost);
+                } else {
+                    send(stream, Json.notification("notifications/back"));
+                    Wait.next(answers);
+                }
+            }
+        });
+        upstream.on("ping", asked -> asked.status(404));
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        try (ListeningSocket listening = new ListeningSocket(peer)) {
+            Wait.until("the gateway listens", () -> !upstream.asked("GET").isEmpty());
+            lost.countDown();
+            assertThat(listening.readUntil("data: {")).contains("notifications/back");
+            answers.add("heard");
+        }
+    }
+
+    @Test
+    void gapsThatFollowEachOtherAreToldTogether() {
+        upstream.on("initialize", asked -> {
+            asked.exchange().getResponseHeaders().set("Mcp-Session-Id", "forgetful");
+            asked.json("{'jsonrpc':'2.0','id':" + asked.id()
+                    + ",'result':{'protocolVersion':'2025-11-25','capabilities':{'tools':{'listChanged':true}}}}");
+        });
+        AtomicInteger streams = new AtomicInteger();
+        upstream.on("GET", asked -> {
+            try (OutputStream stream = asked.stream()) {
+                stream.write("retry: 100\n\n".getBytes(UTF_8));
+                send(stream, Json.notification("notifications/stream" + streams.incrementAndGet()));
+            }
+        });
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        int told = 0;
+        try (ListeningSocket listening = new ListeningSocket(peer)) {
+            while (told == 0 || streams.get() < 8) {
+                told += listening.readUntil("data: {").contains("tools/list_changed") ? 1 : 0;
+            }
+        }
+        // one for each of seven gaps before; on a slow machine more than ten seconds may pass
+        assertThat(told).isBetween(1, 3);
     }
 
     private static String progress(String token) {

@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -33,6 +34,17 @@ public final class Wait {
             return stage.toCompletableFuture().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         } catch (InterruptedException | ExecutionException | TimeoutException e) {
             throw new AssertionError("did not complete", e);
+        }
+    }
+
+    /** Waits for somebody else to be so far. */
+    public static void until(CountDownLatch latch) {
+        try {
+            if (!latch.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+                throw new AssertionError("did not come true");
+            }
+        } catch (InterruptedException e) {
+            throw new AssertionError("interrupted", e);
         }
     }
 

@@ -56,6 +56,10 @@ final class UpstreamCalls {
         call.token.ifPresent(endedTokens::remove);
     }
 
+    synchronized boolean running(Call call) {
+        return call.equals(running.get(call.id()));
+    }
+
     /** The call is over. */
     synchronized void end(Call call) {
         if (running.remove(call.id(), call) && !call.mayBeTask()) {

@@ -48,7 +48,8 @@ final class UpstreamConnection implements BackendConnection {
         this.link = link;
         this.questions = new UpstreamQuestions(incarnation, listening, link);
         this.news = new UpstreamNews(calls, questions, listening);
-        this.loss = new UpstreamLoss(calls, listening, clock);
+        this.loss = new UpstreamLoss(calls, listening, link, clock);
+        link.onStuck(loss::stuck);
     }
 
     UpstreamLink link() {
@@ -79,7 +80,7 @@ final class UpstreamConnection implements BackendConnection {
         Object context = link.context(request);
         link.call(message, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
                 .thenAccept(outcome -> ended(call, harmless, outcome));
-        sink.onCancel(notification -> post(
+        sink.onCancel(notification -> link.post(
                 notification
                         .map(InboundMessage::bytes)
                         .orElseGet(() -> JsonRpc.MESSAGES
@@ -88,7 +89,11 @@ final class UpstreamConnection implements BackendConnection {
                 context));
     }
 
+    /** What comes behind the response belongs to no call any more. */
     private CompletionStage<Void> take(Call call, Envelope message) {
+        if (!calls.running(call)) {
+            return news.message(message);
+        }
         return switch (message.kind()) {
             case REQUEST -> questions.ask(message, Optional.of(call.sink()));
             case NOTIFICATION -> notified(call, message);
@@ -144,19 +149,13 @@ final class UpstreamConnection implements BackendConnection {
 
     @Override
     public void notify(InboundMessage notification) {
-        post(notification.bytes(), link.context(notification));
-    }
-
-    private void post(byte[] message, Object context) {
-        if (!link.post(message, context)) {
-            loss.stuck();
-        }
+        link.post(notification.bytes(), link.context(notification));
     }
 
     @Override
     public void answer(InboundMessage response) {
         Object context = link.context(response);
-        questions.answer(response).ifPresent(answer -> post(answer, context));
+        questions.answer(response).ifPresent(answer -> link.post(answer, context));
     }
 
     @Override

@@ -41,6 +41,19 @@ final class UpstreamErrors {
                 : Optional.empty();
     }
 
+    /** Why a message that has no response may not have arrived; empty where it has, or where that is told otherwise. */
+    static Optional<String> ofPost(Outcome outcome) {
+        if (outcome instanceof Outcome.Refused refused) {
+            return Optional.of("the upstream has refused it with HTTP status " + refused.status());
+        }
+        if (outcome instanceof Outcome.NotSent) {
+            return Optional.of("the upstream could not be reached");
+        }
+        return outcome instanceof Outcome.Unknown unknown && !unknown.sessionGone()
+                ? Optional.of("it is not known whether the upstream has got it")
+                : Optional.empty();
+    }
+
     /** The upstream's own error, where it has sent one for this request. */
     private static OutboundMessage refusal(Outcome.Refused refused, InboundMessage request) {
         if (ENVELOPES.read(refused.body()) instanceof EnvelopeReader.Single single

@@ -16,6 +16,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The way to one session at the upstream, which may still be opening. Each message takes the forwarded headers of its own request
@@ -24,6 +26,7 @@ import java.util.function.Function;
  * {@code notifications/initialized}. Safe for use by any thread.
  */
 final class UpstreamLink implements RequestCustomizer {
+    private static final Logger log = LoggerFactory.getLogger(UpstreamLink.class);
     private static final int DEPTH = 1000;
     private static final EnvelopeReader ENVELOPES = new EnvelopeReader(DEPTH, EnvelopeReader.DEFAULT_MAX_BATCH);
     private static final String INITIALIZED = "notifications/initialized";
@@ -39,6 +42,12 @@ final class UpstreamLink implements RequestCustomizer {
     private final Departures departures = new Departures();
     private final AtomicLong posted = new AtomicLong();
     private volatile Object latest = ServerSession.NO_CONTEXT;
+    private volatile Runnable stuck = () -> {};
+
+    /** Sets what to do when more is on its way than may be; called before anything is sent. */
+    void onStuck(Runnable hook) {
+        stuck = hook;
+    }
 
     /** The session is open. */
     void opened(ServerSession open) {
@@ -81,10 +90,11 @@ final class UpstreamLink implements RequestCustomizer {
         return sent;
     }
 
-    /** Sends a message that has no response; false where too much is on its way already. */
-    boolean post(byte[] message, Object context) {
+    /** Sends a message that has no response, unless too much is on its way already. */
+    void post(byte[] message, Object context) {
         if (posted.get() > MOST_BYTES) {
-            return false;
+            stuck.run();
+            return;
         }
         int weight = message.length + MESSAGE_BYTES;
         posted.addAndGet(weight);
@@ -92,8 +102,10 @@ final class UpstreamLink implements RequestCustomizer {
         CompletableFuture<Outcome> sent = envelope.method().equals(INITIALIZED)
                 ? introduce(envelope, context)
                 : inOrder(open -> open.post(envelope, context));
-        sent.thenAccept(outcome -> posted.addAndGet(-weight));
-        return true;
+        sent.thenAccept(outcome -> {
+            posted.addAndGet(-weight);
+            UpstreamErrors.ofPost(outcome).ifPresent(text -> log.warn("a message got lost: {}", text));
+        });
     }
 
     private CompletableFuture<Outcome> introduce(Envelope initialized, Object context) {
@@ -108,8 +120,13 @@ final class UpstreamLink implements RequestCustomizer {
     }
 
     /** The same with the latest context. */
-    boolean post(byte[] message) {
-        return post(message, latest);
+    void post(byte[] message) {
+        post(message, latest);
+    }
+
+    /** Opens the listening stream at the upstream, if it is not open. */
+    void listen() {
+        session.thenAccept(open -> open.listen(latest));
     }
 
     /** Ends the session at the upstream. */

@@ -22,17 +22,25 @@ final class UpstreamLoss implements SessionWatch {
     private static final String GONE = "the upstream has lost the session";
     private static final String STUCK = "the upstream takes no messages";
     private static final Duration PATIENCE = Duration.ofSeconds(2);
+    /** How long an upstream is left alone that was away for longer than the client's patience. */
+    private static final Duration BEFORE_LISTENING = Duration.ofSeconds(10);
+    /** Gaps that come faster than this are told together: each telling makes a client ask for all lists again. */
+    private static final Duration LEAST_BETWEEN_GAPS = Duration.ofSeconds(10);
 
     private final UpstreamCalls calls;
     private final ListeningSink listening;
+    private final UpstreamLink link;
     private final ScheduledExecutorService clock;
     private final AtomicBoolean begun = new AtomicBoolean();
     private final AtomicBoolean reported = new AtomicBoolean();
+    private final AtomicBoolean gapToTell = new AtomicBoolean();
+    private volatile long gapToldAt = System.nanoTime() - LEAST_BETWEEN_GAPS.toNanos();
     private volatile byte promisedLists;
 
-    UpstreamLoss(UpstreamCalls calls, ListeningSink listening, ScheduledExecutorService clock) {
+    UpstreamLoss(UpstreamCalls calls, ListeningSink listening, UpstreamLink link, ScheduledExecutorService clock) {
         this.calls = calls;
         this.listening = listening;
+        this.link = link;
         this.clock = clock;
     }
 
@@ -58,7 +66,24 @@ final class UpstreamLoss implements SessionWatch {
 
     @Override
     public void gap() {
-        tellChanges();
+        if (promisedLists != 0 && gapToTell.compareAndSet(false, true)) {
+            long wait = LEAST_BETWEEN_GAPS.toNanos() - (System.nanoTime() - gapToldAt);
+            Future<?> unused = clock.schedule(this::tellGaps, wait, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void tellGaps() {
+        gapToldAt = System.nanoTime();
+        gapToTell.set(false);
+        if (!begun.get()) {
+            tellChanges();
+        }
+    }
+
+    /** A client that only listens sends nothing that would reach the upstream. */
+    @Override
+    public void listeningGivenUp() {
+        Future<?> unused = clock.schedule(link::listen, BEFORE_LISTENING.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     @Override
