@@ -24,7 +24,7 @@ final class BackendRestore {
     }
 
     void begin(int incarnation) {
-        slot.open(slot.initialize(), incarnation).whenComplete((outcome, failure) -> {
+        slot.open(incarnation).whenComplete((outcome, failure) -> {
             if (failure != null) {
                 logger.error("session {}: the backend could not be opened", core.shortId(), failure);
                 slot.putOff(incarnation, "the backend could not be opened");

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *                 OPENING --refused--> NEW
  *   NEW --the session is back from the store--> EMPTY
  *   EMPTY --use--> RESTORING --replayed--> SERVING
- *                  RESTORING --not reached, lost--> EMPTY, those who waited are refused
+ *                  RESTORING --not reached, lost--> EMPTY, those who waited are refused; if it was begun for nobody, RESTORING for them
  *                  RESTORING --refused--> the session ends
  *   SERVING, OPENING, CONNECTED --lost--> RESTORING if somebody waits, else EMPTY
  *   CONNECTED --released, nobody uses it--> EMPTY
@@ -56,6 +56,9 @@ final class BackendSlot implements BackendSink.Hearer {
     private int incarnation;
     private int lastLost;
     private boolean served;
+    /** Whether a restore was begun for nobody: its patience is not that of those who came later. */
+    private boolean unasked;
+
     private long restoringSince;
     private @Nullable BackendConnection connection;
 
@@ -86,7 +89,20 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** Opens a fresh backend if there was one and nobody has asked for it yet. */
     void restore() {
-        begin(core.step(effects -> state == State.EMPTY ? beginRestore() : NONE));
+        begin(core.step(effects -> {
+            int next = state == State.EMPTY ? beginRestore() : NONE;
+            unasked = next != NONE;
+            return next;
+        }));
+    }
+
+    /** What there is of a backend. */
+    BackendPresence presence() {
+        return core.look(() -> switch (state) {
+            case SERVING, CONNECTED -> BackendPresence.THERE;
+            case EMPTY -> incarnation > 0 ? BackendPresence.MISSING : BackendPresence.PENDING;
+            default -> BackendPresence.PENDING;
+        });
     }
 
     private void begin(int next) {
@@ -104,16 +120,12 @@ final class BackendSlot implements BackendSink.Hearer {
             state = State.OPENING;
             return ++incarnation;
         });
-        return first == NONE ? Optional.empty() : Optional.of(open(initialize, first));
+        return first == NONE ? Optional.empty() : Optional.of(openings.open(initialize, first, this));
     }
 
-    /** What a fresh connection is opened with. */
-    InboundMessage initialize() {
-        return core.look(() -> core.journal().initialize().withContext(waiting.context()));
-    }
-
-    /** Opens a connection for an incarnation. */
-    CompletionStage<Backend.Outcome> open(InboundMessage initialize, int next) {
+    /** Opens the connection of an incarnation that restores. */
+    CompletionStage<Backend.Outcome> open(int next) {
+        InboundMessage initialize = core.look(() -> core.journal().initialize().withContext(waiting.context()));
         return openings.open(initialize, next, this);
     }
 
@@ -121,7 +133,7 @@ final class BackendSlot implements BackendSink.Hearer {
     boolean connected(BackendConnection first) {
         return core.step(effects -> {
             if (state != State.OPENING) {
-                effects.then(() -> close(first));
+                effects.then(() -> BackendRestore.close(first, core));
                 return false;
             }
             int present = incarnation;
@@ -132,7 +144,7 @@ final class BackendSlot implements BackendSink.Hearer {
                 effects.then(() -> serve(present, first));
                 return true;
             }
-            effects.then(() -> close(first));
+            effects.then(() -> BackendRestore.close(first, core));
             state = State.EMPTY;
             if (!waiting.isEmpty()) {
                 int next = beginRestore();
@@ -214,6 +226,7 @@ final class BackendSlot implements BackendSink.Hearer {
     private int beginRestore() {
         state = State.RESTORING;
         served = false;
+        unasked = false;
         restoringSince = core.host().clock().now();
         return ++incarnation;
     }
@@ -226,7 +239,7 @@ final class BackendSlot implements BackendSink.Hearer {
             return awaited;
         });
         if (!wanted) {
-            close(fresh);
+            BackendRestore.close(fresh, core);
         }
         return wanted;
     }
@@ -304,7 +317,12 @@ final class BackendSlot implements BackendSink.Hearer {
         lastLost = restored;
         tell(outcome, effects);
         calls.backendLost(cause);
-        waiting.refuseAll(cause, effects);
+        if (unasked && outcome == RestoreOutcome.PUT_OFF && !waiting.isEmpty()) {
+            int next = beginRestore();
+            effects.then(() -> begin(next));
+        } else {
+            waiting.refuseAll(cause, effects);
+        }
         return true;
     }
 
@@ -321,7 +339,7 @@ final class BackendSlot implements BackendSink.Hearer {
             calls.backendLost(cause);
             again.stream().filter(user -> !waiting.add(user)).forEach(user -> effects.then(() -> user.refused(cause)));
             effects.then(() -> core.host().telemetry().backendLost(core.id(), cause));
-            dead.ifPresent(gone -> effects.then(() -> close(gone)));
+            dead.ifPresent(gone -> effects.then(() -> BackendRestore.close(gone, core)));
             replace(which, cause, effects);
         });
     }
@@ -358,7 +376,7 @@ final class BackendSlot implements BackendSink.Hearer {
             openings.forget();
             calls.backendLost("another session needed the backend");
             effects.then(() -> core.host().telemetry().backendReleased(core.id()));
-            effects.then(() -> close(unused));
+            effects.then(() -> BackendRestore.close(unused, core));
             return true;
         });
     }
@@ -375,12 +393,7 @@ final class BackendSlot implements BackendSink.Hearer {
         connection = null;
         openings.abandon(effects);
         if (last != null) {
-            effects.then(() -> close(last));
+            effects.then(() -> BackendRestore.close(last, core));
         }
-    }
-
-    /** Ends a connection; a drain waits for it. */
-    private void close(BackendConnection last) {
-        BackendRestore.close(last, core);
     }
 }

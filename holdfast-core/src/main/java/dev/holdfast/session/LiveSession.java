@@ -29,19 +29,20 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     private final SessionCore core;
     private final Outbound outbound;
-    private final OwnMessages own;
-    private final CallEnding calls;
+    private final RestoredState state;
     private final ServerIdentity identity;
     private final Readers readers;
     private final BackendSlot backend;
     private final CallStart starts;
     private final Inbound inbound;
     private final SessionEnd end;
+    private final SessionSweep sweep;
 
     public LiveSession(SessionHost host, String principal, SessionSeed seed) {
         this.core = new SessionCore(host, principal, seed);
-        this.own = new OwnMessages(core);
-        this.calls = new CallEnding(core, own);
+        OwnMessages own = new OwnMessages(core);
+        CallEnding calls = new CallEnding(core, own);
+        this.state = new RestoredState(core, own, calls, this);
         this.identity = new ServerIdentity(core, own);
         this.outbound = new Outbound(core, own, calls, this::answerFor);
         this.readers = new Readers(core);
@@ -49,6 +50,7 @@ public final class LiveSession implements Session, LiveCall.Host {
         this.starts = new CallStart(core, readers, calls, this);
         this.inbound = new Inbound(core, backend, calls, outbound, identity);
         this.end = new SessionEnd(core, calls, outbound, backend, readers);
+        this.sweep = new SessionSweep(core, calls, end, shared(), new Revival(core, backend, readers));
         core.wire(outbound, end);
     }
 
@@ -58,12 +60,12 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     /** How it begins, or comes back. */
     public SessionOpening opening() {
-        return new SessionOpening(core, identity, backend, new RestoredState(core, own, calls, this));
+        return new SessionOpening(core, identity, backend, state);
     }
 
     /** What it shows to the nodes that have it too. */
     public SharedSide shared() {
-        return new SharedSide(core, readers, backend, new RestoredState(core, own, calls, this));
+        return new SharedSide(core, readers, backend, state);
     }
 
     /** What it is kept under. */
@@ -197,12 +199,17 @@ public final class LiveSession implements Session, LiveCall.Host {
      * @param parkNanos how long a client may be away before its session leaves memory
      */
     public void sweep(long now, long parkNanos) {
-        new SessionSweep(core, calls, end, shared()).sweep(now, parkNanos);
+        sweep.sweep(now, parkNanos);
+    }
+
+    /** Whether a client reads its listening stream, on whatever node. */
+    public boolean listening() {
+        return readers.listening();
     }
 
     /** Lets its backend go, if nobody uses it; it gets a fresh one when it is used again. False if somebody does, or there is none. */
     public boolean releaseBackend() {
-        return backend.release();
+        return !listening() && backend.release();
     }
 
     /** How many bytes it keeps. */

@@ -7,18 +7,23 @@ import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.spi.RecordChange;
 import java.util.List;
 
-/** What time does to a session: it ends, its calls do, what it keeps grows old, its record has to be renewed, or it is parked. */
+/**
+ * What time does to a session: it ends, its calls do, what it keeps grows old, its record has to be renewed, its
+ * backend comes back, or it is parked.
+ */
 final class SessionSweep {
     private final SessionCore core;
     private final CallEnding calls;
     private final SessionEnd end;
     private final SharedSide shared;
+    private final Revival revival;
 
-    SessionSweep(SessionCore core, CallEnding calls, SessionEnd end, SharedSide shared) {
+    SessionSweep(SessionCore core, CallEnding calls, SessionEnd end, SharedSide shared, Revival revival) {
         this.core = core;
         this.calls = calls;
         this.end = end;
         this.shared = shared;
+        this.revival = revival;
     }
 
     /**
@@ -42,6 +47,7 @@ final class SessionSweep {
             return;
         }
         core.run(effects -> grownOld(now, effects));
+        revival.sweep(now);
     }
 
     /** Its client has forgotten it, unless it has initialized it on another node. */

@@ -659,8 +659,12 @@ class RestartTest {
         bed.backend.slow = true;
         session = bed.find(id, "").orElseThrow();
         Connection post = bed.post(session, 1);
-        backend().stayAway();
-        backend().closed++;
+        // the one that was opened for nobody in particular, and the one for the call
+        for (int i = 0; i < 2; i++) {
+            TestBackend.Life away = backend();
+            away.stayAway();
+            away.closed++;
+        }
         assertThat(post.read()).containsExactly("error 1 -32603: it is away");
         bed.backend.slow = false;
         Connection next = bed.post(session, 2);

@@ -1,0 +1,54 @@
+package dev.holdfast.session;
+
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Opens a fresh backend for a client that only listens: the one that was lost, or could not be reached, would be missed for ever by
+ * who sends nothing. At once the first time, then after pauses that double, until one has stayed for a minute. Used by the sweep.
+ */
+final class Revival {
+    private static final long FIRST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long MOST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+    private final SessionCore core;
+    private final BackendSlot backend;
+    private final Readers readers;
+    private OptionalLong thereSince = OptionalLong.empty();
+    private long triedAt;
+    private long pause;
+
+    Revival(SessionCore core, BackendSlot backend, Readers readers) {
+        this.core = core;
+        this.backend = backend;
+        this.readers = readers;
+    }
+
+    void sweep(long now) {
+        BackendPresence seen = backend.presence();
+        if (seen == BackendPresence.THERE) {
+            thereSince = thereSince.isPresent() ? thereSince : OptionalLong.of(now);
+            pause = passed(MOST_PAUSE_NANOS, thereSince.getAsLong(), now) ? 0 : pause;
+            return;
+        }
+        thereSince = OptionalLong.empty();
+        boolean due = pause == 0 || passed(pause, triedAt, now);
+        if (seen == BackendPresence.MISSING && due && wanted() && core.host().elsewhere(backend::restore)) {
+            triedAt = now;
+            pause = Math.min(Math.max(2 * pause, FIRST_PAUSE_NANOS), MOST_PAUSE_NANOS);
+        }
+    }
+
+    private boolean passed(long nanos, long since, long now) {
+        return core.host().clock().passed(nanos, since, now);
+    }
+
+    /** A backend that takes headers of a request along waits for a request. */
+    private boolean wanted() {
+        return readers.listening()
+                && core.host().storeWorks()
+                && !core.host().draining()
+                && !core.lifecycle().state().closed()
+                && !core.host().backend().needsContext();
+    }
+}
