@@ -214,7 +214,7 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /** Asks it something on a connection of its own, and returns the answer as text. */
-    String command(String... words) {
+    public String command(String... words) {
         try (RedisClient client = RedisClient.create(url());
                 var connection = client.connect()) {
             CommandArgs<String, String> arguments = new CommandArgs<>(StringCodec.UTF8);
