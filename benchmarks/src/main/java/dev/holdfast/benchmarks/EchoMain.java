@@ -6,14 +6,15 @@ import dev.holdfast.benchmarks.load.Target;
 import dev.holdfast.benchmarks.load.Workload;
 import java.time.Duration;
 
-/** Calls of the echo tool at one server, for something else to watch it. Arguments: {@code connections}, {@code warmup}, {@code seconds}, and the server. */
+/** Calls of the echo tool at one server, for something else to watch it. Arguments: {@code connections}, {@code shared=1} for one session, {@code warmup}, {@code seconds}, and the server. */
 final class EchoMain {
     private EchoMain() {}
 
     public static void main(String[] args) throws Exception {
         Args options = Args.parse(args);
         Target target = options.targets().get(0);
-        Workload workload = Workload.ECHO.over(options.number("connections", 64));
+        Workload kind = options.number("shared", 0) == 0 ? Workload.ECHO : Workload.SHARED;
+        Workload workload = kind.over(options.number("connections", 64));
         try (HttpLoad load = new HttpLoad(target, workload, target::usage)) {
             load.run(Duration.ofSeconds(options.number("warmup", 30)));
             System.out.println(target.name() + " "

@@ -102,6 +102,19 @@ final class Caller {
         return response.status() == 200 && check.holds(response.body(), id);
     }
 
+    /** Replaces a connection that the server has ended because nothing was sent on it between two rounds. */
+    void reconnectIfEnded(Selector selector) throws IOException {
+        boolean ended;
+        try {
+            ended = channel.read(INPUT.get().clear()) != 0;
+        } catch (IOException e) {
+            ended = true;
+        }
+        if (ended) {
+            reconnect(selector);
+        }
+    }
+
     /** Replaces a broken connection. */
     void reconnect(Selector selector) throws IOException {
         channel.close();

@@ -42,6 +42,9 @@ public final class HttpLoad implements Load {
     /** Every connection sends again as soon as it has its answer. */
     @Override
     public Sample run(Duration duration) throws IOException, InterruptedException {
+        for (Caller caller : callers) {
+            caller.reconnectIfEnded(selector);
+        }
         Usage before = meter.usage();
         long busy = THREADS.getCurrentThreadCpuTime();
         Latencies latencies = new Latencies();
