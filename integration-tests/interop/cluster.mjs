@@ -45,8 +45,8 @@ class Cluster {
     const wanted = this.#ports(node);
     const served = () => fetch(`http://127.0.0.1:${this.port}/ports`).then(answer => answer.text(), () => 'none'); // its connection is closed
     await waitFor('nginx has read its settings', async () => (await served()) === wanted);
-    // for a moment it serves by the old settings too
-    await waitFor('the workers before take nothing more', () => before.every(pid => /^$|is shutting down/.test(commandOf(pid))));
+    // they serve by the old settings what they have accepted, a connection whose request is still to come too
+    await waitFor('the workers before are gone', () => before.every(pid => commandOf(pid) === ''));
   }
 
   get url() {
@@ -75,7 +75,7 @@ class Cluster {
 
   #writeBalancer(but) {
     const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(kind => `${kind}_temp_path ${this.#folder}/${kind};`);
-    const text = `daemon off; pid nginx.pid; error_log stderr crit; worker_processes 1;
+    const text = `daemon off; pid nginx.pid; error_log stderr crit; worker_processes 1; worker_shutdown_timeout 1s;
       events { worker_connections 512; }
       http {
         access_log off; ${folders.join(' ')}
