@@ -4,26 +4,14 @@ import dev.holdfast.WriteStall;
 import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.servlet.io.Writers;
 import java.time.Duration;
-import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /** The time of all connections, and the threads that write their heads. */
 public final class ConnectionClock {
-    /** How long the head of a call's stream waits for the call's first message, to be one write with it. */
-    private static final long HEAD_MILLIS = 4;
-
-    private static final long HEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(HEAD_MILLIS);
     private static final double JITTER = 0.1;
 
-    /** Connections whose heads are not written, the oldest first. */
-    private final Queue<SseConnection> unopened = new ConcurrentLinkedQueue<>();
-
-    private final AtomicBoolean openingArmed = new AtomicBoolean();
     private final EdgeClock clock;
     private final Set<SseConnection> connections;
     private final SseTimes times;
@@ -81,30 +69,6 @@ public final class ConnectionClock {
     /** Whether the current thread is one that {@link #writeHead} uses. */
     boolean writesHeads() {
         return heads.here();
-    }
-
-    /** Writes the head of a new connection in a few milliseconds, unless a message is written with it before. */
-    void openSoon(SseConnection connection) {
-        unopened.add(connection);
-        armOpening();
-    }
-
-    private void armOpening() {
-        if (!unopened.isEmpty() && openingArmed.compareAndSet(false, true)) {
-            clock.later(this::openDue, HEAD_MILLIS);
-        }
-    }
-
-    private void openDue() {
-        openingArmed.set(false);
-        long now = now();
-        SseConnection first = unopened.peek();
-        while (first != null && now - first.openedAt() >= HEAD_NANOS) {
-            unopened.poll();
-            clock.guarded(first::headDue);
-            first = unopened.peek();
-        }
-        armOpening();
     }
 
     /** Runs a task later, on the scheduler's thread. */

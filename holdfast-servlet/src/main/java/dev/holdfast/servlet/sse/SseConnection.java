@@ -43,6 +43,9 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
 
     private static final int SLICE_BYTES = 128 << 10;
 
+    /** How long the head of a call's stream waits for the call's first message, to be one write with it. */
+    private static final long HEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
+
     /** How long a peer takes no more bytes before that says something about it. */
     private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -98,11 +101,10 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         this.proof = source.proof();
     }
 
-    /** Lets news come, and has the head written with the first of them, or a few milliseconds later without. */
+    /** Lets news come, and has the head written with the first of them, or by the clock without. */
     public void open() {
         clock.add(this);
         reader.wakeWith(this);
-        clock.openSoon(this);
     }
 
     /** From here on nothing blocks; called once, by the request's thread when it is done. */
@@ -132,20 +134,13 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         start();
     }
 
-    /** When it was opened, by the clock. */
-    long openedAt() {
-        return openedAt;
-    }
-
     /** The head has waited long enough for news. */
-    void headDue() {
-        if (!composer.opened() && state() != Pump.CLOSED) {
-            headDue = true;
-            if (started) {
-                clock.openNow(this::wake);
-            } else {
-                wakeHelper();
-            }
+    private void openWithout() {
+        headDue = true;
+        if (started) {
+            clock.openNow(this::wake);
+        } else {
+            wakeHelper();
         }
     }
 
@@ -222,6 +217,9 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
                 proof.stuck();
             }
             return;
+        }
+        if (!headDue && !composer.opened() && state != Pump.CLOSED && now - openedAt >= HEAD_NANOS) {
+            openWithout();
         }
         boolean ages = !rotate && proof == null && maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
         if (ages) {
