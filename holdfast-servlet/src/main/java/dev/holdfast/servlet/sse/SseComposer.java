@@ -25,6 +25,7 @@ final class SseComposer {
     private final boolean stays;
     private final SseFrames frames = new SseFrames();
     private volatile boolean opened;
+    private boolean exhausted;
     private boolean returnable;
     private int headBytes;
     private @Nullable Close closing;
@@ -51,6 +52,11 @@ final class SseComposer {
         return headBytes;
     }
 
+    /** Whether all was read that was there when it composed last: whoever has more wakes the pump. */
+    boolean exhausted() {
+        return exhausted;
+    }
+
     /** How the connection is to be closed after what was composed, if it is. */
     @Nullable Close closing() {
         return closing;
@@ -75,6 +81,7 @@ final class SseComposer {
         while (add(next) && frames.size() < BATCH_BYTES) {
             next = reader.read(BATCH_BYTES);
         }
+        exhausted = next == StreamReader.Rest.REST;
         if (closing == null && rotate && returnable) {
             heartbeat.finish(frames);
             handOver(ROTATION_RETRY_MILLIS);

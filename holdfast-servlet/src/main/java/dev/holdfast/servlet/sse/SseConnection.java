@@ -263,6 +263,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
 
     /** Writes as much as can be written, and says what state that leads to. */
     private Pump turn() throws IOException {
+        boolean exhausted = false;
         while (true) {
             if (broken) {
                 closing = Close.BROKEN;
@@ -282,9 +283,10 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
                 continue;
             }
             confirm();
-            if (rest == null && closing == null) {
+            if (rest == null && closing == null && !exhausted) {
                 rest = composer.next(headDue, rotate);
                 closing = composer.closing();
+                exhausted = composer.exhausted();
             }
             if (rest != null) {
                 int size = mayWrite(rest);
