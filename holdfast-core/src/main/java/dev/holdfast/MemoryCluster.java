@@ -10,6 +10,7 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.InstantSource;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -20,6 +21,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
 /**
@@ -33,6 +35,9 @@ public final class MemoryCluster implements SharedSessionStore {
 
     private final Map<SessionKey, SharedMemorySession> sessions = new ConcurrentHashMap<>();
     private final Map<SessionKey, List<Runnable>> tails = new ConcurrentHashMap<>();
+    /** Until when which sessions of each principal count; what is inside changes inside of the map. */
+    private final Map<String, Map<SessionKey, Long>> counted = new ConcurrentHashMap<>();
+
     private final InstantSource clock;
     private final Executor executor;
     private final MemoryBus bus;
@@ -134,6 +139,39 @@ public final class MemoryCluster implements SharedSessionStore {
     }
 
     @Override
+    public CompletionStage<Counted> count(String principal, SessionKey key, long until, int most) {
+        AtomicReference<Counted> answer = new AtomicReference<>(new Counted(true, List.of()));
+        counted.compute(principal, (who, before) -> {
+            Map<SessionKey, Long> sessions = before == null ? new HashMap<>() : before;
+            sessions.values().removeIf(time -> time <= clock.millis());
+            if (sessions.containsKey(key) || sessions.size() < most) {
+                sessions.merge(key, until, Math::max);
+            } else {
+                answer.setPlain(new Counted(false, first(sessions)));
+            }
+            return sessions;
+        });
+        return CompletableFuture.completedFuture(answer.getPlain());
+    }
+
+    private static List<SessionKey> first(Map<SessionKey, Long> sessions) {
+        return sessions.entrySet().stream()
+                .sorted(Map.Entry.comparingByValue())
+                .limit(COUNTED_TOLD)
+                .map(Map.Entry::getKey)
+                .toList();
+    }
+
+    @Override
+    public CompletionStage<Void> uncount(String principal, SessionKey key) {
+        counted.computeIfPresent(principal, (who, sessions) -> {
+            sessions.remove(key);
+            return sessions.isEmpty() ? null : sessions;
+        });
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
     public Tail tail(SessionKey key, Runnable hinted) {
         // of two equal ones each is closed by itself
         Runnable own = () -> executor.execute(hinted);
@@ -152,6 +190,7 @@ public final class MemoryCluster implements SharedSessionStore {
     public void close() {
         sessions.clear();
         tails.clear();
+        counted.clear();
         bus.close();
     }
 

@@ -238,6 +238,16 @@ final class NodeStore implements SharedSessionStore {
     }
 
     @Override
+    public CompletionStage<Counted> count(String principal, SessionKey key, long until, int most) {
+        return store.count(principal, key, until, most);
+    }
+
+    @Override
+    public CompletionStage<Void> uncount(String principal, SessionKey key) {
+        return store.uncount(principal, key);
+    }
+
+    @Override
     public Tail tail(SessionKey key, Runnable hinted) {
         return store.tail(key, hinted);
     }

@@ -28,6 +28,9 @@ public interface SharedSessionStore extends SessionStore {
     /** The value of a token that nobody has set. */
     long NO_TOKEN = 0;
 
+    /** How many of the sessions that count are told to whoever finds no room among them. */
+    int COUNTED_TOLD = 8;
+
     /** Returns what tells nodes of each other; always the same. */
     ClusterBus bus();
 
@@ -123,6 +126,20 @@ public interface SharedSessionStore extends SessionStore {
     @Override
     CompletionStage<Boolean> delete(SessionKey key, Epoch epoch);
 
+    /**
+     * Counts a session among those of a principal until a time; one that counts already does so until the later of both times. Nothing
+     * happens where it does not count yet, and as many others as may do. It is counted by this alone: whether there is such a session is
+     * not asked, and no other method counts one or ends that it counts.
+     *
+     * @param principal whose session it is, not empty
+     * @param until when it does not count any more, in milliseconds since 1970
+     * @param most how many sessions of the principal may count, at least 1
+     */
+    CompletionStage<Counted> count(String principal, SessionKey key, long until, int most);
+
+    /** Lets a session not count among those of a principal any more; no error where it did not. */
+    CompletionStage<Void> uncount(String principal, SessionKey key);
+
     /** Who owns a stream's part: of each at most one in the cluster. */
     enum Part {
         /** The connection that reads the stream. */
@@ -156,6 +173,14 @@ public interface SharedSessionStore extends SessionStore {
      * @param version how many commits have changed the record's journal so far, this one included
      */
     record Appended(long listening, long version) {}
+
+    /**
+     * What became of a session that was to be counted.
+     *
+     * @param counts whether it counts
+     * @param first where it does not, those that do: the one whose time passes first comes first, at most {@link #COUNTED_TOLD} of them
+     */
+    record Counted(boolean counts, List<SessionKey> first) {}
 
     /** Listens for hints. */
     interface Tail extends AutoCloseable {

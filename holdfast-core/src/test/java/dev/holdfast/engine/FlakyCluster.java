@@ -48,7 +48,8 @@ final class FlakyCluster implements SharedSessionStore {
         JOIN,
         LOOK,
         READ,
-        TOKEN
+        TOKEN,
+        COUNT
     }
 
     private final SharedSessionStore store;
@@ -250,6 +251,16 @@ final class FlakyCluster implements SharedSessionStore {
     public CompletionStage<Long> token(
             SessionKey key, Epoch epoch, StreamId stream, Part part, long expected, long token) {
         return ask(Question.TOKEN, () -> store.token(key, epoch, stream, part, expected, token));
+    }
+
+    @Override
+    public CompletionStage<Counted> count(String principal, SessionKey key, long until, int most) {
+        return ask(Question.COUNT, () -> store.count(principal, key, until, most));
+    }
+
+    @Override
+    public CompletionStage<Void> uncount(String principal, SessionKey key) {
+        return ask(() -> store.uncount(principal, key));
     }
 
     @Override

@@ -138,6 +138,16 @@ final class JudgingCluster implements SharedSessionStore {
     }
 
     @Override
+    public CompletionStage<Counted> count(String principal, SessionKey key, long until, int most) {
+        return store.count(principal, key, until, most);
+    }
+
+    @Override
+    public CompletionStage<Void> uncount(String principal, SessionKey key) {
+        return store.uncount(principal, key);
+    }
+
+    @Override
     public Tail tail(SessionKey key, Runnable hinted) {
         return store.tail(key, hinted);
     }

@@ -15,7 +15,8 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * A store that nodes share, whose work is measured. Every method of {@link SharedSessionStore} is here, those with a default too. A
- * join counts as a claim, a commit as an append, and to ask for the members as a look; the bus is not measured.
+ * join counts as a claim, a commit as an append, and to ask for the members as a look; the bus, and how
+ * many sessions a principal has, are not measured.
  */
 record TimedSharedStore(SharedSessionStore store, StoreTimers timers) implements SharedSessionStore {
     @Override
@@ -82,6 +83,16 @@ record TimedSharedStore(SharedSessionStore store, StoreTimers timers) implements
     @Override
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
         return timers.time(Operation.READ, () -> store.read(key, stream, after, maxBytes));
+    }
+
+    @Override
+    public CompletionStage<Counted> count(String principal, SessionKey key, long until, int most) {
+        return store.count(principal, key, until, most);
+    }
+
+    @Override
+    public CompletionStage<Void> uncount(String principal, SessionKey key) {
+        return store.uncount(principal, key);
     }
 
     @Override

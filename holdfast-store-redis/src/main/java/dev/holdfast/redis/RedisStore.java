@@ -36,12 +36,15 @@ public final class RedisStore implements SharedSessionStore {
     private final SessionScripts scripts;
     private final Tails tails;
     private final RedisBus bus;
+    private final PrincipalScripts principals;
 
     RedisStore(RedisStoreBuilder builder) {
         connections = RedisConnections.open(builder.connection());
         scripts = new SessionScripts(connections.scripts(), connections.completions(), builder.prefix, builder.clock);
         tails = new Tails(connections);
         bus = new RedisBus(connections, builder.prefix, builder.clock);
+        principals =
+                new PrincipalScripts(connections.scripts(), connections.completions(), builder.prefix, builder.clock);
     }
 
     /**
@@ -175,6 +178,16 @@ public final class RedisStore implements SharedSessionStore {
             events.add(EventCodec.event((byte[]) member));
         }
         return events;
+    }
+
+    @Override
+    public CompletionStage<Counted> count(String principal, SessionKey key, long until, int most) {
+        return principals.count(principal, key, until, most);
+    }
+
+    @Override
+    public CompletionStage<Void> uncount(String principal, SessionKey key) {
+        return principals.uncount(principal, key);
     }
 
     @Override

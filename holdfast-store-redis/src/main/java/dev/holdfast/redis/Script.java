@@ -22,6 +22,8 @@ enum Script {
     TOKEN("session", "token"),
     READ("session", "read"),
     DELETE("session", "delete"),
+    COUNT("principal", "count"),
+    UNCOUNT("principal", "uncount"),
     BEGIN("bus", "begin"),
     RENEW("bus", "renew"),
     END("bus", "end"),

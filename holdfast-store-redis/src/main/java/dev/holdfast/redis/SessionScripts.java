@@ -33,13 +33,20 @@ final class SessionScripts {
 
     /** The name of a session's record, and of the channel of its hints: all its keys are in the slot of what stands in braces. */
     static byte[] name(String prefix, SessionKey key) {
-        byte[] digest = ByteBuffer.allocate(4 * Long.BYTES)
+        return Codec.text(prefix + "{" + digest(key) + "}");
+    }
+
+    static String digest(SessionKey key) {
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes(key));
+    }
+
+    static byte[] bytes(SessionKey key) {
+        return ByteBuffer.allocate(4 * Long.BYTES)
                 .putLong(key.a())
                 .putLong(key.b())
                 .putLong(key.c())
                 .putLong(key.d())
                 .array();
-        return Codec.text(prefix + "{" + Base64.getUrlEncoder().withoutPadding().encodeToString(digest) + "}");
     }
 
     byte[] name(SessionKey key) {

@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionKey;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -46,6 +47,10 @@ class AccessTest {
         }
         assertThat(Given.texts(store)).isNotEmpty();
         assertThat(await(store.join(KEY, 5, "other"))).isPresent();
+        assertThat(await(store.count("somebody", KEY, System.currentTimeMillis() + 60_000, 1))
+                        .counts())
+                .isTrue();
+        await(store.uncount("somebody", KEY));
         assertThat(await(store.bus().living())).containsExactly("node");
         await(store.delete(KEY));
         assertThat(store.trouble()).isEmpty();
@@ -141,6 +146,27 @@ class AccessTest {
             for (String key : server.command("KEYS", "*").lines().toList()) {
                 assertThat(Long.parseLong(server.command("PTTL", key))).as(key).isBetween(1L, 60_000L);
             }
+        }
+    }
+
+    @Test
+    void sessionsOfAPrincipalCountByTheClockOfRedisAndTheirSpaceIsGivenBack() {
+        try (RedisServer server = RedisServer.start();
+                RedisStore store = RedisStore.builder(server.url()).open()) {
+            SessionKey next = SessionKey.of("the next", "alice");
+            long soon = System.currentTimeMillis() + 300;
+            assertThat(await(store.count("alice", KEY, soon, 1)).counts()).isTrue();
+            assertThat(await(store.count("alice", next, soon, 1)).first()).containsExactly(KEY);
+            String key = server.command("KEYS", "*");
+            assertThat(key).startsWith("holdfast:{principal:").endsWith("}").doesNotContain("alice");
+            assertThat(Long.parseLong(server.command("PTTL", key))).isBetween(1L, 60_300L);
+            until(
+                    "there is room",
+                    () -> await(store.count("alice", next, System.currentTimeMillis() + 60_000, 1))
+                            .counts());
+            assertThat(System.currentTimeMillis()).isGreaterThanOrEqualTo(soon);
+            await(store.uncount("alice", next));
+            assertThat(server.command("KEYS", "*")).isEmpty();
         }
     }
 

@@ -4,6 +4,7 @@ import static dev.holdfast.redis.Given.until;
 
 import dev.holdfast.tck.BusContract;
 import dev.holdfast.tck.ConcurrencyContract;
+import dev.holdfast.tck.PrincipalsContract;
 import dev.holdfast.tck.SessionsContract;
 import dev.holdfast.tck.SharedContract;
 import dev.holdfast.tck.SharedReadersContract;
@@ -90,6 +91,13 @@ class ClusterTest {
     @Nested
     class SharedReaders extends SharedReadersContract {
         SharedReaders() {
+            super(ClusterTest::bed);
+        }
+    }
+
+    @Nested
+    class Principals extends PrincipalsContract {
+        Principals() {
             super(ClusterTest::bed);
         }
     }

@@ -5,6 +5,7 @@ import dev.holdfast.tck.ConcurrencyContract;
 import dev.holdfast.tck.EpochsContract;
 import dev.holdfast.tck.EventsContract;
 import dev.holdfast.tck.ExpiryContract;
+import dev.holdfast.tck.PrincipalsContract;
 import dev.holdfast.tck.ReopenContract;
 import dev.holdfast.tck.SessionsContract;
 import dev.holdfast.tck.SharedContract;
@@ -99,6 +100,13 @@ class RedisStoreTest {
     @Nested
     class SharedReaders extends SharedReadersContract {
         SharedReaders() {
+            super(RedisStoreTest::bed);
+        }
+    }
+
+    @Nested
+    class Principals extends PrincipalsContract {
+        Principals() {
             super(RedisStoreTest::bed);
         }
     }

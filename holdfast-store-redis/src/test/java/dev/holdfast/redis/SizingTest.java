@@ -29,6 +29,7 @@ class SizingTest {
     private static final int MESSAGE_BYTES = 300;
     private static final long MOST_FOR_A_SESSION = 1_800;
     private static final long MOST_BESIDE_AN_EVENT = 200;
+    private static final long MOST_FOR_COUNTING = 200;
     private static final Pattern MEMORY = Pattern.compile("(?m)^used_memory:(\\d+)");
     private static final Pattern SCRIPTS =
             Pattern.compile("cmdstat_evalsha:calls=\\d+,usec=\\d+,usec_per_call=([\\d.]+)");
@@ -102,15 +103,19 @@ class SizingTest {
                         List.of())));
         Matcher scripts = SCRIPTS.matcher(server.command("INFO", "commandstats"));
         assertThat(scripts.find()).isTrue();
+        long uncounted = memory();
+        all(i -> store.count("somebody", key(i), System.currentTimeMillis() + 3_600_000, SESSIONS));
+        long counted = (memory() - uncounted) / SESSIONS;
 
         long session = (sessions - empty) / SESSIONS;
         long firstEvent = (first - sessions) / SESSIONS - MESSAGE_BYTES;
         long event = (more - first) / (10 * SESSIONS) - MESSAGE_BYTES;
         System.out.printf(
-                "Redis: %d bytes for a session, %d for its first event and %d for another one beside the message,"
-                        + " %s microseconds for a commit%n",
-                session, firstEvent, event, scripts.group(1));
+                "Redis: %d bytes for a session, %d for counting it, %d for its first event and %d for another one beside"
+                        + " the message, %s microseconds for a commit%n",
+                session, counted, firstEvent, event, scripts.group(1));
         assertThat(session).isLessThan(MOST_FOR_A_SESSION);
         assertThat(event).isLessThan(MOST_BESIDE_AN_EVENT);
+        assertThat(counted).isLessThan(MOST_FOR_COUNTING);
     }
 }

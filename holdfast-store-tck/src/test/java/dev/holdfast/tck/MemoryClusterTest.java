@@ -96,6 +96,13 @@ class MemoryClusterTest {
     }
 
     @Nested
+    class Principals extends PrincipalsContract {
+        Principals() {
+            super(Bed::new);
+        }
+    }
+
+    @Nested
     class Bus extends BusContract {
         Bus() {
             super(Bed::new);

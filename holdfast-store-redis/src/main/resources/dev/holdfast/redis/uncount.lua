@@ -1,0 +1,3 @@
+-- ARGV: time, session
+redis.call('ZREM', sessions, session)
+return {0}
