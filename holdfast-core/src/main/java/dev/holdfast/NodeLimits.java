@@ -8,6 +8,10 @@ package dev.holdfast;
  * the one that is detached for longest, else the one that is idle for longest. Where there is none, or none whose messages the store
  * has taken, the new one is refused.
  *
+ * <p>Where nodes share a {@link dev.holdfast.spi.SharedSessionStore}, {@code principalSessions} is also the limit for all nodes
+ * together: a session counts once, on however many nodes it is, also while it waits in the store. There a new session takes the place of
+ * one that waits in the store and would be the next to expire, or of one on its own node as above.
+ *
  * <p>History is all that sessions keep: messages for their clients, their journals, and messages that wait for a backend.
  * When that of all sessions exceeds its bytes or its messages, the largest histories are shortened first, by the same
  * order in which a session drops its own; so noisy sessions shorten their own histories only. No session is shortened below its

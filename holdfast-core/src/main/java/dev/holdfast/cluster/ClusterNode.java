@@ -49,6 +49,12 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         /** Whether a session has one backend in the whole cluster. */
         boolean backendExistsOnce();
 
+        /**
+         * Ends a session of a principal that nobody uses on this node; completes with its name when it has left memory, empty if there
+         * is none.
+         */
+        CompletionStage<Optional<SessionKey>> endOne(String principal);
+
         /** Does something elsewhere, where it may block; false if nobody does it. */
         boolean elsewhere(Runnable task);
 
@@ -61,8 +67,9 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
      *
      * @param name the beginning of the names of this node's incarnations
      * @param lease how long other nodes wait for one that is silent
+     * @param principalSessions how many sessions one principal may have on all nodes together
      */
-    public record Setting(String name, Duration lease) {}
+    public record Setting(String name, Duration lease, int principalSessions) {}
 
     private final Engine engine;
     private final Setting setting;
@@ -75,6 +82,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     private final Optional<Forwarding> forwarding;
     private final ForwardedCalls forwarded;
     private final SessionTasks tasks;
+    private final PrincipalRoom room;
     private volatile List<Future<?>> running = List.of();
 
     /**
@@ -98,6 +106,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
                 () -> setting.name() + "-" + HexFormat.of().toHexDigits(random.nextLong()),
                 this);
         this.store = new NodeStore(shared, lease, this);
+        this.room = new PrincipalRoom(store, setting.principalSessions(), clock, engine::endOne);
         this.peers = new Peers(store);
         Optional<Placement> placement =
                 engine.backendExistsOnce() ? Optional.of(new Placement(store)) : Optional.empty();
@@ -110,6 +119,11 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     /** The store as this node's sessions use it. */
     public SessionStore store() {
         return store;
+    }
+
+    /** How many sessions a principal may have. */
+    public PrincipalRoom room() {
+        return room;
     }
 
     /** Begins the lease, and renews it from then on. */

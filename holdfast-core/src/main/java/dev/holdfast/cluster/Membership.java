@@ -2,6 +2,7 @@ package dev.holdfast.cluster;
 
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.SharedSessionStore.Appended;
 import dev.holdfast.spi.StreamId;
@@ -19,6 +20,8 @@ final class Membership {
 
     /** The incarnation that has joined. */
     final String node;
+    /** Whose session it is, empty for nobody. */
+    final String principal;
     /** Its epochs, oldest first: a session may get a newer one and keep the streams of the older. */
     final List<Epoch> epochs;
     /** Numbers the readers of this node. */
@@ -33,12 +36,13 @@ final class Membership {
     /** When the session expires, as far as this node has said. */
     private volatile long expiresAt;
 
-    Membership(String node, Epoch epoch, long version, long expiresAt) {
+    Membership(String node, Epoch epoch, long version, SessionRecord record) {
         this.node = node;
+        this.principal = record.principal();
         this.epochs = new CopyOnWriteArrayList<>(List.of(epoch));
         this.newest = new AtomicLong(version);
         this.known = new AtomicLong(version);
-        this.expiresAt = expiresAt;
+        this.expiresAt = record.expiresAt();
     }
 
     /** Whether this is the counter of an epoch of this node. */

@@ -19,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -29,12 +30,17 @@ import java.util.stream.Stream;
  */
 final class NodeStore implements SharedSessionStore {
     private static final int READ_BYTES = 1 << 20;
+    /** No epoch is this one: those of a session count from 1. */
+    private static final Epoch NOBODYS = new Epoch(0, 0);
+
+    private static final CompletionStage<Boolean> STAYS = CompletableFuture.completedFuture(false);
 
     private final SharedSessionStore store;
     private final Lease lease;
     private final Surroundings surroundings;
     private final Map<SessionKey, Membership> memberships = new ConcurrentHashMap<>();
     private final LostJoins lostJoins;
+    private final PrincipalCounts counts;
     private final LastingQuestions questions;
 
     /** What it needs of its node. */
@@ -49,6 +55,7 @@ final class NodeStore implements SharedSessionStore {
     NodeStore(SharedSessionStore store, Lease lease, Surroundings surroundings) {
         this.store = store;
         this.lostJoins = new LostJoins(store);
+        this.counts = new PrincipalCounts(store);
         this.lease = lease;
         this.surroundings = surroundings;
         this.questions = new LastingQuestions(lease, surroundings);
@@ -99,7 +106,7 @@ final class NodeStore implements SharedSessionStore {
     @Override
     public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record, String node) {
         return store.create(key, epoch, record, node)
-                .thenAccept(created -> memberships.put(key, new Membership(node, epoch, 0, record.expiresAt())));
+                .thenAccept(created -> memberships.put(key, new Membership(node, epoch, 0, record)));
     }
 
     @Override
@@ -138,7 +145,7 @@ final class NodeStore implements SharedSessionStore {
                             node,
                             found.claim().epoch(),
                             found.version(),
-                            found.claim().record().expiresAt()),
+                            found.claim().record()),
                     (had, fresh) -> {
                         if (!had.node.equals(node)) {
                             return fresh;
@@ -181,6 +188,7 @@ final class NodeStore implements SharedSessionStore {
         insist(membership.node, () -> store.commit(key, epoch, number, own)).whenComplete((appended, failure) -> {
             if (failure == null) {
                 membership.committed(own.changes(), appended);
+                counts.changed(key, membership, own.changes());
                 done.complete(appended);
                 surroundings.committed(key);
             } else if (failure instanceof StoreUnavailableException) {
@@ -279,16 +287,31 @@ final class NodeStore implements SharedSessionStore {
     /** Ends a session for every node. */
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
+        CompletionStage<String> principal = principal(key);
         CompletionStage<List<Member>> members = store.members(key).exceptionally(failure -> List.of());
-        return members.thenCompose(all -> store.delete(key).thenAccept(deleted -> {
-            Optional<Membership> own = membership(key);
-            surroundings.deleted(
-                    key,
-                    all.stream()
-                            .filter(member -> own.filter(here -> here.node.equals(member.node()))
-                                    .isEmpty())
-                            .toList());
-        }));
+        return members.thenCombine(
+                        principal,
+                        (all, who) -> store.delete(key).thenAccept(deleted -> {
+                            counts.ended(key, who);
+                            Optional<Membership> own = membership(key);
+                            surroundings.deleted(
+                                    key,
+                                    all.stream()
+                                            .filter(member -> own.filter(here -> here.node.equals(member.node()))
+                                                    .isEmpty())
+                                            .toList());
+                        }))
+                .thenCompose(Function.identity());
+    }
+
+    /** Completes with whose session it is; empty for nobody, and where that cannot be found out. */
+    private CompletionStage<String> principal(SessionKey key) {
+        return membership(key)
+                .<CompletionStage<String>>map(own -> CompletableFuture.completedFuture(own.principal))
+                .orElseGet(() -> store.look(key)
+                        .thenApply(look ->
+                                look.map(found -> found.record().principal()).orElse(""))
+                        .exceptionally(failure -> ""));
     }
 
     /** Ends a session here, and for good if no other node has it, or will need what it has left behind. */
@@ -299,11 +322,38 @@ final class NodeStore implements SharedSessionStore {
             boolean needed =
                     look.filter(found -> found.record().expiresAt() > expiresAt).isPresent();
             return needed
-                    ? CompletableFuture.completedFuture(false)
+                    ? STAYS
                     : fenceOlder(key, epoch)
                             .thenCompose(fenced -> fenceDead(key))
-                            .thenCompose(fenced -> store.delete(key, epoch));
+                            .thenCompose(fenced -> delete(key, epoch, look));
         });
+    }
+
+    private CompletionStage<Boolean> delete(SessionKey key, Epoch epoch, Optional<Look> kept) {
+        return store.delete(key, epoch).thenApply(gone -> {
+            if (gone) {
+                kept.ifPresent(found -> counts.ended(key, found.record().principal()));
+            }
+            return gone;
+        });
+    }
+
+    /** A session that was to be counted was not opened. */
+    void notOpened(String principal, SessionKey key) {
+        counts.ended(key, principal);
+    }
+
+    /** Ends a session that waits for its client, and that no node has; completes with whether it has ended. */
+    CompletionStage<Boolean> deleteWaiting(SessionKey key) {
+        return store.members(key)
+                .thenCombine(
+                        store.bus().living(),
+                        (members, living) -> members.stream().anyMatch(one -> living.contains(one.node()))
+                                ? STAYS
+                                : fence(key, members.stream().map(Member::epoch))
+                                        .thenCompose(fenced -> store.look(key))
+                                        .thenCompose(look -> look.isEmpty() ? STAYS : delete(key, NOBODYS, look)))
+                .thenCompose(Function.identity());
     }
 
     /** Fences those who have joined a session and are dead. */

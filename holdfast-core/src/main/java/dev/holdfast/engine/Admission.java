@@ -1,7 +1,9 @@
 package dev.holdfast.engine;
 
 import dev.holdfast.Refusal;
+import dev.holdfast.spi.SessionKey;
 import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 
 /** Whether there is a place for a session, and who has one. Safe for use by any thread. */
 final class Admission {
@@ -30,6 +32,11 @@ final class Admission {
             counts.sessionEnded();
         }
         return refusal;
+    }
+
+    /** Ends a session of a principal that nobody uses; completes with its name when it has left memory, empty if there is none. */
+    CompletionStage<Optional<SessionKey>> endOne(String principal) {
+        return capacity.endOne(principal);
     }
 
     /** A session has closed, and leaves its place. */

@@ -1,10 +1,12 @@
 package dev.holdfast.engine;
 
+import dev.holdfast.EndReason;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.Refusal;
 import dev.holdfast.SessionState;
 import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.spi.SessionKey;
 import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.List;
@@ -12,6 +14,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
@@ -63,9 +67,11 @@ final class Capacity {
         }
 
         private boolean evict() {
-            return session.parking().mayPark(state)
-                    ? session.parking().park(state)
-                    : session.end().evict(state);
+            return session.parking().mayPark(state) ? session.parking().park(state) : end();
+        }
+
+        private boolean end() {
+            return session.end().evict(state);
         }
 
         /** What can wait in the store goes there or stays: while the store is slow or fails, it stays. */
@@ -101,6 +107,35 @@ final class Capacity {
         }
         boolean room = taken.get() < limits.sessions() || canEvict(session -> true, limits.sessions());
         return room ? Optional.empty() : Optional.of(Refusal.SESSIONS);
+    }
+
+    /**
+     * Ends a session of a principal that nobody uses, also where it could wait in the store; completes with its name when it has left
+     * memory, empty if all are in use. One that is on its way into the store is waited for, and no other ends.
+     */
+    CompletionStage<Optional<SessionKey>> endOne(String principal) {
+        Predicate<LiveSession> own = session -> session.principal().equals(principal);
+        Optional<LiveSession> leaving = live.all().stream()
+                .filter(session ->
+                        own.test(session) && session.lifecycle().state().end() == EndReason.PARKED)
+                .findFirst();
+        // a client that reads on another node uses the backend that is here
+        return leaving.or(() -> endOne(own.and(session -> !session.listening())))
+                .<CompletionStage<Optional<SessionKey>>>map(session -> session.end()
+                        .gone()
+                        .handle((gone, failure) ->
+                                failure == null ? Optional.of(session.key()) : Optional.<SessionKey>empty()))
+                .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty()));
+    }
+
+    private Optional<LiveSession> endOne(Predicate<LiveSession> whose) {
+        for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+            Optional<Candidate> next = choose(whose, limits.principalSessions());
+            if (next.isEmpty() || next.get().end()) {
+                return next.map(Candidate::session);
+            }
+        }
+        return Optional.empty();
     }
 
     void release(String principal) {

@@ -10,6 +10,7 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SharedSessionStore;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
@@ -19,6 +20,8 @@ import org.slf4j.LoggerFactory;
 /** What an engine does about other nodes; nothing, where its store is not shared. */
 final class ClusterSide implements ClusterNode.Engine {
     private static final Logger logger = LoggerFactory.getLogger(ClusterSide.class);
+
+    private static final CompletionStage<Boolean> YES = CompletableFuture.completedFuture(true);
 
     private final SessionStore store;
     private final Node node;
@@ -34,7 +37,8 @@ final class ClusterSide implements ClusterNode.Engine {
         this.cluster = builder.store instanceof SharedSessionStore shared
                 ? Optional.of(new ClusterNode(
                         shared,
-                        new ClusterNode.Setting(builder.nodeName, builder.lease),
+                        new ClusterNode.Setting(
+                                builder.nodeName, builder.lease, builder.nodeLimits.principalSessions()),
                         builder.clock,
                         scheduler,
                         builder.random,
@@ -60,6 +64,28 @@ final class ClusterSide implements ClusterNode.Engine {
     /** Leaves the others when this is done. */
     CompletionStage<Void> endAfter(CompletionStage<Void> last) {
         return cluster.isPresent() ? last.thenCompose(done -> cluster.get().end()) : last;
+    }
+
+    /** Whether a principal had too many sessions in the whole cluster a moment ago. */
+    boolean refusedLately(String principal) {
+        return cluster.isPresent() && cluster.get().room().refusedLately(principal);
+    }
+
+    /** Lets a session count among those of its principal; completes with whether there is room for it in the whole cluster. */
+    CompletionStage<Boolean> takeRoom(LiveSession session) {
+        return cluster.isPresent()
+                ? cluster.get()
+                        .room()
+                        .take(
+                                session.principal(),
+                                session.key(),
+                                session.opening().expiresAt())
+                : YES;
+    }
+
+    /** A session for which room was to be taken was not opened. */
+    void leaveRoom(LiveSession session) {
+        cluster.ifPresent(present -> present.room().leave(session.principal(), session.key()));
     }
 
     /** A session has left memory. */
@@ -102,6 +128,11 @@ final class ClusterSide implements ClusterNode.Engine {
     @Override
     public Optional<LiveSession> session(SessionKey key) {
         return node.live().get(key);
+    }
+
+    @Override
+    public CompletionStage<Optional<SessionKey>> endOne(String principal) {
+        return node.admission().endOne(principal);
     }
 
     @Override

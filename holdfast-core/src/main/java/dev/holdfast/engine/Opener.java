@@ -27,9 +27,11 @@ final class Opener {
     private final SessionHost host;
     private final LiveSessions live;
     private final Admission admission;
+    private final ClusterSide cluster;
 
-    Opener(SessionHost host, Node node) {
+    Opener(SessionHost host, Node node, ClusterSide cluster) {
         this.host = host;
+        this.cluster = cluster;
         this.live = node.live();
         this.admission = node.admission();
     }
@@ -38,7 +40,7 @@ final class Opener {
     CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
         Optional<Refusal> refusal = initialize.bytes().length > Journal.MOST_INITIALIZE_BYTES
                 ? Optional.of(Refusal.BODY_SIZE)
-                : admission.enter(principal);
+                : enter(principal);
         if (refusal.isPresent()) {
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
@@ -52,12 +54,16 @@ final class Opener {
 
     /** Opens a session whose client has yet to send it. */
     CompletionStage<Opening> open(String principal, Lifetime lifetime) {
-        Optional<Refusal> refusal = admission.enter(principal);
+        Optional<Refusal> refusal = enter(principal);
         if (refusal.isPresent()) {
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
         LiveSession session = session(principal, lifetime, true);
         return orAbandoned(session, admit(session, session.opening().create(newId()), new Opening.Awaiting(session)));
+    }
+
+    private Optional<Refusal> enter(String principal) {
+        return cluster.refusedLately(principal) ? Optional.of(Refusal.PRINCIPAL_SESSIONS) : admission.enter(principal);
     }
 
     private LiveSession session(String principal, Lifetime lifetime, boolean listensOnly) {
@@ -92,27 +98,39 @@ final class Opener {
         return CompletableFuture.completedFuture(new Refused(response));
     }
 
-    /** Lets a session in when the store has its record. */
+    /** Lets a session in when the store has its record, and there is room for it among those of its principal. */
     private CompletionStage<Opening> admit(LiveSession session, CompletionStage<Void> created, Opening opening) {
+        CompletionStage<Boolean> room = cluster.takeRoom(session);
         return created.whenComplete((done, failure) -> {
                     if (failure != null && !taken(failure)) {
                         // the store may have it all the same
                         session.end().forget();
+                        room.thenAccept(has -> cluster.leaveRoom(session));
                     }
                 })
-                .thenApply(done -> {
-                    if (!live.add(session)) {
-                        throw new IllegalStateException("the backend proposed a session id that is taken");
-                    }
-                    host.telemetry().created(session.id());
-                    session.opening().start();
-                    host.makeRoom();
-                    if (host.draining()) {
-                        session.end().end(EndReason.DRAINED);
-                        return new Unavailable(Refusal.DRAINING);
-                    }
-                    return opening;
-                });
+                .thenCombine(room, (done, has) -> has ? letIn(session, opening) : turnAway(session));
+    }
+
+    private Opening letIn(LiveSession session, Opening opening) {
+        if (!live.add(session)) {
+            throw new IllegalStateException("the backend proposed a session id that is taken");
+        }
+        host.telemetry().created(session.id());
+        session.opening().start();
+        host.makeRoom();
+        if (host.draining()) {
+            session.end().end(EndReason.DRAINED);
+            return new Unavailable(Refusal.DRAINING);
+        }
+        return opening;
+    }
+
+    /** The principal has as many sessions as may be: the store forgets this one, of which nobody has heard. */
+    private Unavailable turnAway(LiveSession session) {
+        session.end().abandon();
+        session.end().forget();
+        host.forget(session.key());
+        return new Unavailable(Refusal.PRINCIPAL_SESSIONS);
     }
 
     /** Whether the store has another session of that name. */

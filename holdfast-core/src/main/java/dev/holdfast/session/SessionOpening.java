@@ -64,6 +64,11 @@ public final class SessionOpening {
                 () -> core.host().store().create(core.key(), core.seed().epoch(), record));
     }
 
+    /** How long its store keeps it, in milliseconds since 1970. */
+    public long expiresAt() {
+        return core.look(core.record()::expiresAt);
+    }
+
     /** The session is known to those who will hear of its end: it may live. */
     public void start() {
         core.lifecycle().opened(core.host().clock().now());

@@ -4,6 +4,7 @@ import dev.holdfast.Call;
 import dev.holdfast.EventId;
 import dev.holdfast.Finding;
 import dev.holdfast.MemoryCluster;
+import dev.holdfast.NodeLimits;
 import dev.holdfast.Opening;
 import dev.holdfast.Session;
 import dev.holdfast.spi.Event;
@@ -36,9 +37,10 @@ final class ClusterBed implements AutoCloseable {
         /** Where it runs what may block. */
         Executor executor = Runnable::run;
 
-        private Node(int number, boolean once, Duration park, Consumer<FlakyCluster> network) {
+        private Node(int number, Kind kind, Consumer<FlakyCluster> network) {
             network.accept(store);
-            backend.once = once;
+            backend.once = kind.once;
+            backend.most = kind.connections;
             backend.joining = number > 0;
             engine = SessionEngine.builder(backend, Wire.MESSAGES)
                     .store(store)
@@ -49,27 +51,43 @@ final class ClusterBed implements AutoCloseable {
                     .executor(task -> executor.execute(task))
                     .nodeName("n" + number)
                     .lease(LEASE)
-                    .parkAfter(park)
+                    .parkAfter(kind.park)
+                    .nodeLimits(kind.limits)
                     .random(new Random(number))
                     .build()
                     .start();
         }
 
         Session open() {
-            Session session =
-                    ((Opening.Opened) TestBed.now(engine.open(Wire.initialize(), "", TestBed.LIFETIME))).session();
+            return open("");
+        }
+
+        Session open(String principal) {
+            return ((Opening.Opened) tryToOpen(principal)).session();
+        }
+
+        Opening tryToOpen(String principal) {
+            Opening opening = TestBed.now(engine.open(Wire.initialize(), principal, TestBed.LIFETIME));
             settle();
-            return session;
+            return opening;
         }
 
         Session find(Session session) {
-            Session found = ((Finding.Found) TestBed.now(engine.find(session.id(), ""))).session();
+            return find(session, "");
+        }
+
+        Session find(Session session, String principal) {
+            Session found = ((Finding.Found) TestBed.now(engine.find(session.id(), principal))).session();
             settle();
             return found;
         }
 
         boolean has(Session session) {
-            return TestBed.now(engine.find(session.id(), "")) instanceof Finding.Found;
+            return has(session, "");
+        }
+
+        boolean has(Session session, String principal) {
+            return TestBed.now(engine.find(session.id(), principal)) instanceof Finding.Found;
         }
 
         /** Its process is gone, without a word. */
@@ -79,30 +97,55 @@ final class ClusterBed implements AutoCloseable {
         }
     }
 
+    /**
+     * What its nodes are.
+     *
+     * @param once whether a session has one backend in the whole cluster
+     * @param connections how many backends a node may have
+     */
+    private record Kind(boolean once, int connections, Duration park, NodeLimits limits) {}
+
+    private static final Kind USUAL = new Kind(false, Integer.MAX_VALUE, PARK, NodeLimits.DEFAULT);
+
     ClusterBed(int count) {
-        this(count, false, PARK);
+        this(count, USUAL);
     }
 
     /** One whose sessions have one backend each, on one of its nodes. */
     static ClusterBed once(int count) {
-        return new ClusterBed(count, true, PARK);
+        return once(count, Integer.MAX_VALUE);
+    }
+
+    /** The same, where each node has no more backends than this. */
+    static ClusterBed once(int count, int connections) {
+        return new ClusterBed(count, new Kind(true, connections, PARK, NodeLimits.DEFAULT));
+    }
+
+    /** The same, with these limits. */
+    static ClusterBed once(int count, NodeLimits limits) {
+        return new ClusterBed(count, new Kind(true, Integer.MAX_VALUE, PARK, limits));
     }
 
     /** One whose sessions leave memory when their clients are away for so long. */
     static ClusterBed parking(int count, Duration after) {
-        return new ClusterBed(count, false, after);
+        return new ClusterBed(count, new Kind(false, Integer.MAX_VALUE, after, NodeLimits.DEFAULT));
     }
 
-    private ClusterBed(int count, boolean once, Duration park) {
+    /** One that has these limits. */
+    static ClusterBed limited(int count, NodeLimits limits) {
+        return new ClusterBed(count, new Kind(false, Integer.MAX_VALUE, PARK, limits));
+    }
+
+    private ClusterBed(int count, Kind kind) {
         for (int i = 0; i < count; i++) {
-            nodes.add(new Node(i, once, park, network -> {}));
+            nodes.add(new Node(i, kind, network -> {}));
         }
         settle();
     }
 
     /** Starts one more, over a network in this state. */
     Node start(Consumer<FlakyCluster> network) {
-        Node node = new Node(nodes.size(), false, PARK, network);
+        Node node = new Node(nodes.size(), USUAL, network);
         nodes.add(node);
         return node;
     }

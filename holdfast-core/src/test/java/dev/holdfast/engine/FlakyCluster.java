@@ -45,6 +45,7 @@ final class FlakyCluster implements SharedSessionStore {
 
     /** What may be asked. */
     enum Question {
+        CREATE,
         JOIN,
         LOOK,
         READ,
@@ -192,7 +193,7 @@ final class FlakyCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record, String node) {
-        return ask(() -> store.create(key, epoch, record, node));
+        return ask(Question.CREATE, () -> store.create(key, epoch, record, node));
     }
 
     @Override

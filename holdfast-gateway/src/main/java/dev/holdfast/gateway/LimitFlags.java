@@ -27,7 +27,8 @@ final class LimitFlags {
             names = "--max-principal-sessions",
             paramLabel = "N",
             defaultValue = "1000",
-            description = "the same for each principal of --auth-token-file" + DEFAULT)
+            description =
+                    "the same for each principal of --auth-token-file, on all nodes that share the store" + DEFAULT)
     private int principalSessions;
 
     @Option(

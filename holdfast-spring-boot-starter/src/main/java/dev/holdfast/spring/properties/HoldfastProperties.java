@@ -121,7 +121,7 @@ public record HoldfastProperties(
      * What all sessions together may be and hold.
      *
      * @param maxSessions Sessions in memory, 1 to 10,000,000
-     * @param maxPrincipalSessions Sessions of one named principal, 1 to 10,000,000
+     * @param maxPrincipalSessions Sessions of one named principal, on all nodes together that share the store, 1 to 10,000,000
      * @param maxRunningCalls Requests in flight, 1 to 10,000,000
      * @param historySize Kept messages, at least 1 KB. Default: a quarter of the heap
      * @param historyMessages Number of kept messages, at least 16
