@@ -5,6 +5,7 @@ import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
@@ -82,7 +83,20 @@ final class Forwarding {
 
     /** Runs a call where the backend is. */
     CompletionStage<Call.Outcome> call(LiveSession session, List<InboundMessage> requests) {
-        return call(session, requests, 1);
+        return placement
+                .of(session)
+                .thenCompose(place -> place instanceof Placement.There there
+                        ? holding(session, requests, there.member())
+                        : session.call(requests));
+    }
+
+    /** The session stays here until the outcome is known, be it run elsewhere or here in the end. */
+    private CompletionStage<Call.Outcome> holding(LiveSession session, List<InboundMessage> requests, Member host) {
+        Optional<Call.Outcome> refusal = session.shared().forwards();
+        return refusal.isPresent()
+                ? CompletableFuture.completedFuture(refusal.get())
+                : StoreQuestion.ask(() -> forward(session, requests, host, 1))
+                        .whenComplete((outcome, failure) -> session.shared().forwarded());
     }
 
     /** Hands a notification to the backend where that is. */
@@ -108,6 +122,9 @@ final class Forwarding {
     }
 
     private CompletionStage<Call.Outcome> call(LiveSession session, List<InboundMessage> requests, int attempt) {
+        if (session.shared().draining()) {
+            return CompletableFuture.completedFuture(new Call.Refused(Refusal.DRAINING));
+        }
         return placement
                 .of(session)
                 .thenCompose(place -> place instanceof Placement.There there

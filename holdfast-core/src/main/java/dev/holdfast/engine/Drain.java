@@ -61,7 +61,7 @@ final class Drain {
 
     private boolean callsAreOver() {
         live.all().forEach(this::letGo);
-        return counts.running() == 0;
+        return counts.running() == 0 && counts.forwarded() == 0;
     }
 
     /** A session for which other nodes wait leaves when its own calls are over. */
@@ -98,7 +98,7 @@ final class Drain {
     private void endConnections() {
         handingOver = true;
         live.all().forEach(session -> session.end().handOver());
-        await(this::nobodyReads, clock.now() + CONNECTIONS_NANOS, this::endSessions);
+        await(() -> counts.forwarded() == 0 && nobodyReads(), clock.now() + CONNECTIONS_NANOS, this::endSessions);
     }
 
     private boolean nobodyReads() {

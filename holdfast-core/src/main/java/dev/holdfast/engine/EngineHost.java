@@ -179,6 +179,11 @@ final class EngineHost implements SessionHost {
     }
 
     @Override
+    public void forwarded(int more) {
+        node.counts().forwarded(more);
+    }
+
+    @Override
     public boolean full() {
         return node.memory().exceeded();
     }

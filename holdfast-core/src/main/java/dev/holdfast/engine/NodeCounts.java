@@ -3,10 +3,14 @@ package dev.holdfast.engine;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** What of a node is under way: sessions of which something is left, requests that run, backends that close. Safe for any thread. */
+/**
+ * What of a node is under way: sessions of which something is left, requests that run, calls on their way to other nodes, backends that
+ * close. Safe for any thread.
+ */
 final class NodeCounts {
     private final AtomicInteger sessions = new AtomicInteger();
     private final AtomicInteger running = new AtomicInteger();
+    private final AtomicInteger forwarded = new AtomicInteger();
     private final AtomicInteger closing = new AtomicInteger();
 
     void sessionBegun() {
@@ -24,6 +28,16 @@ final class NodeCounts {
     /** So many more requests run, or fewer. */
     void running(int more) {
         running.addAndGet(more);
+    }
+
+    /** How many calls are on their way to other nodes, and have no outcome yet. */
+    int forwarded() {
+        return forwarded.get();
+    }
+
+    /** So many more calls are on their way to other nodes, or fewer. */
+    void forwarded(int more) {
+        forwarded.addAndGet(more);
     }
 
     void closing(CompletionStage<Void> backend) {

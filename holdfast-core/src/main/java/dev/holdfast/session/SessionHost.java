@@ -69,6 +69,9 @@ public interface SessionHost {
     /** So many more requests run, or fewer; inside a step too. */
     void running(int more);
 
+    /** So many more calls are on their way to other nodes, or fewer; a drain waits for them. */
+    void forwarded(int more);
+
     /** Whether all sessions together keep too much; inside a step too. */
     boolean full();
 

@@ -1,7 +1,9 @@
 package dev.holdfast.session;
 
+import dev.holdfast.Call;
 import dev.holdfast.CallWatch.Attachment;
 import dev.holdfast.EndReason;
+import dev.holdfast.Refusal;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.StreamCursor;
@@ -204,6 +206,32 @@ public final class SharedSide {
         if (core.alive(move)) {
             readers.readElsewhere();
         }
+    }
+
+    /**
+     * A call is on its way to another node: until its {@link #forwarded outcome} is known, the session stays, and a drain waits.
+     *
+     * @return why the call is not to be sent, if it is not
+     */
+    public Optional<Call.Outcome> forwards() {
+        core.host().forwarded(1);
+        Lifecycle.Move move = core.lifecycle().callStarted(core.host().clock().now());
+        if (core.alive(move) && !core.host().handingOver()) {
+            return Optional.empty();
+        }
+        forwarded();
+        return Optional.of(move.leavesClosed() ? new Call.Closed(core.ended()) : new Call.Refused(Refusal.DRAINING));
+    }
+
+    /** The outcome of a call that was on its way to another node is known. */
+    public void forwarded() {
+        core.lifecycle().callEnded(core.host().clock().now());
+        core.host().forwarded(-1);
+    }
+
+    /** Whether this node takes no more calls. */
+    public boolean draining() {
+        return core.host().draining();
     }
 
     /** Another node has ended the session. */
