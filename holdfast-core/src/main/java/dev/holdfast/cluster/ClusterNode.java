@@ -15,6 +15,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
@@ -181,6 +182,11 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     @Override
     public CompletionStage<Writers.Standing> standing(LiveSession session, StreamId stream) {
         return writers.of(session, stream);
+    }
+
+    /** Completes with whether the backend of a session in memory is on this node, or may be; fails where nobody knows. */
+    public CompletionStage<Boolean> mayOpenBackend(SessionKey key) {
+        return engine.session(key).map(writers::mayRun).orElseGet(() -> CompletableFuture.completedFuture(false));
     }
 
     /** A session has left this node's memory. */

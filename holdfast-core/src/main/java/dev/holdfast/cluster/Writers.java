@@ -64,7 +64,7 @@ final class Writers {
     }
 
     /** Whether the backend of a session is on this node, or may be. */
-    private CompletionStage<Boolean> mayRun(LiveSession session) {
+    CompletionStage<Boolean> mayRun(LiveSession session) {
         return placement
                 .map(once -> once.of(session).thenApply(Placement.Here.class::isInstance))
                 .orElseGet(() -> CompletableFuture.completedFuture(true));

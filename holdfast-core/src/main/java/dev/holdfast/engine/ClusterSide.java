@@ -88,6 +88,11 @@ final class ClusterSide implements ClusterNode.Engine {
         cluster.ifPresent(present -> present.room().leave(session.principal(), session.key()));
     }
 
+    /** Completes with whether the backend of a session may be opened here; fails where nobody knows. */
+    CompletionStage<Boolean> mayOpenBackend(SessionKey key) {
+        return cluster.isPresent() ? cluster.get().mayOpenBackend(key) : YES;
+    }
+
     /** A session has left memory. */
     void left(SessionKey key) {
         cluster.ifPresent(present -> present.left(key));

@@ -119,6 +119,11 @@ final class EngineHost implements SessionHost {
     }
 
     @Override
+    public CompletionStage<Boolean> mayOpenBackend(SessionKey key) {
+        return cluster.mayOpenBackend(key);
+    }
+
+    @Override
     public MessageFactory messages() {
         return messages;
     }

@@ -2,12 +2,16 @@ package dev.holdfast.session;
 
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Opens a fresh backend for a client that only listens: the one that was lost, or could not be reached, would be missed for ever by
  * who sends nothing. At once the first time, then after pauses that double, until one has stayed for a minute. Used by the sweep.
  */
 final class Revival {
+    private static final Logger logger = LoggerFactory.getLogger(Revival.class);
     private static final long FIRST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long MOST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(60);
 
@@ -33,9 +37,19 @@ final class Revival {
         }
         thereSince = OptionalLong.empty();
         boolean due = pause == 0 || passed(pause, triedAt, now);
-        if (seen == BackendPresence.MISSING && due && wanted() && core.host().elsewhere(backend::restore)) {
+        if (seen == BackendPresence.MISSING && due && wanted()) {
             triedAt = now;
             pause = Math.min(Math.max(2 * pause, FIRST_PAUSE_NANOS), MOST_PAUSE_NANOS);
+            StoreQuestion.ask(() -> core.host().mayOpenBackend(core.key())).whenComplete(this::open);
+        }
+    }
+
+    /** Where nobody knows whether it may be opened, it is tried again like one that cannot be reached. */
+    private void open(@Nullable Boolean may, @Nullable Throwable failure) {
+        if (failure != null) {
+            logger.debug("session {}: nobody knows which node has its backend", core.shortId(), failure);
+        } else if (Boolean.TRUE.equals(may) && !core.host().elsewhere(backend::restore)) {
+            logger.debug("session {}: nobody can open its backend now", core.shortId());
         }
     }
 

@@ -35,6 +35,12 @@ public interface SessionHost {
 
     Backend backend();
 
+    /**
+     * Completes with whether a backend may be opened here for a session in memory: one that exists once may be on another node. Fails
+     * where nobody knows.
+     */
+    CompletionStage<Boolean> mayOpenBackend(SessionKey key);
+
     /** How the few messages of the engine's own are written; inside a step too. */
     MessageFactory messages();
 

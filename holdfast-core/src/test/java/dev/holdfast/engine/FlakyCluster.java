@@ -91,6 +91,9 @@ final class FlakyCluster implements SharedSessionStore {
 
     private boolean cut;
 
+    /** Whether the node stands still, as after SIGSTOP: what falls due is late. */
+    boolean frozen;
+
     FlakyCluster(SharedSessionStore store) {
         this.store = store;
     }
@@ -156,7 +159,7 @@ final class FlakyCluster implements SharedSessionStore {
 
     /** A scheduler whose tasks stop with the node. */
     ScheduledExecutorService scheduler(VirtualTime time) {
-        return new MortalScheduler(time, () -> cut);
+        return new MortalScheduler(time, () -> cut, () -> frozen);
     }
 
     private <T> CompletionStage<T> ask(Supplier<CompletionStage<T>> question) {

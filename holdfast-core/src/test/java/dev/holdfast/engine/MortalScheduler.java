@@ -8,19 +8,33 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
-/** A scheduler of one process: what it was given is not done once the process is dead. */
+/** A scheduler of one process: what it was given is not done once the process is dead, and late while it is frozen. */
 final class MortalScheduler extends AbstractExecutorService implements ScheduledExecutorService {
+    private static final long THAW_MILLIS = 10;
+
     private final ScheduledExecutorService time;
     private final BooleanSupplier dead;
+    private final BooleanSupplier frozen;
 
-    MortalScheduler(ScheduledExecutorService time, BooleanSupplier dead) {
+    MortalScheduler(ScheduledExecutorService time, BooleanSupplier dead, BooleanSupplier frozen) {
         this.time = time;
         this.dead = dead;
+        this.frozen = frozen;
     }
 
     private Runnable whileAlive(Runnable task) {
         return () -> {
-            if (!dead.getAsBoolean()) {
+            if (frozen.getAsBoolean()) {
+                time.schedule(whileAlive(task), THAW_MILLIS, TimeUnit.MILLISECONDS);
+            } else if (!dead.getAsBoolean()) {
+                task.run();
+            }
+        };
+    }
+
+    private Runnable eachTime(Runnable task) {
+        return () -> {
+            if (!dead.getAsBoolean() && !frozen.getAsBoolean()) {
                 task.run();
             }
         };
@@ -38,12 +52,12 @@ final class MortalScheduler extends AbstractExecutorService implements Scheduled
 
     @Override
     public ScheduledFuture<?> scheduleAtFixedRate(Runnable command, long first, long period, TimeUnit unit) {
-        return time.scheduleAtFixedRate(whileAlive(command), first, period, unit);
+        return time.scheduleAtFixedRate(eachTime(command), first, period, unit);
     }
 
     @Override
     public ScheduledFuture<?> scheduleWithFixedDelay(Runnable command, long first, long period, TimeUnit unit) {
-        return time.scheduleWithFixedDelay(whileAlive(command), first, period, unit);
+        return time.scheduleWithFixedDelay(eachTime(command), first, period, unit);
     }
 
     @Override
