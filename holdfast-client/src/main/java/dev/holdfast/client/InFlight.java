@@ -34,7 +34,8 @@ final class InFlight {
             count.decrementAndGet();
             return refused("there are " + link.limits().inFlight() + " requests in flight");
         }
-        if (requests.putIfAbsent(id, posting) != null) {
+        // whoever has the response may use its id again before this knows that the response was taken
+        if (requests.merge(id, posting, (old, next) -> old.answered() ? next : old) != posting) {
             count.decrementAndGet();
             return refused("a request with the id " + id + " is in flight");
         }

@@ -57,6 +57,11 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         this.stream = new StreamLoop(link, uri, context, this);
     }
 
+    /** Whether the response is there, and whoever waits for it has it or is about to. */
+    boolean answered() {
+        return response.taken();
+    }
+
     /** What becomes of the message. */
     CompletableFuture<Outcome> outcome() {
         return outcome;

@@ -100,6 +100,23 @@ class HostileServerTest {
     }
 
     @Test
+    void idOfAnAnsweredRequestIsFreeThoughItsResponseIsStillBeingTaken() {
+        server.then((request, reply) -> reply.json(answer(1)));
+        server.then((request, reply) -> reply.json(answer(1)));
+        CompletableFuture<Void> taken = new CompletableFuture<>();
+        CompletableFuture<Void> come = new CompletableFuture<>();
+        CompletionStage<Outcome> first = session.call(call(1), NEVER, NO_CONTEXT, message -> {
+            come.complete(null);
+            return taken;
+        });
+        now(come);
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        taken.complete(null);
+        assertThat(now(first)).isEqualTo(new Outcome.Done());
+    }
+
+    @Test
     void resetStreamIsResumedFromTheLastIdOfAnyConnection() throws Exception {
         server.then((request, reply) -> reply.stream()
                         .chunk("retry: 1\n" + event("e1", log("one")))

@@ -55,7 +55,7 @@ final class BackendRestore {
         List<InboundMessage> messages = core.look(core.journal()::replay);
         core.host().later(() -> mute(incarnation), REPLAY_MILLIS);
         new Replay(core.id()).send(messages, fresh.connection()).whenComplete((done, failure) -> {
-            if (failure instanceof Error) {
+            if (failure != null && (failure instanceof Error || failure.getCause() instanceof Error)) {
                 slot.lost(incarnation, "the backend failed", List.of());
             } else if (failure != null) {
                 slot.giveUp(incarnation, "the backend refused what it had accepted before");

@@ -200,6 +200,41 @@ class RestoreTest {
     }
 
     @Test
+    void settingsThatTheClientHasSentUnderOneIdAreReplayedOneAfterTheOther() {
+        succeed(3, "resources/subscribe c", new JournalChange.Put("resources/subscribe c"));
+        die();
+        bed.backend.answersReplayed = false;
+        Connection post = bed.post(session, 3);
+        TestBackend.Life fresh = bed.backend.life();
+        assertThat(fresh.heard).containsExactly(REPLAYED);
+        fresh.call(3).respond();
+        assertThat(fresh.heard).containsExactly(REPLAYED);
+        fresh.call(4).respond();
+        assertThat(fresh.heard).containsExactly(with("resources/subscribe c 3"));
+        fresh.call(3).respond();
+        assertThat(fresh.heard).containsExactly(with("resources/subscribe c 3", "tools/call 3"));
+        fresh.call(3).respond();
+        assertThat(post.read()).containsExactly("result 3");
+    }
+
+    @Test
+    void aLargeJournalIsNotOnItsWayAllAtOnce() {
+        for (int i = 100; i < 250; i++) {
+            succeed(i, "resources/subscribe", new JournalChange.Put("resources/subscribe " + i));
+        }
+        die();
+        bed.backend.answersReplayed = false;
+        bed.post(session, 10);
+        TestBackend.Life fresh = bed.backend.life();
+        assertThat(fresh.calls).hasSize(100);
+        List.copyOf(fresh.calls).forEach(TestBackend.Asked::respond);
+        assertThat(fresh.calls).hasSize(152);
+        fresh.calls.subList(100, 152).forEach(TestBackend.Asked::respond);
+        assertThat(fresh.heard).endsWith("tools/call 10");
+        fresh.call(10).respond();
+    }
+
+    @Test
     void aBackendThatRefusesEndsTheSession() {
         die();
         bed.backend.slow = true;
