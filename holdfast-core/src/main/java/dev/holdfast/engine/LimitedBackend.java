@@ -108,6 +108,11 @@ final class LimitedBackend implements Backend {
         }
 
         @Override
+        public void replay(InboundMessage request, CallSink sink) {
+            connection.replay(request, sink);
+        }
+
+        @Override
         public void notify(InboundMessage notification) {
             connection.notify(notification);
         }

@@ -68,7 +68,7 @@ final class Replay {
             for (InboundMessage message : messages) {
                 if (message.kind() == InboundMessage.Kind.REQUEST) {
                     Answer answer = new Answer(message.method());
-                    fresh.call(message, answer);
+                    fresh.replay(message, answer);
                     answers = answers.thenCompose(before -> answer.arrived);
                 } else {
                     fresh.notify(message);

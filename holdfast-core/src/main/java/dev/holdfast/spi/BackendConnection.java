@@ -16,6 +16,18 @@ public interface BackendConnection {
      */
     void call(InboundMessage request, CallSink sink);
 
+    /**
+     * Sends a request again that the connection before this one has accepted, such as a log level or a subscription. By default it is a
+     * call like any. An error says that this backend is none in which the session can go on, and ends the session; where the session can
+     * do without, a backend tells its log and answers with a response.
+     *
+     * @param request a request from the session's journal; its id may be that of a call that waits
+     * @param sink takes its response or error; what comes before that is dropped
+     */
+    default void replay(InboundMessage request, CallSink sink) {
+        call(request, sink);
+    }
+
     /** Hands over a notification of the client, in order. {@code notifications/cancelled} never comes this way. */
     void notify(InboundMessage notification);
 

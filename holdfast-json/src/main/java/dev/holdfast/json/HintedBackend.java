@@ -79,6 +79,11 @@ public final class HintedBackend implements Backend {
         }
 
         @Override
+        public void replay(InboundMessage request, CallSink sink) {
+            connection.replay(request, sink);
+        }
+
+        @Override
         public void notify(InboundMessage notification) {
             connection.notify(notification);
         }

@@ -37,6 +37,7 @@ class HintedBackendTest {
         private OutboundMessage answer = response("{}");
         private final List<InboundMessage> messages = new ArrayList<>();
         private final List<CallSink> sinks = new ArrayList<>();
+        private final List<InboundMessage> replayed = new ArrayList<>();
         private boolean closed;
 
         @Override
@@ -49,6 +50,11 @@ class HintedBackendTest {
             messages.add(request);
             sinks.add(sink);
             sink.send(answer);
+        }
+
+        @Override
+        public void replay(InboundMessage request, CallSink sink) {
+            replayed.add(request);
         }
 
         @Override
@@ -177,6 +183,16 @@ class HintedBackendTest {
 
     private boolean harmless(String principal, String tool) {
         return backend.mayBeRerun(calling(tool), principal);
+    }
+
+    @Test
+    void aReplayIsPassedOnAsSuch() {
+        InboundMessage level = request("logging/setLevel", "{\"level\":\"info\"}");
+
+        open(NOBODY).replay(level, new Way());
+
+        assertThat(inner.replayed).containsExactly(level);
+        assertThat(inner.messages).isEmpty();
     }
 
     @ParameterizedTest

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** Headers of a client's request on their way to the upstream; they are never logged. */
 public final class ForwardedHeaders {
@@ -62,6 +63,17 @@ public final class ForwardedHeaders {
             }
         }
         return new ForwardedHeaders(found);
+    }
+
+    /** Two are equal that are the same to an upstream. */
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof ForwardedHeaders that && headers.equals(that.headers);
+    }
+
+    @Override
+    public int hashCode() {
+        return headers.hashCode();
     }
 
     /** Puts them into a request to the upstream. */

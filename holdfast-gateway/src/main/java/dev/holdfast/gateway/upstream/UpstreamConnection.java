@@ -17,6 +17,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Function;
 
 /**
  * A session's way to its session at the upstream. Messages pass as the bytes they are; only the ids of the upstream's own requests are
@@ -29,6 +30,7 @@ final class UpstreamConnection implements BackendConnection {
     private final UpstreamCalls calls = new UpstreamCalls();
     private final UpstreamQuestions questions;
     private final UpstreamNews news;
+    private final UpstreamSettings settings;
     private final UpstreamLoss loss;
 
     /**
@@ -48,6 +50,7 @@ final class UpstreamConnection implements BackendConnection {
         this.link = link;
         this.questions = new UpstreamQuestions(incarnation, listening, link);
         this.news = new UpstreamNews(calls, questions, listening);
+        this.settings = new UpstreamSettings(link, news);
         this.loss = new UpstreamLoss(calls, listening, link, clock);
         link.onStuck(loss::stuck);
     }
@@ -67,6 +70,27 @@ final class UpstreamConnection implements BackendConnection {
 
     @Override
     public void call(InboundMessage request, CallSink sink) {
+        Object context = link.context(request);
+        settings.before(request, context);
+        send(request, sink, context, outcome -> UpstreamErrors.of(outcome, request));
+    }
+
+    @Override
+    public void replay(InboundMessage request, CallSink sink) {
+        Object context = link.context(request);
+        send(request, sink, context, outcome -> settings.unanswered(request, context, outcome));
+    }
+
+    /**
+     * Sends a request.
+     *
+     * @param unanswered what its sink gets in the place of a response that will not come
+     */
+    private void send(
+            InboundMessage request,
+            CallSink sink,
+            Object context,
+            Function<Outcome, Optional<OutboundMessage>> unanswered) {
         Envelope message = UpstreamLink.parsed(request.bytes());
         Call call = new Call(request, message.progressToken(), sink);
         calls.start(call);
@@ -77,9 +101,8 @@ final class UpstreamConnection implements BackendConnection {
         }
         boolean harmless = !(request.journal() instanceof JournalChange.None)
                 || rules.harmless(principal, request.method(), request.bytes());
-        Object context = link.context(request);
         link.call(message, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
-                .thenAccept(outcome -> ended(call, harmless, outcome));
+                .thenAccept(outcome -> ended(call, harmless, outcome, unanswered));
         sink.onCancel(notification -> link.post(
                 notification
                         .map(InboundMessage::bytes)
@@ -131,7 +154,8 @@ final class UpstreamConnection implements BackendConnection {
     }
 
     /** Nothing more comes for a request; what has no response gets a definite end. */
-    private void ended(Call call, boolean harmless, Outcome outcome) {
+    private void ended(
+            Call call, boolean harmless, Outcome outcome, Function<Outcome, Optional<OutboundMessage>> unanswered) {
         boolean lost = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
         if (outcome instanceof Outcome.SessionGone || (lost && harmless)) {
             calls.endUntouched(call);
@@ -139,12 +163,10 @@ final class UpstreamConnection implements BackendConnection {
             loss.settled();
             return;
         }
-        UpstreamErrors.of(outcome, call.request()).ifPresent(error -> send(call, error));
+        unanswered.apply(outcome).ifPresent(last -> {
+            CompletionStage<Void> unused = call.sink().send(last);
+        });
         over(call);
-    }
-
-    private static void send(Call call, OutboundMessage error) {
-        CompletionStage<Void> unused = call.sink().send(error);
     }
 
     @Override
