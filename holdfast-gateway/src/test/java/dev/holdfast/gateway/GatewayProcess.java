@@ -21,6 +21,15 @@ record GatewayProcess(Process process) implements AutoCloseable {
      * @param args the words of its command line
      */
     static GatewayProcess start(Path folder, List<String> args) throws IOException {
+        return start(folder, List.of(), args);
+    }
+
+    /**
+     * The same with properties.
+     *
+     * @param properties options of its JVM
+     */
+    static GatewayProcess start(Path folder, List<String> properties, List<String> args) throws IOException {
         // A build that runs in the background ignores SIGINT, and so would its children, had they no word to the
         // contrary.
         List<String> words = new ArrayList<>(List.of(
@@ -29,8 +38,9 @@ record GatewayProcess(Process process) implements AutoCloseable {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-cp",
                 System.getProperty("java.class.path"),
-                "-Dlogback.configurationFile=logback.xml",
-                "dev.holdfast.gateway.Main"));
+                "-Dlogback.configurationFile=logback.xml"));
+        words.addAll(properties);
+        words.add("dev.holdfast.gateway.Main");
         words.addAll(args);
         return new GatewayProcess(new ProcessBuilder(words)
                 .directory(folder.toFile())

@@ -4,6 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -19,12 +21,16 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import javax.net.ssl.SSLContext;
 
 /** An MCP server over Streamable HTTP that does what a test says; unless told otherwise, it answers everything at once, and has no GET. */
 final class ScriptedUpstream implements AutoCloseable {
     private static final Pattern METHOD = Pattern.compile("\"method\":\"([^\"]+)\"");
     private static final Pattern ID = Pattern.compile("\"id\":(\"[^\"]*\"|\\d+)");
 
+    private static final int BACKLOG = 50;
+
+    private final String scheme;
     private final HttpServer server;
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final Map<String, Act> acts = new ConcurrentHashMap<>();
@@ -80,8 +86,27 @@ final class ScriptedUpstream implements AutoCloseable {
     }
 
     ScriptedUpstream() {
+        this("http", () -> HttpServer.create(loopback(), BACKLOG));
+    }
+
+    /** One over TLS. */
+    ScriptedUpstream(SSLContext tls) {
+        this("https", () -> {
+            HttpsServer server = HttpsServer.create(loopback(), BACKLOG);
+            server.setHttpsConfigurator(new HttpsConfigurator(tls));
+            return server;
+        });
+    }
+
+    /** Makes a server. */
+    private interface Maker {
+        HttpServer make() throws IOException;
+    }
+
+    private ScriptedUpstream(String scheme, Maker maker) {
+        this.scheme = scheme;
         try {
-            server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 50);
+            server = maker.make();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -96,6 +121,10 @@ final class ScriptedUpstream implements AutoCloseable {
         server.start();
     }
 
+    private static InetSocketAddress loopback() {
+        return new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    }
+
     /** What is done with the requests of a method from now on. */
     ScriptedUpstream on(String what, Act act) {
         acts.put(what, act);
@@ -108,7 +137,7 @@ final class ScriptedUpstream implements AutoCloseable {
     }
 
     URI url() {
-        return URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/mcp");
+        return URI.create(scheme + "://127.0.0.1:" + server.getAddress().getPort() + "/mcp");
     }
 
     private void serve(HttpExchange exchange) throws IOException {

@@ -6,6 +6,7 @@ import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
+import java.security.cert.CertificateException;
 import java.util.Optional;
 
 /** What a client is told of a request that the upstream has not answered. */
@@ -52,6 +53,16 @@ final class UpstreamErrors {
         return outcome instanceof Outcome.Unknown unknown && !unknown.sessionGone()
                 ? Optional.of("it is not known whether the upstream has got it")
                 : Optional.empty();
+    }
+
+    /** What is said of a trouble that waiting does not cure: the upstream is none that the JVM trusts. Empty for every other. */
+    static Optional<String> distrust(Throwable trouble) {
+        for (Throwable cause = trouble; cause != null; cause = cause.getCause()) {
+            if (cause instanceof CertificateException) {
+                return Optional.of("the certificate of the upstream is not trusted");
+            }
+        }
+        return Optional.empty();
     }
 
     /** The upstream's own error, where it has sent one for this request. */

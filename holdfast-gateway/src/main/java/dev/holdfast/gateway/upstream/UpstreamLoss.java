@@ -1,6 +1,9 @@
 package dev.holdfast.gateway.upstream;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.client.SessionWatch;
+import dev.holdfast.gateway.text.LogText;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.ListeningSink;
 import java.time.Duration;
@@ -9,6 +12,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,6 +40,7 @@ final class UpstreamLoss implements SessionWatch {
     private final AtomicBoolean gapToTell = new AtomicBoolean();
     private volatile long gapToldAt = System.nanoTime() - LEAST_BETWEEN_GAPS.toNanos();
     private volatile byte promisedLists;
+    private volatile Consumer<String> distrusted = cause -> {};
 
     UpstreamLoss(UpstreamCalls calls, ListeningSink listening, UpstreamLink link, ScheduledExecutorService clock) {
         this.calls = calls;
@@ -49,8 +54,20 @@ final class UpstreamLoss implements SessionWatch {
         promisedLists = lists;
     }
 
+    /** Sets who hears that the upstream is not trusted. */
+    void onDistrust(Consumer<String> hook) {
+        distrusted = hook;
+    }
+
     @Override
     public void reconnecting(Throwable cause) {
+        UpstreamErrors.distrust(cause).ifPresent(text -> {
+            log.warn(
+                    "{}: {}",
+                    text,
+                    LogText.of(String.valueOf(cause.getMessage()).getBytes(UTF_8)));
+            distrusted.accept(text);
+        });
         log.debug("session {}: the upstream cannot be reached: {}", shortId(), cause.toString());
     }
 

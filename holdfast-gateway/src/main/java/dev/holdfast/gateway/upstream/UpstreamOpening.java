@@ -44,6 +44,7 @@ final class UpstreamOpening {
                 () -> abandon("the upstream did not answer initialize within " + Durations.text(timeout)),
                 timeout.toNanos(),
                 TimeUnit.NANOSECONDS);
+        connection.loss().onDistrust(this::abandon);
         Envelope initialize = UpstreamLink.parsed(request.initialize().bytes());
         opening.open(
                         Protocol.AUTOMATIC,

@@ -1,0 +1,110 @@
+package dev.holdfast.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.util.ArrayList;
+import java.util.List;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A gateway in front of an upstream over TLS, which is trusted by what the JVM trusts. */
+@Timeout(60)
+class UpstreamTlsTest {
+    private static final String PASSWORD = "changeit";
+    private static final String NOT_TRUSTED = "the certificate of the upstream is not trusted";
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path folder;
+
+    private void keytool(String... args) throws Exception {
+        List<String> words = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "keytool").toString()));
+        words.addAll(List.of(args));
+        words.addAll(List.of("-storetype", "PKCS12", "-storepass", PASSWORD));
+        Process process =
+                new ProcessBuilder(words).directory(folder.toFile()).inheritIO().start();
+        assertThat(process.waitFor()).isZero();
+    }
+
+    /** An upstream with a certificate for this name, which stands in {@code trusted.p12}. */
+    private ScriptedUpstream upstream(String name) throws Exception {
+        keytool(
+                "-genkeypair",
+                "-alias",
+                "upstream",
+                "-keyalg",
+                "EC",
+                "-dname",
+                "CN=upstream",
+                "-ext",
+                "san=" + name,
+                "-keystore",
+                "upstream.p12");
+        keytool("-exportcert", "-alias", "upstream", "-file", "upstream.cer", "-keystore", "upstream.p12");
+        keytool("-importcert", "-noprompt", "-alias", "upstream", "-file", "upstream.cer", "-keystore", "trusted.p12");
+        return new ScriptedUpstream(tls());
+    }
+
+    private SSLContext tls() throws GeneralSecurityException {
+        KeyStore keys = KeyStore.getInstance("PKCS12");
+        try (InputStream in = Files.newInputStream(folder.resolve("upstream.p12"))) {
+            keys.load(in, PASSWORD.toCharArray());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        KeyManagerFactory managers = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        managers.init(keys, PASSWORD.toCharArray());
+        SSLContext tls = SSLContext.getInstance("TLS");
+        tls.init(managers.getKeyManagers(), null, null);
+        return tls;
+    }
+
+    /** A gateway in a JVM that trusts what is in {@code trusted.p12}. */
+    private GatewayProcess trusting(ScriptedUpstream upstream) throws IOException {
+        return GatewayProcess.start(
+                folder,
+                List.of(
+                        "-Djavax.net.ssl.trustStore=" + folder.resolve("trusted.p12"),
+                        "-Djavax.net.ssl.trustStorePassword=" + PASSWORD),
+                List.of("serve", "--port", "0", "--store", "memory", "--upstream", "" + upstream.url()));
+    }
+
+    @Test
+    void anUpstreamInTheTrustStoreOfTheJvmIsServed() throws Exception {
+        try (ScriptedUpstream upstream = upstream("ip:127.0.0.1");
+                GatewayProcess gateway = trusting(upstream)) {
+            assertThat(upstream.url()).hasScheme("https");
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+            assertThat(peer.call(1, "who")).contains("\"text\":\"done\"");
+        }
+    }
+
+    @Test
+    void oneThatIsNotTrustedIsNamedAsThatWithoutAWait() throws Exception {
+        try (ScriptedUpstream upstream = upstream("ip:127.0.0.1");
+                TestGateway gateway = new TestGateway(0, new ServerChoice.Upstream(upstream.url(), List.of()))) {
+            assertThat(new HttpPeer(gateway.url()).post(Json.INITIALIZE).body()).contains(NOT_TRUSTED);
+            assertThat(upstream.asked).isEmpty();
+        }
+    }
+
+    @Test
+    void oneWithTheCertificateOfAnotherNameIsNotTrusted() throws Exception {
+        try (ScriptedUpstream upstream = upstream("dns:elsewhere.example");
+                GatewayProcess gateway = trusting(upstream)) {
+            assertThat(new HttpPeer(gateway.url()).post(Json.INITIALIZE).body()).contains(NOT_TRUSTED);
+            assertThat(upstream.asked).isEmpty();
+        }
+    }
+}
