@@ -1,5 +1,7 @@
 package dev.holdfast.it;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -15,6 +17,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** A TCP proxy on loopback that passes every byte on, until the test cuts its connections. */
@@ -45,6 +48,8 @@ final class CuttingProxy implements AutoCloseable {
         private volatile boolean silent;
         /** Whether anything has come from the server. */
         private volatile boolean answered;
+        /** Whether a stream of events has begun. */
+        private volatile boolean streamed;
 
         private Pair(Socket client, Socket server) {
             this.client = client;
@@ -110,17 +115,22 @@ final class CuttingProxy implements AutoCloseable {
 
     /** Cuts what is open. */
     void cut(Cut how) {
-        cut(how, false);
+        cut(how, pair -> true);
     }
 
     /** Cuts what is open on which the server has begun to answer, and spares what has just been sent. */
     void cutAnswered(Cut how) {
-        cut(how, true);
+        cut(how, pair -> pair.answered);
     }
 
-    private void cut(Cut how, boolean sparing) {
+    /** Cuts what is open and has carried a stream of events. */
+    void cutStreams(Cut how) {
+        cut(how, pair -> pair.streamed);
+    }
+
+    private void cut(Cut how, Predicate<Pair> which) {
         pairs.removeIf(pair -> {
-            if (sparing && !pair.answered) {
+            if (!which.test(pair)) {
                 return false;
             }
             if (pair.answered) {
@@ -176,6 +186,8 @@ final class CuttingProxy implements AutoCloseable {
             for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
                 if (!pair.silent) {
                     pair.answered |= from == pair.server;
+                    pair.streamed |= from == pair.server
+                            && new String(buffer, 0, read, US_ASCII).contains("Content-Type: text/event-stream");
                     out.write(buffer, 0, read);
                 }
             }

@@ -7,6 +7,7 @@ import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTranspor
 import io.modelcontextprotocol.common.McpTransportContext;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpTransportContextExtractor;
+import io.modelcontextprotocol.spec.McpServerTransportProviderBase;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
@@ -36,7 +37,7 @@ class SdkClientServerTest extends AbstractMcpClientServerIntegrationTests {
     private static OutsideWorld outside;
 
     private final Container container;
-    private final McpStreamableServerTransportProvider transport =
+    final McpServerTransportProviderBase transport =
             transport(request -> McpTransportContext.create(Map.of("important", "value")));
 
     SdkClientServerTest(ContainerKind kind) {
@@ -44,7 +45,7 @@ class SdkClientServerTest extends AbstractMcpClientServerIntegrationTests {
     }
 
     /** The transport under test, pinging often. */
-    McpStreamableServerTransportProvider transport(McpTransportContextExtractor<HttpServletRequest> extractor) {
+    McpServerTransportProviderBase transport(McpTransportContextExtractor<HttpServletRequest> extractor) {
         return HoldfastTransportProvider.builder()
                 .contextExtractor(extractor)
                 .keepAliveInterval(Duration.ofSeconds(1))
@@ -89,11 +90,11 @@ class SdkClientServerTest extends AbstractMcpClientServerIntegrationTests {
 
     @Override
     protected McpServer.AsyncSpecification<?> prepareAsyncServerBuilder() {
-        return McpServer.async(transport);
+        return McpServer.async((McpStreamableServerTransportProvider) transport);
     }
 
     @Override
     protected McpServer.SyncSpecification<?> prepareSyncServerBuilder() {
-        return McpServer.sync(transport);
+        return McpServer.sync((McpStreamableServerTransportProvider) transport);
     }
 }

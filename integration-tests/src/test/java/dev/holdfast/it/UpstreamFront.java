@@ -22,6 +22,10 @@ final class UpstreamFront implements AutoCloseable {
 
     /** Stands in front of the server at this URL. */
     UpstreamFront(ContainerKind kind, URI url) {
+        this(kind, url, EdgeOptions.builder().build());
+    }
+
+    UpstreamFront(ContainerKind kind, URI url, EdgeOptions edge) {
         UpstreamOptions options = new UpstreamOptions(url, List.of(), Duration.ofSeconds(20));
         engine = SessionEngine.builder(new UpstreamBackend(options, clock, threads), JsonRpc.MESSAGES)
                 .scheduler(clock)
@@ -29,7 +33,7 @@ final class UpstreamFront implements AutoCloseable {
                 .start();
         container = kind.create(40, Duration.ofSeconds(20));
         try {
-            container.start(new McpServlet(engine, EdgeOptions.builder().build()), List.of());
+            container.start(new McpServlet(engine, edge), List.of());
         } catch (Exception e) {
             throw new IllegalStateException("the container did not start", e);
         }

@@ -1,0 +1,177 @@
+package dev.holdfast.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HttpSseOptions;
+import io.modelcontextprotocol.server.McpAsyncServerExchange;
+import io.modelcontextprotocol.server.McpServer;
+import io.modelcontextprotocol.server.transport.HttpServletSseServerTransportProvider;
+import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
+import io.modelcontextprotocol.spec.McpSchema.ElicitFormRequest;
+import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Mono;
+import tools.jackson.databind.JsonNode;
+
+/** A client over HTTP+SSE at a gateway, whose upstream speaks HTTP+SSE too: a call with progress and a question, and cuts on each leg. */
+@Timeout(60)
+@SuppressWarnings("deprecation") // the SDK gives HTTP+SSE up, its users do not yet
+class UpstreamSseCutsTest {
+    private static final Duration GRACE = Duration.ofSeconds(30);
+    private static final String ANSWER = "{\"action\":\"accept\",\"content\":{\"answer\":\"forty-two\"}}";
+
+    private final List<String> executed = new CopyOnWriteArrayList<>();
+    private final List<AutoCloseable> open = new CopyOnWriteArrayList<>();
+
+    private <T extends AutoCloseable> T closing(T resource) {
+        open.add(0, resource);
+        return resource;
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        for (AutoCloseable each : open) {
+            each.close();
+        }
+    }
+
+    /** Tells its progress, asks its client, and tells it again. */
+    private Mono<String> asking(McpAsyncServerExchange exchange, CallToolRequest request) {
+        Map<String, Object> form = Map.of("type", "object", "properties", Map.of("answer", Map.of("type", "string")));
+        return Mono.fromRunnable(() -> executed.add("asking"))
+                .then(Tools.progress(exchange, request, 1))
+                .then(Mono.defer(() -> exchange.createElicitation(
+                        ElicitFormRequest.builder("What is it?", form).build())))
+                .flatMap(result -> Tools.progress(exchange, request, 2)
+                        .thenReturn(String.valueOf(result.content().get("answer"))));
+    }
+
+    /** The transport of the SDK, which loses a session with its connection. */
+    private int official() throws Exception {
+        HttpServletSseServerTransportProvider transport = HttpServletSseServerTransportProvider.builder()
+                .sseEndpoint("/sse")
+                .messageEndpoint("/messages")
+                .build();
+        McpServer.async(transport)
+                .serverInfo("test", "1")
+                .capabilities(ServerCapabilities.builder().tools(false).build())
+                .tools(Tools.echo(), Tools.tool("asking", this::asking))
+                .build();
+        Container container = ContainerKind.TOMCAT.create(40, Duration.ofSeconds(20));
+        container.start(transport, List.of());
+        closing(() -> {
+            transport.closeGracefully().block(GRACE);
+            container.stop();
+        });
+        return container.port();
+    }
+
+    /** One that keeps a session for a while. */
+    private int holdfast() throws Exception {
+        return closing(TestServer.in(ContainerKind.JETTY)
+                        .options(options -> options.sseEndpoint("/sse").sseReconnectGracePeriod(GRACE))
+                        .tool("asking", this::asking)
+                        .start())
+                .port();
+    }
+
+    private UpstreamFront before(int port) {
+        EdgeOptions edge = EdgeOptions.builder()
+                .httpSse(Optional.of(HttpSseOptions.DEFAULT.withReconnectGrace(GRACE)))
+                .build();
+        URI url = URI.create("http://127.0.0.1:" + port + "/sse");
+        return closing(new UpstreamFront(ContainerKind.JETTY, url, edge));
+    }
+
+    /** Calls the tool, and returns the frame with the question, which comes behind the first progress. */
+    private static Frame called(RawSseSession session) {
+        session.send(Json.callWithProgress("1", "asking"));
+        assertThat(session.receive().at("/params/progress").asInt()).isEqualTo(1);
+        Frame question = session.stream().message();
+        assertThat(question.json().at("/method").asString()).isEqualTo("elicitation/create");
+        return question;
+    }
+
+    private static void answer(RawSseSession session, Frame question) {
+        session.send(Json.answer(question.json().at("/id").toString(), ANSWER));
+    }
+
+    private static void finish(RawSseSession session) {
+        JsonNode progress = session.receive();
+        assertThat(progress.at("/params/progress").asInt()).as("%s", progress).isEqualTo(2);
+        JsonNode response = session.receive();
+        assertThat(response.at("/id").asInt()).isEqualTo(1);
+        assertThat(response.at("/result/content/0/text").asString()).isEqualTo("forty-two");
+        session.assertAlive();
+    }
+
+    @Test
+    void aCallWithProgressAndAQuestionPassesBothWays() throws Exception {
+        try (RawSseSession session = RawSseSession.open(before(official()).port())) {
+            answer(session, called(session));
+            finish(session);
+        }
+        assertThat(executed).containsExactly("asking");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aCutOfTheClientsLegLosesNothing(Breakage breakage) throws Exception {
+        UpstreamFront front = before(official());
+        RawSseSession session = RawSseSession.open(front.port());
+        Frame question = called(session);
+        breakage.happenTo(session.stream());
+        try (RawSseSession again = RawSseSession.connect(
+                front.port(), RawSseSession.get(question.id().orElseThrow()))) {
+            assertThat(again.endpoint()).isEqualTo(session.endpoint());
+            answer(again, question);
+            finish(again);
+        }
+        assertThat(executed).containsExactly("asking");
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"RST", "FIN"})
+    void aCutOfTheUpstreamsLegLosesNothingWhereThatKeepsTheSession(CuttingProxy.Cut cut) throws Exception {
+        CuttingProxy leg = closing(CuttingProxy.to(holdfast()));
+        try (RawSseSession session = RawSseSession.open(before(leg.port()).port())) {
+            Frame question = called(session);
+            leg.cutStreams(cut);
+            answer(session, question);
+            finish(session);
+        }
+        assertThat(leg.cuts()).isPositive();
+        assertThat(executed).containsExactly("asking");
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"RST", "FIN"})
+    void aCutOfTheUpstreamsLegIsADefiniteErrorWhereThatLosesTheSession(CuttingProxy.Cut cut) throws Exception {
+        CuttingProxy leg = closing(CuttingProxy.to(official()));
+        try (RawSseSession session = RawSseSession.open(before(leg.port()).port())) {
+            called(session);
+            leg.cut(cut);
+            JsonNode message = session.receive();
+            while (message.has("method")) {
+                message = session.receive();
+            }
+            assertThat(message.at("/id").asInt()).isEqualTo(1);
+            assertThat(message.at("/error/message").asString())
+                    .contains("it is not known whether the upstream has executed the request");
+            assertThat(session.receive().at("/method").asString()).isEqualTo("notifications/cancelled");
+            session.assertAlive();
+        }
+        assertThat(executed).containsExactly("asking");
+    }
+}
