@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.client.wire.Origin;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.json.Envelope;
 import java.net.URI;
@@ -87,7 +88,8 @@ final class HttpSseSession implements ServerSession, StreamLoop.Owner, Link.Host
             fail(new UnreadableMessageException("its endpoint is no URL"));
             return;
         }
-        if (!sameOrigin(named, server.uri())) {
+        // credentials for one server are none of another's business
+        if (!Origin.of(named).equals(Origin.of(server.uri()))) {
             fail(new UnreadableMessageException("its endpoint is at another server"));
         } else if (endpoint.isEmpty()) {
             endpoint = Optional.of(named);
@@ -95,18 +97,6 @@ final class HttpSseSession implements ServerSession, StreamLoop.Owner, Link.Host
         } else if (!endpoint.get().equals(named)) {
             tellGone(new HttpStatusException(404, "another endpoint was named".getBytes(UTF_8)));
         }
-    }
-
-    /** Credentials for one server are none of another's business. */
-    private static boolean sameOrigin(URI one, URI other) {
-        return one.getHost() != null
-                && one.getScheme().equalsIgnoreCase(other.getScheme())
-                && one.getHost().equalsIgnoreCase(other.getHost())
-                && port(one) == port(other);
-    }
-
-    private static int port(URI uri) {
-        return uri.getPort() >= 0 ? uri.getPort() : uri.getScheme().equalsIgnoreCase("https") ? 443 : 80;
     }
 
     private void fail(Throwable cause) {

@@ -1,6 +1,7 @@
 package dev.holdfast.client;
 
 import dev.holdfast.client.wire.Means;
+import dev.holdfast.client.wire.Redirects;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.util.concurrent.Executor;
@@ -28,12 +29,14 @@ public final class RemoteServer {
      * A server with plain requests and the default limits.
      *
      * @param uri the endpoint
+     * @param http follows no redirects
      * @param clock runs what is due later; its tasks do not block
      * @param delivery runs those who take the messages
      */
     public static RemoteServer at(URI uri, HttpClient http, ScheduledExecutorService clock, Executor delivery) {
         DoubleSupplier random = () -> ThreadLocalRandom.current().nextDouble();
-        return new RemoteServer(uri, new Means(http, delivery, clock, random), Requests.PLAIN, ClientLimits.DEFAULT);
+        Means means = new Means(http, delivery, clock, random, Redirects.NONE);
+        return new RemoteServer(uri, means, Requests.PLAIN, ClientLimits.DEFAULT);
     }
 
     /** The same with other requests. */
@@ -44,6 +47,11 @@ public final class RemoteServer {
     /** The same with other limits. */
     public RemoteServer withLimits(ClientLimits other) {
         return new RemoteServer(uri, means, requests, other);
+    }
+
+    /** The same, whose redirects are followed that lead to the same origin. */
+    public RemoteServer withRedirects() {
+        return new RemoteServer(uri, means.withRedirects(Redirects.WITHIN_ORIGIN), requests, limits);
     }
 
     /** The endpoint. */

@@ -9,6 +9,7 @@ import java.net.http.HttpResponse.BodySubscribers;
 import java.net.http.HttpResponse.ResponseInfo;
 import java.nio.channels.UnresolvedAddressException;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Future;
@@ -17,6 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One request and what comes back, be it an answer or a stream of events. No thread waits for it. */
 public final class HttpExchange {
+    private static final int MOST_REDIRECTS = 5;
+
     private final Means means;
     private final HttpRequest request;
     private final int messageBytes;
@@ -58,26 +61,43 @@ public final class HttpExchange {
         if (end.isDone()) {
             return end;
         }
+        send(request, MOST_REDIRECTS);
+        watchHead(Math.min(nanos, watch.headLimit()));
+        return end;
+    }
+
+    private void send(HttpRequest next, int redirects) {
         CompletableFuture<HttpResponse<ExchangeEnd>> sending;
         try {
-            sending = means.http().sendAsync(request, this::body);
+            sending = means.http().sendAsync(next, this::body);
         } catch (RuntimeException e) {
             end.complete(new ExchangeEnd.NoAnswer(e, false));
-            return end;
+            return;
         }
         running = sending;
         if (end.isDone()) {
             sending.cancel(true);
         }
-        watchHead(Math.min(nanos, watch.headLimit()));
         sending.whenComplete((response, failure) -> {
             if (failure == null) {
-                end.complete(response.body());
+                answered(next, response, redirects);
             } else {
                 failed(unwrap(failure));
             }
         });
-        return end;
+    }
+
+    private void answered(HttpRequest asked, HttpResponse<ExchangeEnd> response, int redirects) {
+        Optional<HttpRequest> next = redirects == 0 || end.isDone()
+                ? Optional.empty()
+                : means.redirects().followed(asked, response.statusCode(), response.headers());
+        if (next.isPresent()) {
+            headSeen = false;
+            read = false;
+            send(next.get(), redirects - 1);
+        } else {
+            end.complete(response.body());
+        }
     }
 
     /** How it ends. */

@@ -12,5 +12,16 @@ import java.util.function.DoubleSupplier;
  * @param delivery runs those who take the messages
  * @param clock runs what is due later; its tasks do not block
  * @param random numbers from 0 to 1, by which retries are spread
+ * @param redirects which are followed; the HTTP client itself follows none
  */
-public record Means(HttpClient http, Executor delivery, ScheduledExecutorService clock, DoubleSupplier random) {}
+public record Means(
+        HttpClient http,
+        Executor delivery,
+        ScheduledExecutorService clock,
+        DoubleSupplier random,
+        Redirects redirects) {
+    /** The same, with other redirects that are followed. */
+    public Means withRedirects(Redirects other) {
+        return new Means(http, delivery, clock, random, other);
+    }
+}

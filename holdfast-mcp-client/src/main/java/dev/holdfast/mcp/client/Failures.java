@@ -71,7 +71,12 @@ final class Failures {
                     new Head(status, refused.headers()));
         }
         HttpStatusException answer = new HttpStatusException(status, refused.body());
-        return new McpTransportException("refused by the server: " + answer.getMessage(), answer);
+        String aside = refused.headers()
+                .firstValue("location")
+                .filter(location -> status / 100 == 3)
+                .map(location -> ", a redirect to " + location + " that is not followed")
+                .orElse("");
+        return new McpTransportException("refused by the server: " + answer.getMessage() + aside, answer);
     }
 
     private static Throwable unwrap(Throwable failure) {

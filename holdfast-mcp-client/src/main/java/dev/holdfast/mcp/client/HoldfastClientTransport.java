@@ -191,7 +191,10 @@ public final class HoldfastClientTransport implements McpClientTransport {
             this.baseUri = baseUri;
         }
 
-        /** Makes the HTTP client. Default: one that all transports of the JVM share, over HTTP/1.1. */
+        /**
+         * Makes the HTTP client. Default: one that all transports of the JVM share, over HTTP/1.1. If it is to follow redirects, those are
+         * followed that stay within the origin of the server and keep the method: 307 and 308, and for GET 301 to 303 too.
+         */
         public Builder clientBuilder(HttpClient.Builder value) {
             Assert.notNull(value, "clientBuilder must not be null");
             clientBuilder = value;
@@ -355,13 +358,11 @@ public final class HoldfastClientTransport implements McpClientTransport {
         }
 
         private RemoteServer server() {
-            HttpClient http =
-                    ownClient ? clientBuilder.connectTimeout(connectTimeout).build() : SharedMeans.http(connectTimeout);
-            return RemoteServer.at(
-                            Utils.resolveUri(URI.create(baseUri), endpoint),
-                            http,
-                            SharedMeans.clock(),
-                            SharedMeans.delivery())
+            OwnClient client = ownClient
+                    ? OwnClient.of(clientBuilder.connectTimeout(connectTimeout))
+                    : new OwnClient(SharedMeans.http(connectTimeout), false);
+            URI uri = Utils.resolveUri(URI.create(baseUri), endpoint);
+            return client.at(RemoteServer.at(uri, client.http(), SharedMeans.clock(), SharedMeans.delivery()))
                     .withLimits(limits)
                     .withRequests(new Requests(
                             requestBuilder,
