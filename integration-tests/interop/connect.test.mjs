@@ -12,6 +12,8 @@ import { waitFor } from './wait.mjs';
 
 const EVERY_MS = 700;
 const STOPPED_MS = 10_000;
+/** What the bridge may take for a dead connection; the heartbeats of the remote server come every second. */
+const SILENCE = '3s';
 const UNKNOWN = /nobody knows whether the server executed the request/;
 const SLOW = { ms: 1500, steps: 5 };
 
@@ -108,6 +110,32 @@ describe('connect', { concurrency: 1 }, () => {
     assert.match(text, /run=/);
     assert.deepEqual(progress, upTo(SLOW.steps));
     assert.equal(new Set([text, (await client.call('slow', { ms: 10, steps: 1 })).text]).size, 2);
+    assertOneSession(client);
+    assert.equal(initializes(proxy), 1);
+    assert.deepEqual(client.errors, []);
+  });
+
+  test('the remote server is frozen for longer than its connections may be silent', { timeout: 120_000 }, async t => {
+    const { gateway, proxy } = await remote(t);
+    const client = await StdioClient.to(t, proxy.url, ['--max-silence', SILENCE]);
+    const begun = new Promise(resolve => {
+      client.running = client.call('slow', SLOW, { onprogress: resolve });
+    });
+    await begun;
+    gateway.freeze();
+    const meanwhile = client.call('slow', { ms: 10, steps: 1 }).then(({ text }) => text, failure => failure.message);
+    const streams = () => proxy.exchanges.filter(each => each.method === 'GET').length;
+    const before = streams();
+    assert.match(await meanwhile, UNKNOWN, 'a call that the frozen server may have had');
+    await waitFor('both streams are tried again, and again', () => streams() >= before + 4, 60_000);
+    gateway.thaw();
+    const { text, progress } = await client.running;
+    assert.deepEqual(progress, upTo(SLOW.steps));
+    const texts = [text];
+    for (let i = 0; i < 3; i++) texts.push((await client.call('slow', { ms: 10, steps: 1 })).text);
+    const runs = texts.map(each => Number(/run=(\d+)/.exec(each)[1]));
+    assert.equal(new Set(runs).size, runs.length, 'a run that answered two calls');
+    assert.ok(Math.max(...runs) <= runs.length + 1, `more runs than calls: ${runs}`);
     assertOneSession(client);
     assert.equal(initializes(proxy), 1);
     assert.deepEqual(client.errors, []);
