@@ -4,12 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.RedisStore;
+import java.io.IOException;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Two gateways over one Redis, whose clients reach now the one, now the other. */
 class RedisGatewaysTest {
@@ -64,6 +69,36 @@ class RedisGatewaysTest {
         assertThat(echo(here.at(two.url()), 2).body()).contains("hello 2");
         one = TestGateway.demo(store("one"));
         assertThat(echo(here.at(one.url()), 3).body()).contains("hello 3");
+    }
+
+    private static int ping(HttpPeer peer) {
+        return peer.post("{'jsonrpc':'2.0','id':9,'method':'ping'}").statusCode();
+    }
+
+    @Test
+    void theSessionsOfAPrincipalCountForBothGateways(@TempDir Path folder) throws IOException {
+        Path tokens = Files.writeString(folder.resolve("tokens"), "alice alice-0123456789abcdef\n");
+        Trust trust = new Trust(Optional.of(tokens), false, false, List.of(), List.of());
+        Limits most = Limits.DEFAULT;
+        Limits two = new Limits(
+                most.node().withPrincipalSessions(2),
+                most.maxChildren(),
+                most.maxCallDuration(),
+                most.maxRequestSize());
+        String[] alice = {"Authorization", "Bearer alice-0123456789abcdef"};
+        try (TestGateway left = new TestGateway(trust, two, store("left"));
+                TestGateway right = new TestGateway(trust, two, store("right"))) {
+            HttpPeer first = HttpPeer.connected(left.url(), alice);
+            HttpPeer second = HttpPeer.connected(right.url(), alice);
+            HttpPeer third = HttpPeer.connected(left.url(), alice);
+            assertThat(ping(first)).as("it has made room").isEqualTo(404);
+            assertThat(ping(first.at(right.url()))).isEqualTo(404);
+            assertThat(ping(second)).isEqualTo(200);
+            assertThat(third.at(right.url()).delete().statusCode()).isEqualTo(200);
+            HttpPeer fourth = HttpPeer.connected(left.url(), alice);
+            assertThat(ping(second)).isEqualTo(200);
+            assertThat(ping(fourth)).isEqualTo(200);
+        }
     }
 
     @Test

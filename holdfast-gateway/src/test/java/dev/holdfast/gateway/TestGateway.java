@@ -78,6 +78,10 @@ public final class TestGateway implements AutoCloseable {
         this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, Limits.DEFAULT, store, OPTIONS.heartbeat());
     }
 
+    TestGateway(Trust trust, Limits limits, StoreChoice store) {
+        this(OPTIONS.host(), Lifetime.DEFAULT, trust, limits, store, OPTIONS.heartbeat());
+    }
+
     /** One that notices a vanished peer after this time. */
     public TestGateway(Duration heartbeat) {
         this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, Limits.DEFAULT, OPTIONS.store(), heartbeat);
