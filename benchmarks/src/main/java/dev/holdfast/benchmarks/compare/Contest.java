@@ -26,8 +26,10 @@ record Contest(String name, String title, List<Peer> peers, List<Trial> trials) 
     public List<Outcome> run(Settings settings) throws IOException, InterruptedException {
         List<ServerProcess> servers = new ArrayList<>();
         try {
-            for (Peer peer : peers) {
-                servers.add(ServerProcess.start(peer, settings.scratch()).ready());
+            // the last first: a gateway answers only where the server behind it does, which stands behind it here too
+            for (int i = peers.size() - 1; i >= 0; i--) {
+                servers.add(
+                        0, ServerProcess.start(peers.get(i), settings.scratch()).ready());
             }
             List<Outcome> outcomes = new ArrayList<>();
             for (Trial trial : trials) {

@@ -50,6 +50,10 @@ record Peer(String name, Platform platform, Start start, Loading loading) {
         return new Peer(other, platform, start, loading);
     }
 
+    Peer startedBy(Start other) {
+        return new Peer(name, platform, other, loading);
+    }
+
     Peer with(Loading other) {
         return new Peer(name, platform, start, other);
     }

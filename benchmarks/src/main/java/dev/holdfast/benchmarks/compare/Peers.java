@@ -4,6 +4,7 @@ import dev.holdfast.benchmarks.load.SdkLoad;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** How each peer is started: with the settings that its own documentation gives, and a heap of one size for every Java server. */
 final class Peers {
@@ -93,6 +94,27 @@ final class Peers {
                         "--",
                         "node",
                         child()));
+    }
+
+    /** Our gateway in front of a server, and that same server, which has to be started first. */
+    List<Peer> upstream(Peer server) {
+        AtomicInteger behind = new AtomicInteger();
+        Peer direct = server.startedBy(port -> {
+            behind.set(port);
+            return server.start().command(port);
+        });
+        Peer gateway = Peer.onJvm(
+                "holdfast",
+                port -> List.of(
+                        root.resolve("holdfast").toString(),
+                        "serve",
+                        "--port",
+                        Integer.toString(port),
+                        "--store",
+                        "rocksdb:" + scratch.resolve("upstream" + port),
+                        "--upstream",
+                        "http://127.0.0.1:" + behind.get() + "/mcp"));
+        return List.of(gateway, direct);
     }
 
     Peer supergateway() {

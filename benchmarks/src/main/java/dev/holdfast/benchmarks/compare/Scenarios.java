@@ -40,6 +40,8 @@ final class Scenarios {
                 store(),
                 redis(),
                 gateway(),
+                upstream("upstream", peers.typescript()),
+                upstream("upstream-java", peers.server("official", "sync", "jetty")),
                 crowd(),
                 start());
     }
@@ -125,6 +127,18 @@ final class Scenarios {
                                 atLeast(5, RATE, "mcp-proxy"),
                                 atMost(1.0, RESIDENT, "supergateway"),
                                 atMost(1.0, RESIDENT, "mcp-proxy")))));
+    }
+
+    /** One connection tells what the gateway adds to a call that waits for nobody else. */
+    private Scenario upstream(String name, Peer server) {
+        String direct = server.name();
+        return new Contest(
+                name,
+                "the gateway in front of a server over HTTP, beside that server alone: " + direct,
+                peers.upstream(server),
+                List.of(
+                        new Trial(Workload.FEW, List.of(atLeast(0.6, RATE, direct))),
+                        new Trial(Workload.FEW.over(1), List.of())));
     }
 
     private Scenario crowd() {
