@@ -43,7 +43,11 @@ final class SimFinale {
     private void heal() {
         world.trace(() -> "everything heals");
         world.store.heal();
-        world.pass(Duration.ofSeconds(30));
+        for (int sweep = 0; sweep < 60; sweep++) {
+            // what is dropped is judged by what is kept then: a look after each sweep
+            world.pass(Duration.ofMillis(500));
+            world.settle();
+        }
         world.store.heal();
         world.settle();
     }
