@@ -29,7 +29,7 @@ public final class HttpExchange {
     private volatile @Nullable CompletableFuture<HttpResponse<ExchangeEnd>> running;
     private volatile @Nullable StreamBody stream;
     private volatile boolean headSeen;
-    /** The answer was read to its end: its connection may carry another exchange by now. */
+    /** An answer that is no stream was read to its end. */
     private volatile boolean read;
 
     /**
@@ -76,7 +76,8 @@ public final class HttpExchange {
         }
         running = sending;
         if (end.isDone()) {
-            sending.cancel(true);
+            // broken off already; or this thread was slow, and the answer is there
+            cancel(sending);
         }
         sending.whenComplete((response, failure) -> {
             if (failure == null) {
@@ -122,8 +123,15 @@ public final class HttpExchange {
     private void abort(Throwable cause) {
         failed(cause);
         CompletableFuture<?> sending = running;
+        if (sending != null) {
+            cancel(sending);
+        }
+    }
+
+    /** Breaks the connection, unless the answer was read to its end: then it may carry another exchange by now. */
+    private void cancel(CompletableFuture<?> sending) {
         StreamBody open = stream;
-        if (sending != null && !read && (open == null || !open.read())) {
+        if (!read && (open == null || !open.read())) {
             sending.cancel(true);
         }
     }
