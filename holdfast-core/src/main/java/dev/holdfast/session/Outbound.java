@@ -138,9 +138,12 @@ final class Outbound implements Outbox.Owner {
                 .ifPresent(asked -> core.streams().retention().settle(List.of(asked.node()))));
     }
 
-    /** Tells those who asked what nobody will answer. */
+    /** Makes room for what the step has kept, if that is needed, and tells those who asked what nobody will answer. */
     @Override
     public void concluding(Effects effects) {
+        if (core.host().full()) {
+            effects.then(core.host()::makeRoom);
+        }
         if (core.givenUp().isEmpty()) {
             return;
         }
@@ -187,9 +190,6 @@ final class Outbound implements Outbox.Owner {
             effects.end(EndReason.OVERFLOW);
         }
         pending.committed(effects);
-        if (core.host().full()) {
-            effects.then(core.host()::makeRoom);
-        }
         event.stream.reader().ifPresent(effects::wake);
     }
 
