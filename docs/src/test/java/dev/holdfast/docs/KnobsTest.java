@@ -3,9 +3,13 @@ package dev.holdfast.docs;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.engine.SessionEngineBuilder;
 import dev.holdfast.gateway.Main;
 import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
+import dev.holdfast.redis.RedisStoreBuilder;
+import dev.holdfast.rocksdb.RocksDbStoreBuilder;
+import dev.holdfast.servlet.EdgeOptions;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -40,13 +44,31 @@ class KnobsTest {
     @ParameterizedTest
     @ValueSource(classes = {HoldfastTransportProviderBuilder.class, HoldfastClientTransport.Builder.class})
     void everyMethodOfTheBuilderIsListed(Class<?> builder) {
-        List<String> methods = Arrays.stream(builder.getDeclaredMethods())
+        assertThat(knobs(builder))
+                .isNotEmpty()
+                .allSatisfy(name -> assertThat(KNOBS).contains("`" + name + "`"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                EdgeOptions.Builder.class,
+                SessionEngineBuilder.class,
+                RocksDbStoreBuilder.class,
+                RedisStoreBuilder.class
+            })
+    void everyMethodOfABuilderBelowIsListed(Class<?> builder) {
+        assertThat(knobs(builder))
+                .isNotEmpty()
+                .allSatisfy(name -> assertThat(KNOBS).containsPattern("[`.]" + name + "`"));
+    }
+
+    private static List<String> knobs(Class<?> builder) {
+        return Arrays.stream(builder.getDeclaredMethods())
                 .filter(method -> Modifier.isPublic(method.getModifiers()))
                 .map(Method::getName)
-                .filter(name -> !name.equals("build"))
+                .filter(name -> !Set.of("build", "open", "toString").contains(name))
                 .toList();
-
-        assertThat(methods).isNotEmpty().allSatisfy(name -> assertThat(KNOBS).contains("`" + name + "`"));
     }
 
     @Test
