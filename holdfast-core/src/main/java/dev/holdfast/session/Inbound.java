@@ -178,7 +178,8 @@ final class Inbound {
             question.ifPresent(asked -> {
                 asked.node().answered = true;
                 core.streams().retention().settle(List.of(asked.node()));
-                if (core.host().joins() && asked.node().stream.listening()) {
+                boolean kept = core.outlives() || core.host().joins();
+                if (kept && asked.node().stream.listening()) {
                     forget(asked.node());
                 }
             });
@@ -189,8 +190,8 @@ final class Inbound {
     }
 
     /**
-     * Lets nobody find a question again that is answered: who reads the stream on another node does not know of the answer. Whoever
-     * answers has got the question, and what came before it; inside a step.
+     * Lets nobody find a question again that is answered: neither another node nor the next life of the session knows of the answer.
+     * Whoever answers has got the question, and what came before it; inside a step.
      */
     private void forget(KeptEvent question) {
         if (question.placed()) {

@@ -353,6 +353,21 @@ class RestartTest {
     }
 
     @Test
+    void aQuestionThatWasAnsweredIsNeitherWithdrawnNorAskedAgain() {
+        Connection listening = TestBed.listen(session);
+        backend().sink.send(Wire.question("general"));
+        backend().sink.send(Wire.notice("later"));
+        assertThat(listening.read()).containsExactly("question general", "later");
+        assertThat(TestBed.now(session.answer(Wire.answer(new RequestId("general")))))
+                .isTrue();
+        restart();
+        assertThat(TestBed.resume(session, listening).read()).isEmpty();
+        restart();
+        assertThat(TestBed.listen(session).read()).containsExactly("later");
+        assertThat(bed.news.heard).doesNotContain("gap");
+    }
+
+    @Test
     void aListenerWithoutCursorBeginsWhereItHadSurelyReadToAFewSecondsBefore() {
         Connection listening = TestBed.listen(session);
         backend().sink.send(Wire.notice("old"));

@@ -221,6 +221,7 @@ final class SimChecks {
     /** Whether nobody can ask for it any more, or its stream was kept for long enough. */
     private boolean released(SimSession session, Fact fact) {
         boolean had = (session.listensOnly && world.ephemeral() && confirmed(session, fact))
+                || (world.durable && !world.ephemeral() && fact.listening() && session.taken(fact))
                 || fact.event.offset() <= session.released.getOrDefault(fact.event.stream(), 0L);
         long keptUntil = session.undecided.getOrDefault(fact.event.stream(), Long.MAX_VALUE);
         boolean old = session.undecided.containsKey(fact.event.stream()) && world.time.getAsLong() - keptUntil >= 0;

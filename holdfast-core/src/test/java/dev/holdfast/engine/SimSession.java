@@ -177,8 +177,13 @@ final class SimSession {
 
     /** Whether this was asked and answered: the client has surely got it, and is not bothered again. */
     boolean answered(SimLog.Fact fact) {
+        return fact.event.kind() == EventKind.SERVER_REQUEST && taken(fact);
+    }
+
+    /** Whether the client has answered this. */
+    boolean taken(SimLog.Fact fact) {
         RequestId id = fact.event.id();
-        return fact.event.kind() == EventKind.SERVER_REQUEST && id != null && answered.contains(id);
+        return EventKind.asks(fact.event.kind()) && id != null && answered.contains(id);
     }
 
     /** The client has everything of a stream, or wants nothing more of it. */
