@@ -2,7 +2,6 @@ package dev.holdfast.client;
 
 import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.RequestId;
-import java.io.IOException;
 import java.net.URI;
 import java.util.Map;
 import java.util.Optional;
@@ -66,7 +65,7 @@ final class InFlight {
     }
 
     private static CompletionStage<Outcome> refused(String reason) {
-        return CompletableFuture.completedFuture(new Outcome.NotSent(new IOException(reason)));
+        return CompletableFuture.completedFuture(new Outcome.NotSent(new NotTakenException(reason)));
     }
 
     /** Takes a message that came on another stream than that of a request: a response goes to its request, if that still waits. */

@@ -147,6 +147,18 @@ class ConnectTest {
     }
 
     @Test
+    void requestWithAnIdThatIsInFlightIsToldSo() throws Exception {
+        Bridge bridge = connect(serving("--port", "0", "--store", "memory").toString());
+        bridge.begin();
+        bridge.say("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"slow\","
+                + "\"arguments\":{\"ms\":60000,\"steps\":1}}}");
+
+        assertThat(bridge.ask(echo(7, "hello")))
+                .contains("\"id\":7")
+                .contains("\"message\":\"a request with the id 7 is in flight\"");
+    }
+
+    @Test
     void tokenIsReadAgainWhenTheServerWantsAnother() throws Exception {
         Path tokens = Files.writeString(folder.resolve("tokens"), "somebody right-token-0123456789abcdef\n");
         Path headers = Files.writeString(folder.resolve("headers"), "# mine\nAuthorization: Bearer wrong\n");

@@ -1,6 +1,7 @@
 package dev.holdfast.client.held;
 
 import dev.holdfast.client.MessageSink;
+import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.ServerSession;
@@ -133,7 +134,8 @@ public final class HeldSession {
         }
         if (underWay.incrementAndGet() > server.limits().inFlight()) {
             underWay.decrementAndGet();
-            return done(new Outcome.NotSent(new IOException(server.limits().inFlight() + " messages are under way")));
+            return done(
+                    new Outcome.NotSent(new NotTakenException(server.limits().inFlight() + " messages are under way")));
         }
         return begin(message, context).thenApply(outcome -> {
             underWay.decrementAndGet();

@@ -1,5 +1,6 @@
 package dev.holdfast.gateway.connect;
 
+import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
@@ -38,6 +39,9 @@ final class Answers {
                     ? "the server wants other credentials (status " + refused.status()
                             + "): see --header and --header-file"
                     : "the server refused the request with status " + refused.status();
+        }
+        if (outcome instanceof Outcome.NotSent not && not.cause() instanceof NotTakenException refusal) {
+            return String.valueOf(refusal.getMessage());
         }
         if (outcome instanceof Outcome.NotSent not) {
             return "the server cannot be reached: " + not.cause();
