@@ -71,6 +71,11 @@ final class RunningCalls {
         return call;
     }
 
+    /** Whether no call runs. */
+    synchronized boolean none() {
+        return calls.isEmpty();
+    }
+
     /** The call that asked for progress under a token. */
     synchronized Optional<CallSink> ofToken(RequestId token) {
         return Optional.ofNullable(tokens.get(token)).map(Running::sink);

@@ -13,7 +13,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Finds the one stream that each message of a child belongs on. Responses go to their call, progress to the call of its token,
- * news of lists and resources to the listening stream. For the rest the child gives no hint: it goes to the only running call,
+ * news of lists and resources to the listening stream, and requests there too while the client listens ({@link StdioQuestions}).
+ * For the rest the child gives no hint: it goes to the only running call,
  * else to the listening stream if its client listens or may be on its way back, else to the newest running call, else to the
  * listening stream's log. While a client is on its way back, it may not know the stream of a call: a head that was cut off.
  */
@@ -75,7 +76,17 @@ final class StdioRouter {
             send(call.get()::send, message);
             questions.ended(call.get());
         } else if (message.id().filter(probe::answered).isEmpty()) {
+            strayed(message);
+        }
+    }
+
+    /** An answer to a call that is over is nothing new; while others run, it may be one of theirs that the child has spelled wrongly. */
+    private void strayed(Envelope message) {
+        if (calls.none()) {
             log.debug("{}: nobody waits for it, dropped: {}", name, message);
+        } else {
+            lines.write(more ->
+                    log.warn("{}: an answer that no running call waits for was dropped: {}{}", name, message, more));
         }
     }
 

@@ -2,6 +2,10 @@ package dev.holdfast.gateway.stdio;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dev.holdfast.gateway.Json;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -13,6 +17,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 @Timeout(60)
 class StdioRoutingTest {
@@ -48,6 +53,29 @@ class StdioRoutingTest {
 
         assertThat(text.next()).contains("\"id\":\"1\"");
         assertThat(number.waiting()).isZero();
+    }
+
+    @Test
+    void anAnswerThatNoRunningCallWaitsForIsTold() {
+        Logger logger = (Logger) LoggerFactory.getLogger(StdioRouter.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
+        try {
+            RecordedCall call = child.call(1, "tools/call");
+
+            child.says("{'jsonrpc':'2.0','id':'1','result':{}}");
+            child.says(Json.result(1));
+
+            assertThat(call.next()).isEqualTo(Json.result(1));
+            assertThat(log.list)
+                    .filteredOn(event -> event.getLevel() == Level.WARN)
+                    .singleElement()
+                    .asString()
+                    .contains("an answer that no running call waits for was dropped");
+        } finally {
+            logger.detachAppender(log);
+        }
     }
 
     @Test
