@@ -12,12 +12,15 @@ import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Clients that come back race with the deadline, with each other and with the end: whatever happens could have happened one
- * after the other, so that whoever got in is not reaped, and exactly one step closes. Lincheck runs the operations below.
+ * after the other, so that whoever got in is not reaped, and exactly one step closes. Lincheck runs the operations below, on threads
+ * that spin: beside other tests it takes three times as long.
  */
+@Tag("timing")
 @Param(name = "now", gen = IntGen.class, conf = "0:3")
 public class LifecycleRaceTest {
     /** How many scenarios each of the two tests draws; {@code -Dholdfast.races}. */
