@@ -19,7 +19,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -30,10 +29,6 @@ import java.util.stream.Stream;
  */
 final class NodeStore implements SharedSessionStore {
     private static final int READ_BYTES = 1 << 20;
-    /** No epoch is this one: those of a session count from 1. */
-    private static final Epoch NOBODYS = new Epoch(0, 0);
-
-    private static final CompletionStage<Boolean> STAYS = CompletableFuture.completedFuture(false);
 
     private final SharedSessionStore store;
     private final Lease lease;
@@ -41,6 +36,7 @@ final class NodeStore implements SharedSessionStore {
     private final Map<SessionKey, Membership> memberships = new ConcurrentHashMap<>();
     private final LostJoins lostJoins;
     private final PrincipalCounts counts;
+    private final SessionDeletion deletion;
     private final LastingQuestions questions;
 
     /** What it needs of its node. */
@@ -56,6 +52,7 @@ final class NodeStore implements SharedSessionStore {
         this.store = store;
         this.lostJoins = new LostJoins(store);
         this.counts = new PrincipalCounts(store);
+        this.deletion = new SessionDeletion(store, counts, surroundings::deleted);
         this.lease = lease;
         this.surroundings = surroundings;
         this.questions = new LastingQuestions(lease, surroundings);
@@ -284,104 +281,29 @@ final class NodeStore implements SharedSessionStore {
         });
     }
 
-    /** Ends a session for every node. */
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
-        CompletionStage<String> principal = principal(key);
-        CompletionStage<List<Member>> members = store.members(key).exceptionally(failure -> List.of());
-        return members.thenCombine(
-                        principal,
-                        (all, who) -> store.delete(key).thenAccept(deleted -> {
-                            counts.ended(key, who);
-                            Optional<Membership> own = membership(key);
-                            surroundings.deleted(
-                                    key,
-                                    all.stream()
-                                            .filter(member -> own.filter(here -> here.node.equals(member.node()))
-                                                    .isEmpty())
-                                            .toList());
-                        }))
-                .thenCompose(Function.identity());
+        return deletion.everywhere(key, membership(key));
     }
 
-    /** Completes with whose session it is; empty for nobody, and where that cannot be found out. */
-    private CompletionStage<String> principal(SessionKey key) {
-        return membership(key)
-                .<CompletionStage<String>>map(own -> CompletableFuture.completedFuture(own.principal))
-                .orElseGet(() -> store.look(key)
-                        .thenApply(look ->
-                                look.map(found -> found.record().principal()).orElse(""))
-                        .exceptionally(failure -> ""));
-    }
-
-    /** Ends a session here, and for good if no other node has it, or will need what it has left behind. */
     @Override
     public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
-        long expiresAt = membership(key).map(Membership::expiresAt).orElse(Long.MAX_VALUE);
-        return store.look(key).thenCompose(look -> {
-            boolean needed =
-                    look.filter(found -> found.record().expiresAt() > expiresAt).isPresent();
-            return needed
-                    ? STAYS
-                    : fenceOlder(key, epoch)
-                            .thenCompose(fenced -> fenceDead(key))
-                            .thenCompose(fenced -> delete(key, epoch, look));
-        });
+        return deletion.unlessNeeded(key, epoch, membership(key));
     }
 
-    private CompletionStage<Boolean> delete(SessionKey key, Epoch epoch, Optional<Look> kept) {
-        return store.delete(key, epoch).thenApply(gone -> {
-            if (gone) {
-                kept.ifPresent(found -> counts.ended(key, found.record().principal()));
-            }
-            return gone;
-        });
-    }
-
-    /** A session that was to be counted was not opened. */
-    void notOpened(String principal, SessionKey key) {
-        counts.ended(key, principal);
-    }
-
-    /** Ends a session that waits for its client, and that no node has; completes with whether it has ended. */
-    CompletionStage<Boolean> deleteWaiting(SessionKey key) {
-        return store.members(key)
-                .thenCombine(
-                        store.bus().living(),
-                        (members, living) -> members.stream().anyMatch(one -> living.contains(one.node()))
-                                ? STAYS
-                                : fence(key, members.stream().map(Member::epoch))
-                                        .thenCompose(fenced -> store.look(key))
-                                        .thenCompose(look -> look.isEmpty() ? STAYS : delete(key, NOBODYS, look)))
-                .thenCompose(Function.identity());
+    /** How sessions end in the store. */
+    SessionDeletion deletion() {
+        return deletion;
     }
 
     /** Fences those who have joined a session and are dead. */
     CompletionStage<Void> fenceDead(SessionKey key) {
-        return store.members(key)
-                .thenCompose(members -> members.size() < 2
-                        ? CompletableFuture.completedFuture(null)
-                        : store.bus()
-                                .living()
-                                .thenCompose(living -> fence(
-                                        key,
-                                        members.stream()
-                                                .filter(one -> !living.contains(one.node()))
-                                                .map(Member::epoch))));
+        return deletion.fenceDead(key);
     }
 
     /** Fences all of these. */
     CompletionStage<Void> fence(SessionKey key, Stream<Epoch> epochs) {
-        return CompletableFuture.allOf(
-                epochs.map(epoch -> store.fence(key, epoch).toCompletableFuture())
-                        .toArray(CompletableFuture[]::new));
-    }
-
-    /** Fences the epochs that this node had in a session before this one. */
-    private CompletionStage<Void> fenceOlder(SessionKey key, Epoch epoch) {
-        return fence(
-                key,
-                membership(key).stream().flatMap(own -> own.epochs.stream()).filter(own -> !own.equals(epoch)));
+        return deletion.fence(key, epochs);
     }
 
     /** Does nothing: whoever made the store closes it. */

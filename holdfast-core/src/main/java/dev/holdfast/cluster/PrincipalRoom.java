@@ -85,7 +85,7 @@ public final class PrincipalRoom {
 
     /** A session for which room was to be taken was not opened. */
     public void leave(String principal, SessionKey key) {
-        store.notOpened(principal, key);
+        store.deletion().notOpened(principal, key);
     }
 
     private CompletionStage<Boolean> take(String principal, SessionKey key, long until, int attempt) {
@@ -103,7 +103,7 @@ public final class PrincipalRoom {
     private CompletionStage<Boolean> makeRoom(String principal, List<SessionKey> first) {
         CompletionStage<Boolean> room = NONE;
         for (SessionKey session : first) {
-            room = room.thenCompose(made -> made ? ROOM : store.deleteWaiting(session));
+            room = room.thenCompose(made -> made ? ROOM : store.deletion().waiting(session));
         }
         return room.thenCompose(made -> made ? ROOM : evict(principal));
     }
@@ -113,7 +113,7 @@ public final class PrincipalRoom {
         return eviction.evict(principal)
                 .thenCompose(session -> session.isEmpty()
                         ? NONE
-                        : store.deleteWaiting(session.get()).thenApply(ended -> true));
+                        : store.deletion().waiting(session.get()).thenApply(ended -> true));
     }
 
     private void remember(String principal) {

@@ -28,6 +28,15 @@ final class ClusterBed implements AutoCloseable {
     final MemoryCluster shared = new MemoryCluster(time, time);
     final List<Node> nodes = new ArrayList<>();
 
+    /** The client's side of a call that was accepted, which is handed to its backend. */
+    Connection connected(CompletionStage<Call.Outcome> outcome) {
+        Call call = TestBed.accepted(outcome);
+        Connection connection = new Connection(call.reader().orElseThrow());
+        call.dispatch();
+        settle();
+        return connection;
+    }
+
     /** One of them. */
     final class Node {
         final TestBackend backend = new TestBackend();

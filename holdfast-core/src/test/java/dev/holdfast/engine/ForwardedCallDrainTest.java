@@ -23,14 +23,6 @@ class ForwardedCallDrainTest {
         bed.close();
     }
 
-    private Connection connected(CompletionStage<Call.Outcome> outcome) {
-        Call call = TestBed.accepted(outcome);
-        Connection connection = new Connection(call.reader().orElseThrow());
-        call.dispatch();
-        bed.settle();
-        return connection;
-    }
-
     @Test
     void aNodeThatDrainsWaitsForTheOutcomeOfACallThatItHasForwarded() {
         Session here = first.open();
@@ -45,7 +37,7 @@ class ForwardedCallDrainTest {
         assertThat(drained.toCompletableFuture()).isNotDone();
         second.store.deaf = false;
         bed.pass(Duration.ofSeconds(2));
-        Connection call = connected(outcome);
+        Connection call = bed.connected(outcome);
         call.handover();
         bed.pass(Duration.ofSeconds(1));
         TestBed.now(drained);
@@ -77,7 +69,7 @@ class ForwardedCallDrainTest {
         CompletionStage<Void> drained = second.engine.drain(Duration.ofSeconds(20));
         CompletionStage<Call.Outcome> next = there.call(TestBed.requests(2));
         bed.settle();
-        Connection call = connected(next);
+        Connection call = bed.connected(next);
         first.backend.life().call(2).respond();
         assertThat(bed.read(call)).containsExactly("result 2");
         call.inOrder();
@@ -106,7 +98,7 @@ class ForwardedCallDrainTest {
         assertThat(second.engine.size()).isOne();
         second.store.deaf = false;
         bed.pass(ClusterBed.LEASE.plusMillis(1));
-        Connection call = connected(outcome);
+        Connection call = bed.connected(outcome);
         first.backend.life().call(1).respond();
         assertThat(bed.read(call)).containsExactly("result 1");
         call.inOrder();

@@ -29,15 +29,7 @@ class OnceBackendTest {
     private Connection post(Session session, int id) {
         CompletionStage<Call.Outcome> outcome = session.call(TestBed.requests(id));
         bed.settle();
-        return connected(outcome);
-    }
-
-    private Connection connected(CompletionStage<Call.Outcome> outcome) {
-        Call call = TestBed.accepted(outcome);
-        Connection connection = new Connection(call.reader().orElseThrow());
-        call.dispatch();
-        bed.settle();
-        return connection;
+        return bed.connected(outcome);
     }
 
     @Test
@@ -103,7 +95,7 @@ class OnceBackendTest {
         CompletionStage<Call.Outcome> set = second.find(here)
                 .call(List.of(Wire.request(level, "logging/setLevel", new JournalChange.Put("logging/setLevel"))));
         bed.settle();
-        connected(set);
+        bed.connected(set);
         first.backend.life().call(7).sink().send(Wire.response(level));
         first.die();
         bed.pass(ClusterBed.LEASE.plusMillis(1));
@@ -128,7 +120,7 @@ class OnceBackendTest {
         assertThat(first.backend.life().calls).hasSize(1);
         first.die();
         bed.pass(ClusterBed.LEASE.multipliedBy(2).plusSeconds(1));
-        Connection call = connected(outcome);
+        Connection call = bed.connected(outcome);
         assertThat(bed.read(call))
                 .containsExactly(
                         "error 1 -32603: the server ended while this call was running; whether it had any effect is not known");
@@ -146,7 +138,7 @@ class OnceBackendTest {
         first.backend.life().call(1).respond();
         first.die();
         bed.pass(ClusterBed.LEASE.multipliedBy(2).plusSeconds(1));
-        assertThat(bed.read(connected(outcome))).containsExactly("result 1");
+        assertThat(bed.read(bed.connected(outcome))).containsExactly("result 1");
     }
 
     @Test
@@ -158,7 +150,7 @@ class OnceBackendTest {
         bed.settle();
         first.die();
         bed.pass(ClusterBed.LEASE.multipliedBy(2).plusSeconds(1));
-        Connection call = connected(outcome);
+        Connection call = bed.connected(outcome);
         second.backend.life().call(1).respond();
         assertThat(bed.read(call)).containsExactly("result 1");
         assertThat(first.backend.life().calls).isEmpty();
@@ -171,7 +163,7 @@ class OnceBackendTest {
         second.store.decreeSendings(FlakyCluster.Fate.UNANSWERED, FlakyCluster.Fate.LOST, FlakyCluster.Fate.UNANSWERED);
         CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
         bed.pass(Duration.ofSeconds(1));
-        Connection call = connected(outcome);
+        Connection call = bed.connected(outcome);
         first.backend.life().call(1).respond();
         assertThat(bed.read(call)).containsExactly("result 1");
         assertThat(first.backend.life().calls).hasSize(1);
@@ -185,7 +177,7 @@ class OnceBackendTest {
         CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
         bed.pass(Duration.ofSeconds(1));
         first.backend.life().call(1).respond();
-        assertThat(bed.read(connected(outcome))).containsExactly("result 1");
+        assertThat(bed.read(bed.connected(outcome))).containsExactly("result 1");
     }
 
     @Test
@@ -198,7 +190,7 @@ class OnceBackendTest {
         assertThat(outcome.toCompletableFuture()).isNotDone();
         bed.pass(ClusterBed.LEASE.plusMillis(1));
         first.backend.life().call(1).respond();
-        assertThat(bed.read(connected(outcome))).containsExactly("result 1");
+        assertThat(bed.read(bed.connected(outcome))).containsExactly("result 1");
         assertThat(first.backend.life().calls).hasSize(1);
     }
 
@@ -223,7 +215,7 @@ class OnceBackendTest {
         assertThat(second.backend.life().calls).hasSize(2);
         second.die();
         bed.pass(ClusterBed.LEASE.multipliedBy(2).plusSeconds(1));
-        assertThat(bed.read(connected(outcome)))
+        assertThat(bed.read(bed.connected(outcome)))
                 .containsExactly(
                         "error 3 -32603: the server ended while this call was running; whether it had any effect is not known");
         assertThat(third.backend.lives)
@@ -244,7 +236,7 @@ class OnceBackendTest {
         second.store.fail(FlakyCluster.Question.TOKEN, false);
         bed.pass(Duration.ofSeconds(1));
         first.backend.life().call(1).respond();
-        assertThat(bed.read(connected(outcome))).containsExactly("result 1");
+        assertThat(bed.read(bed.connected(outcome))).containsExactly("result 1");
     }
 
     @Test
@@ -282,7 +274,7 @@ class OnceBackendTest {
         first.backend.life().call(1).respond();
         assertThat(bed.read(running)).containsExactly("result 1");
         bed.pass(Duration.ofSeconds(1));
-        Connection call = connected(next);
+        Connection call = bed.connected(next);
         assertThat(first.backend.life().closed).isOne();
         second.backend.life().call(2).respond();
         assertThat(bed.read(call)).containsExactly("result 2");
@@ -300,7 +292,7 @@ class OnceBackendTest {
         assertThat(listening.reason()).isEqualTo(EndReason.DRAINED);
         listening.inOrder();
         bed.pass(Duration.ofSeconds(1));
-        Connection call = connected(next);
+        Connection call = bed.connected(next);
         second.backend.life().call(2).respond();
         assertThat(bed.read(call)).containsExactly("result 2");
         assertThat(running.end).isEmpty();
