@@ -76,4 +76,14 @@ public final class KeptEvent {
             default -> NOTICE;
         };
     }
+
+    /** Whether this is to be asked again until the client answers. A ping is not. */
+    boolean unanswered() {
+        return event.kind() == EventKind.SERVER_REQUEST && !settled && !left;
+    }
+
+    /** Whether an answer to this would still be taken. */
+    public boolean answerable() {
+        return EventKind.asks(event.kind()) && !settled;
+    }
 }

@@ -217,7 +217,7 @@ public final class LiveReader implements StreamReader, StreamCursor {
 
     private boolean wanted(KeptEvent node) {
         boolean done = node.event.kind() == EventKind.PING ? node.settled : node.answered;
-        return !done && (node.event.offset() > repeatThrough || LiveStream.unanswered(node));
+        return !done && (node.event.offset() > repeatThrough || node.unanswered());
     }
 
     private static List<Event> plus(List<Event> found, Event event) {

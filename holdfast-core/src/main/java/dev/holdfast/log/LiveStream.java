@@ -53,8 +53,7 @@ public final class LiveStream {
     private final StreamId id;
     private final List<RequestId> requests;
 
-    private @Nullable KeptEvent head;
-    private @Nullable KeptEvent tail;
+    private final EventChain chain = new EventChain();
     private long last;
     private long committed;
     private long dropped;
@@ -150,13 +149,7 @@ public final class LiveStream {
 
     private KeptEvent append(Event event) {
         KeptEvent node = new KeptEvent(this, event);
-        node.previous = tail;
-        if (tail == null) {
-            head = node;
-        } else {
-            tail.next = node;
-        }
-        tail = node;
+        chain.append(node);
         return node;
     }
 
@@ -173,7 +166,7 @@ public final class LiveStream {
     /** Takes back the last assigned event, which the store does not have; its offset is free again. */
     void rollback(KeptEvent node) {
         if (node.kept) {
-            unlink(node);
+            chain.remove(node);
         }
         if (node.placed()) {
             last = node.event.offset() - 1;
@@ -188,7 +181,7 @@ public final class LiveStream {
 
     /** Forgets an event. Somebody may miss it, unless it was a ping, which tells nothing. */
     void drop(KeptEvent node) {
-        unlink(node);
+        chain.remove(node);
         if (node.event.offset() <= committed) {
             bytes -= node.size();
             events--;
@@ -196,24 +189,6 @@ public final class LiveStream {
         if (node.event.kind() != EventKind.PING) {
             dropped = Math.max(dropped, node.event.offset());
         }
-    }
-
-    private void unlink(KeptEvent node) {
-        KeptEvent before = node.previous;
-        KeptEvent after = node.next;
-        if (before == null) {
-            head = after;
-        } else {
-            before.next = after;
-        }
-        if (after == null) {
-            tail = before;
-        } else {
-            after.previous = before;
-        }
-        node.previous = null;
-        node.next = null;
-        node.kept = false;
     }
 
     /** Leaves out the offsets before this one. */
@@ -234,7 +209,7 @@ public final class LiveStream {
     /** The committed responses, in order. */
     List<Answer> answers() {
         List<Answer> answers = new ArrayList<>(requests.size());
-        for (KeptEvent node = head; node != null && node.event.offset() <= committed; node = node.next) {
+        for (KeptEvent node = chain.oldest(); node != null && node.event.offset() <= committed; node = node.next) {
             RequestId answered = node.event.id();
             if (answered != null && EventKind.answers(node.event.kind())) {
                 answers.add(new Answer(answered, node.event.offset(), node.event.epoch()));
@@ -263,34 +238,23 @@ public final class LiveStream {
 
     /** The oldest kept event. */
     public Optional<KeptEvent> oldest() {
-        return Optional.ofNullable(head);
+        return Optional.ofNullable(chain.oldest());
     }
 
     /** The first committed event after an offset; {@code hint} is where the caller was last, to save the search. */
     Optional<KeptEvent> after(long offset, @Nullable KeptEvent hint) {
-        KeptEvent node = hint != null && hint.kept ? hint.next : head;
-        while (node != null && node.event.offset() <= offset) {
-            node = node.next;
-        }
+        KeptEvent node = chain.after(offset, hint);
         return node != null && node.event.offset() <= committed ? Optional.of(node) : Optional.empty();
     }
 
     /** How many committed events are kept after an offset. */
     long keptAfter(long offset) {
-        long count = 0;
-        for (KeptEvent node = head; node != null && node.event.offset() <= committed; node = node.next) {
-            count += node.event.offset() > offset ? 1 : 0;
-        }
-        return count;
+        return chain.count(offset, committed);
     }
 
     /** How far a cursor goes into what is committed: up to the first kept event that its client does not have. */
     public long reach(EventId cursor) {
-        KeptEvent node = head;
-        while (node != null && cursor.covers(node.event.offset(), node.event.epoch())) {
-            node = node.next;
-        }
-        long first = node == null ? Long.MAX_VALUE : node.event.offset();
+        long first = chain.firstBeyond(cursor);
         return Math.min(Math.min(cursor.offset(), committed), first - 1);
     }
 
@@ -298,7 +262,7 @@ public final class LiveStream {
     Optional<KeptEvent> spare() {
         int lowest = chatter > 0 ? KeptEvent.CHATTER : KeptEvent.NOTICE;
         KeptEvent best = null;
-        for (KeptEvent node = head; node != null && node.event.offset() < committed; node = node.next) {
+        for (KeptEvent node = chain.oldest(); node != null && node.event.offset() < committed; node = node.next) {
             boolean spare = node.rank != KeptEvent.HELD && node.rank != KeptEvent.FINISHED;
             if (spare && (best == null || node.rank < best.rank)) {
                 best = node;
@@ -313,16 +277,6 @@ public final class LiveStream {
     /** An event of this stream came to a rank, or left it. */
     void ranked(int rank, int change) {
         chatter += rank == KeptEvent.CHATTER ? change : 0;
-    }
-
-    /** Whether this is to be asked again until the client answers. A ping is not. */
-    static boolean unanswered(KeptEvent node) {
-        return node.event.kind() == EventKind.SERVER_REQUEST && !node.settled && !node.left;
-    }
-
-    /** Whether an answer to this would still be taken. */
-    public static boolean answerable(KeptEvent node) {
-        return EventKind.asks(node.event.kind()) && !node.settled;
     }
 
     /** Everything up to here has surely reached the client. */

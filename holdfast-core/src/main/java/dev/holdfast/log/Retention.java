@@ -164,7 +164,7 @@ public final class Retention {
             KeptEvent node = at.get();
             if (EventKind.answers(node.event.kind())) {
                 order.rank(node, KeptEvent.FINISHED);
-            } else if (LiveStream.unanswered(node)) {
+            } else if (node.unanswered()) {
                 left(node);
             }
         }
@@ -235,7 +235,7 @@ public final class Retention {
             KeptEvent node = at.get();
             at = Optional.ofNullable(node.next);
             boolean response = EventKind.answers(node.event.kind()) && !stream.listening();
-            if (!LiveStream.answerable(node) && !response && !stream.spares(node)) {
+            if (!node.answerable() && !response && !stream.spares(node)) {
                 drop(node);
             }
         }

@@ -140,7 +140,7 @@ final class RestoredState {
     private void withdrawQuestions(LiveStream stream, int born) {
         List<KeptEvent> asked = new ArrayList<>(0);
         for (Optional<KeptEvent> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
-            if (LiveStream.answerable(at.get())) {
+            if (at.get().answerable()) {
                 asked.add(at.get());
             }
         }
