@@ -7,25 +7,14 @@ import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.servlet.io.Faults;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection: a cursor on its way to a socket. There is one pump, and only its holder touches the response; everybody else
- * says what is to be done and tries to take it.
- *
- * <pre>
- *   IDLE     --taken by whoever has news-->          RUNNING
- *   RUNNING  --nothing left to write-->              IDLE
- *   RUNNING  --news while it runs-->                 AGAIN  --the holder looks again--> RUNNING
- *   RUNNING  --the container cannot take more-->     AWAIT_WRITABLE --onWritable--> RUNNING
- *   AWAIT_WRITABLE --stalled, superseded, broken-->  CLOSED
- *   RUNNING, IDLE  --end, broken-->                  CLOSED
- * </pre>
+ * One connection: a cursor on its way to a socket. Only the holder of its {@link Pump} touches the response; everybody else says what
+ * is to be done and tries to take the pump.
  *
  * <p>Once the request's thread is done, nothing blocks, whoever holds the pump: a client that sends one request behind the
  * other and reads none of the answers would hold the thread that has news for it, and others wait for that one. A short
@@ -49,15 +38,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     /** How long a peer takes no more bytes before that says something about it. */
     private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    private enum Pump {
-        IDLE,
-        RUNNING,
-        AGAIN,
-        AWAIT_WRITABLE,
-        CLOSED
-    }
-
-    private final AtomicReference<Pump> pump = new AtomicReference<>(Pump.IDLE);
+    private final Pump pump = new Pump();
     private final SseChannel channel;
     private final StreamReader reader;
     private final ConnectionClock clock;
@@ -117,7 +98,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
             abort();
             throw e;
         }
-        if (state() != Pump.CLOSED) {
+        if (!pump.closed()) {
             started = true;
             wake();
         }
@@ -160,29 +141,14 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
 
     @Override
     public void wake() {
-        while (true) {
-            switch (state()) {
-                case IDLE -> {
-                    if (pump.compareAndSet(Pump.IDLE, Pump.RUNNING)) {
-                        run();
-                        return;
-                    }
-                }
-                case RUNNING -> {
-                    if (pump.compareAndSet(Pump.RUNNING, Pump.AGAIN)) {
-                        return;
-                    }
-                }
-                case AGAIN, AWAIT_WRITABLE, CLOSED -> {
-                    return;
-                }
-            }
+        if (pump.take()) {
+            run();
         }
     }
 
     @Override
     public void onWritable() {
-        if (pump.compareAndSet(Pump.AWAIT_WRITABLE, Pump.RUNNING)) {
+        if (pump.goOn()) {
             run();
         } else {
             wake();
@@ -198,7 +164,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     @Override
     public void abort() {
         broken = true;
-        if (pump.compareAndSet(Pump.AWAIT_WRITABLE, Pump.CLOSED)) {
+        if (pump.closeStuck()) {
             end(Close.BROKEN);
         } else {
             wake();
@@ -207,8 +173,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
 
     @Override
     public void tick(long now) {
-        Pump state = state();
-        if (state == Pump.AWAIT_WRITABLE) {
+        if (pump.stuck()) {
             if (now - stuckSince >= clock.stallNanos()) {
                 clock.stalled(WriteStall.ENDED);
                 log.debug("a connection made no progress for {} and is ended", clock.stallDeadline());
@@ -218,7 +183,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
             }
             return;
         }
-        if (!headDue && !composer.opened() && state != Pump.CLOSED && now - openedAt >= HEAD_NANOS) {
+        if (!headDue && !composer.opened() && !pump.closed() && now - openedAt >= HEAD_NANOS) {
             openWithout();
         }
         boolean ages = !rotate && proof == null && maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
@@ -230,47 +195,42 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         }
     }
 
-    private Pump state() {
-        return Objects.requireNonNull(pump.get());
-    }
-
     /** Holds the pump until there is nothing to do, the container is full, or all is over. */
     private void run() {
         while (true) {
-            Pump next;
+            Pump.State next;
             try {
                 next = turn();
             } catch (Throwable e) {
                 Faults.report(log, "a connection broke", e);
                 closing = Close.BROKEN;
-                next = Pump.CLOSED;
+                next = Pump.State.CLOSED;
             }
-            if (next == Pump.CLOSED) {
-                pump.set(Pump.CLOSED);
+            if (next == Pump.State.CLOSED) {
+                pump.close();
                 end(closing == null ? Close.BROKEN : closing);
                 return;
             }
-            if (next == Pump.AWAIT_WRITABLE) {
+            if (next == Pump.State.AWAIT_WRITABLE) {
                 stuckSince = clock.now();
                 clock.stalled(WriteStall.WAITED);
             }
-            if (pump.compareAndSet(Pump.RUNNING, next)) {
+            if (pump.release(next)) {
                 return;
             }
-            pump.set(Pump.RUNNING);
         }
     }
 
     /** Writes as much as can be written, and says what state that leads to. */
-    private Pump turn() throws IOException {
+    private Pump.State turn() throws IOException {
         boolean exhausted = false;
         while (true) {
             if (broken) {
                 closing = Close.BROKEN;
-                return Pump.CLOSED;
+                return Pump.State.CLOSED;
             }
             if (async && !channel.ready()) {
-                return Pump.AWAIT_WRITABLE;
+                return Pump.State.AWAIT_WRITABLE;
             }
             if (flush) {
                 flush = false;
@@ -298,14 +258,14 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
                     if (!mayBlock()) {
                         wakeHelper();
                     }
-                    return Pump.IDLE;
+                    return Pump.State.IDLE;
                 }
             } else if (closing != null) {
-                return Pump.CLOSED;
+                return Pump.State.CLOSED;
             } else if (started() && composer.opened() && !async) {
                 goAsync();
             } else {
-                return Pump.IDLE;
+                return Pump.State.IDLE;
             }
         }
     }
