@@ -66,17 +66,27 @@ final class Line implements AutoCloseable {
     private void accept() {
         try {
             while (!listener.isClosed()) {
-                Socket node = listener.accept();
-                Socket redis = new Socket(InetAddress.getLoopbackAddress(), target);
-                long number = connections.incrementAndGet();
-                sockets.add(node);
-                sockets.add(redis);
-                start(() -> carry(number, node, redis, requestBytes));
-                start(() -> carry(number, redis, node, replyBytes));
+                connect(listener.accept());
             }
         } catch (IOException e) {
             // closed
         }
+    }
+
+    private void connect(Socket node) {
+        Socket redis;
+        try {
+            redis = new Socket(InetAddress.getLoopbackAddress(), target);
+        } catch (IOException e) {
+            // Redis is down: the node is told, and the next connection may find it again
+            close(node);
+            return;
+        }
+        long number = connections.incrementAndGet();
+        sockets.add(node);
+        sockets.add(redis);
+        start(() -> carry(number, node, redis, requestBytes));
+        start(() -> carry(number, redis, node, replyBytes));
     }
 
     private void carry(long number, Socket from, Socket to, AtomicLong left) {
