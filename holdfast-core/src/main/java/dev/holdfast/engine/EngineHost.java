@@ -189,11 +189,6 @@ final class EngineHost implements SessionHost {
     }
 
     @Override
-    public boolean full() {
-        return node.memory().exceeded();
-    }
-
-    @Override
     public void makeRoom() {
         node.memory().makeRoom();
     }

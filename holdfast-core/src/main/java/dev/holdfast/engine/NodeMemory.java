@@ -60,9 +60,9 @@ final class NodeMemory implements SharedMemory {
     }
 
     @Override
-    public void add(long moreBytes, long moreEvents) {
-        bytes.total.addAndGet(moreBytes);
-        events.total.addAndGet(moreEvents);
+    public boolean add(long moreBytes, long moreEvents) {
+        boolean tooManyBytes = bytes.total.addAndGet(moreBytes) > bytes.limit;
+        return events.total.addAndGet(moreEvents) > events.limit || tooManyBytes;
     }
 
     @Override
@@ -82,16 +82,17 @@ final class NodeMemory implements SharedMemory {
         return dropped.sum();
     }
 
-    boolean exceeded() {
+    private boolean exceeded() {
         return bytes.exceeded() || events.exceeded();
     }
 
-    /** Makes room where that is needed, unless somebody else is at it; outside of a step. */
+    /** Makes room where that is needed, unless somebody else is at it, who then sees what has come meanwhile; outside of a step. */
     void makeRoom() {
-        if (exceeded() && busy.compareAndSet(false, true)) {
+        boolean possible = true;
+        while (possible && exceeded() && busy.compareAndSet(false, true)) {
             try {
-                makeRoom(bytes, level -> new Level(level, Long.MAX_VALUE));
-                makeRoom(events, level -> new Level(Long.MAX_VALUE, level));
+                boolean enough = makeRoom(bytes, level -> new Level(level, Long.MAX_VALUE));
+                possible = makeRoom(events, level -> new Level(Long.MAX_VALUE, level)) && enough;
             } finally {
                 busy.set(false);
             }
@@ -106,7 +107,8 @@ final class NodeMemory implements SharedMemory {
         Level at(long level);
     }
 
-    private void makeRoom(Measure measure, Leveller leveller) {
+    /** Returns false if there is still too much of it. */
+    private boolean makeRoom(Measure measure, Leveller leveller) {
         Set<LiveSession> atTheirLeast = new HashSet<>();
         while (measure.exceeded()) {
             List<Share> shares = shares(measure);
@@ -118,9 +120,10 @@ final class NodeMemory implements SharedMemory {
                 long level = Math.max(fair, level(above, measure.excess()));
                 lower(above, leveller.at(level), atTheirLeast);
             } else if (!endLargest(shares, fair)) {
-                return;
+                return false;
             }
         }
+        return true;
     }
 
     /** The sessions that keep something, the largest first. */

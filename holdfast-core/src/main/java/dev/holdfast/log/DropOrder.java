@@ -21,6 +21,8 @@ public final class DropOrder {
     private long held;
     private int events;
     private boolean left;
+    /** Whether all sessions together kept too much when this one kept more. */
+    private boolean crowds;
 
     DropOrder(SessionLimits limits, SharedMemory whole) {
         this.limits = limits;
@@ -34,26 +36,34 @@ public final class DropOrder {
 
     /** The session ends: what it keeps until its connections have ended counts no more for the node. */
     void leave() {
-        if (!left) {
-            whole.add(-bytes - held, -events);
-            left = true;
-        }
+        tell(-bytes - held, -events);
+        left = true;
     }
 
     /** The session keeps so much more, or less, that is no message for its client. */
     void hold(long moreBytes) {
         held += moreBytes;
-        if (!left) {
-            whole.add(moreBytes, 0);
-        }
+        tell(moreBytes, 0);
     }
 
     private void count(int moreBytes, int moreEvents) {
         bytes += moreBytes;
         events += moreEvents;
+        tell(moreBytes, moreEvents);
+    }
+
+    private void tell(long moreBytes, long moreEvents) {
         if (!left) {
-            whole.add(moreBytes, moreEvents);
+            boolean full = whole.add(moreBytes, moreEvents);
+            crowds |= full && moreBytes > 0;
         }
+    }
+
+    /** Whether this session has kept more, since it was asked last, while all sessions together keep too much. */
+    boolean crowds() {
+        boolean did = crowds;
+        crowds = false;
+        return did;
     }
 
     /** Gives a kept event its place in the order of dropping, or takes it out ({@link KeptEvent#HELD}). */

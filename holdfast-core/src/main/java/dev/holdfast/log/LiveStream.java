@@ -51,6 +51,7 @@ public final class LiveStream {
     record Answer(RequestId request, long offset, Epoch epoch) {}
 
     private final StreamId id;
+    private final boolean listening;
     private final List<RequestId> requests;
 
     private final EventChain chain = new EventChain();
@@ -85,6 +86,7 @@ public final class LiveStream {
     /** A stream that begins after {@code last}. */
     LiveStream(StreamId id, List<RequestId> requests, long last) {
         this.id = id;
+        this.listening = id.equals(StreamId.LISTENING);
         this.requests = requests;
         this.last = last;
         this.committed = last;
@@ -100,7 +102,7 @@ public final class LiveStream {
     }
 
     public boolean listening() {
-        return id.equals(StreamId.LISTENING);
+        return listening;
     }
 
     public long bytes() {

@@ -54,9 +54,9 @@ public final class Outbox {
         void recovered();
     }
 
-    private final Owner owner;
     private final Epochs epochs;
     private final boolean placesLater;
+    private @Nullable Owner owner;
     private State state = State.UNNAMED;
     private List<Pending> waiting = List.of();
     private List<Append.Trim> trims = List.of();
@@ -70,10 +70,18 @@ public final class Outbox {
     /**
      * @param placesLater whether the store gives events of the listening stream their offsets
      */
-    Outbox(Owner owner, Epochs epochs, boolean placesLater) {
-        this.owner = owner;
+    Outbox(Epochs epochs, boolean placesLater) {
         this.epochs = epochs;
         this.placesLater = placesLater;
+    }
+
+    /** Lets an owner hear of what becomes of the entries. Called once, before the first step. */
+    public void serve(Owner next) {
+        owner = next;
+    }
+
+    private Owner owner() {
+        return Objects.requireNonNull(owner, "nobody owns the outbox");
     }
 
     /** Whether the store gives events of this stream their offsets. */
@@ -180,7 +188,7 @@ public final class Outbox {
 
     /** A step is about to end. Where it has no effects, its batch is taken at once. */
     Turn conclude(Effects effects) {
-        owner.concluding(effects);
+        owner().concluding(effects);
         return effects.none() || !due() ? next() : Turn.Wait.LATER;
     }
 
@@ -229,7 +237,7 @@ public final class Outbox {
         waiting = List.of();
         due = false;
         refuse(behind, effects);
-        owner.doubtful(failure, effects);
+        owner().doubtful(failure, effects);
     }
 
     /** Gives the batch's events of the listening stream the offsets that end here, where the store has placed them. */
@@ -281,7 +289,7 @@ public final class Outbox {
         current = List.of();
         for (Pending pending : batch) {
             pending.committed = true;
-            owner.committed(pending, effects);
+            owner().committed(pending, effects);
         }
         complete(batch, effects);
     }
@@ -301,7 +309,7 @@ public final class Outbox {
         Collections.reverse(newestFirst);
         for (Pending pending : newestFirst) {
             pending.failure = failure;
-            owner.refused(pending, effects);
+            owner().refused(pending, effects);
         }
         fail(entries, failure, effects);
     }
@@ -335,7 +343,7 @@ public final class Outbox {
             current = List.of();
             refuse(batch, effects);
         }
-        owner.recovered();
+        owner().recovered();
         return true;
     }
 

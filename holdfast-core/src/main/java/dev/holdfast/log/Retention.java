@@ -275,6 +275,11 @@ public final class Retention {
         order.hold(moreBytes);
     }
 
+    /** Whether the session has kept more, since this was asked last, while all sessions together keep too much. */
+    public boolean crowds() {
+        return order.crowds();
+    }
+
     /** The session ends: what it still keeps counts no more for the node. */
     public void leave() {
         order.leave();

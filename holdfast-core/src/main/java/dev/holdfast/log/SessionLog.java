@@ -33,12 +33,12 @@ public final class SessionLog {
     /**
      * @param end ends the session, outside of a step
      */
-    public SessionLog(SessionStore store, Epochs epochs, Outbox.Owner owner, Consumer<EndReason> end) {
+    public SessionLog(SessionStore store, Epochs epochs, Consumer<EndReason> end) {
         this.store = store;
         this.end = end;
         this.epochs = epochs;
         this.commits = Commits.into(store);
-        this.outbox = new Outbox(owner, epochs, commits.isPresent());
+        this.outbox = new Outbox(epochs, commits.isPresent());
     }
 
     /** Used inside a step. */

@@ -227,7 +227,7 @@ final class BackendSlot implements BackendSink.Hearer {
         state = State.RESTORING;
         served = false;
         unasked = false;
-        restoringSince = core.host().clock().now();
+        restoringSince = core.now();
         return ++incarnation;
     }
 
@@ -262,7 +262,7 @@ final class BackendSlot implements BackendSink.Hearer {
     }
 
     private void tell(RestoreOutcome outcome, Effects effects) {
-        Duration took = Duration.ofNanos(core.host().clock().now() - restoringSince);
+        Duration took = Duration.ofNanos(core.now() - restoringSince);
         effects.then(() -> core.host().telemetry().restoreEnded(core.id(), outcome, took));
     }
 

@@ -119,8 +119,7 @@ final class CallEnding {
     /** Ends the calls that have run for too long: their clients get an error, their backend is told. Inside a step. */
     void timeOut(long now, Effects effects) {
         long limit = core.lifetime().callNanos();
-        List<RequestSink> late =
-                core.requests().overdue(call -> core.host().clock().passed(limit, call.startedAt(), now));
+        List<RequestSink> late = core.requests().overdue(call -> core.clock().passed(limit, call.startedAt(), now));
         for (RequestSink sink : late) {
             fail(
                     sink,
@@ -202,7 +201,7 @@ final class CallEnding {
         } else {
             stream.end(call.reason());
         }
-        long now = core.host().clock().now();
+        long now = core.now();
         core.lifecycle().callEnded(now);
         core.host().running(-call.sinks().size());
         if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED) {

@@ -44,7 +44,7 @@ final class CallStart {
             if (!core.outbox().open()) {
                 return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
             }
-            long now = core.host().clock().now();
+            long now = core.now();
             Move move = core.lifecycle().callStarted(now);
             if (move.leavesClosed()) {
                 effects.then(() -> core.alive(move));

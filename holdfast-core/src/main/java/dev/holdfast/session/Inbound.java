@@ -45,17 +45,8 @@ final class Inbound {
         if (call.initializes()) {
             caller.execute(() -> initialize(call.sinks().get(0)));
         } else {
-            use(new CallDispatch(core, calls, call, caller));
+            backend.use(new CallDispatch(core, calls, call, caller));
         }
-    }
-
-    /** Gives something to the backend, or lets it wait, which takes room; false if that cannot be. */
-    private boolean use(BackendUser user) {
-        boolean taken = backend.use(user);
-        if (core.host().full()) {
-            core.host().makeRoom();
-        }
-        return taken;
     }
 
     /** Opens the backend; its answer goes the way of every answer. */
@@ -130,7 +121,7 @@ final class Inbound {
     }
 
     private CompletionStage<Optional<Refusal>> forward(InboundMessage notification) {
-        return use(new Forward(notification)) ? TAKEN : refused(Refusal.BACKEND);
+        return backend.use(new Forward(notification)) ? TAKEN : refused(Refusal.BACKEND);
     }
 
     /** Hands a notification to the backend. From then on a fresh backend gets it with the journal, and not before. */

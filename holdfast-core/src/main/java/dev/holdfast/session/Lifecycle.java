@@ -212,7 +212,7 @@ public final class Lifecycle {
                 return new Move(before, before);
             }
             State after = next.apply(before);
-            if (after.equals(before) || state.compareAndSet(before, after)) {
+            if (state.compareAndSet(before, after)) {
                 return new Move(before, after);
             }
         }

@@ -119,11 +119,11 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     /** A request for this session came; false if it came too late. */
     public boolean touch() {
-        return core.alive(core.lifecycle().touch(core.host().clock().now()));
+        return core.alive(core.lifecycle().touch(core.now()));
     }
 
     private boolean visit() {
-        return core.alive(core.lifecycle().visit(core.host().clock().now()));
+        return core.alive(core.lifecycle().visit(core.now()));
     }
 
     @Override
@@ -225,7 +225,7 @@ public final class LiveSession implements Session, LiveCall.Host {
     /** What it is at this moment. */
     public SessionDescription described() {
         Lifecycle.State state = core.lifecycle().state();
-        Duration age = Duration.ofNanos(core.host().clock().now() - core.since());
+        Duration age = Duration.ofNanos(core.now() - core.since());
         return core.look(() -> new SessionDescription(
                 core.shortId(),
                 state.phase(),

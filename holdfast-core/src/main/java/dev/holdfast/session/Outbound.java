@@ -141,7 +141,7 @@ final class Outbound implements Outbox.Owner {
     /** Makes room for what the step has kept, if that is needed, and tells those who asked what nobody will answer. */
     @Override
     public void concluding(Effects effects) {
-        if (core.host().full()) {
+        if (core.streams().retention().crowds()) {
             effects.then(core.host()::makeRoom);
         }
         if (core.givenUp().isEmpty()) {

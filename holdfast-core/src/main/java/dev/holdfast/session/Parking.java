@@ -59,7 +59,7 @@ public final class Parking {
             boolean detached = move.before().phase() == SessionState.DETACHED;
             long patience =
                     detached ? core.lifetime().graceNanos() : core.lifetime().longestNanos();
-            depart(core.host().clock().now(), patience, Duration.ZERO);
+            depart(core.now(), patience, Duration.ZERO);
         }
     }
 
@@ -71,7 +71,7 @@ public final class Parking {
      * @param margin how much longer the store keeps it than that, where an engine lives that ends it in time
      */
     private void depart(long since, long patience, Duration margin) {
-        long now = core.host().clock().now();
+        long now = core.now();
         Duration waits = Duration.ofNanos(Math.max(0, patience - (now - since))).plus(margin);
         long bytes = core.weight();
         end.leave();

@@ -36,7 +36,7 @@ public final class Readers implements LiveReader.Host {
 
     Readers(SessionCore core) {
         this.core = core;
-        this.leftAt = core.host().clock().now();
+        this.leftAt = core.now();
     }
 
     Resume listen() {
@@ -118,7 +118,7 @@ public final class Readers implements LiveReader.Host {
     boolean attach(LiveReader reader, Effects effects) {
         LiveStream stream = reader.stream();
         Optional<StreamCursor> older = stream.reader();
-        long now = core.host().clock().now();
+        long now = core.now();
         Move move = older.isPresent()
                 ? core.lifecycle().touch(now)
                 : core.lifecycle().attach(now);
@@ -143,7 +143,7 @@ public final class Readers implements LiveReader.Host {
     /** A connection begins to read what other nodes write; false if the session is at its end. */
     boolean enter(StreamCursor reader, boolean listening, Attachment how) {
         return core.step(effects -> {
-            Move move = core.lifecycle().attach(core.host().clock().now());
+            Move move = core.lifecycle().attach(core.now());
             if (move.closes() || move.reconnects()) {
                 effects.then(() -> core.alive(move));
             }
@@ -166,7 +166,7 @@ public final class Readers implements LiveReader.Host {
     /** The listening stream is read on another node. */
     void readElsewhere() {
         core.run(effects -> {
-            leftAt = core.host().clock().now();
+            leftAt = core.now();
             readElsewhere = OptionalLong.of(leftAt);
             core.record().follow();
         });
@@ -178,7 +178,7 @@ public final class Readers implements LiveReader.Host {
             if (!outside.remove(reader)) {
                 return;
             }
-            long now = core.host().clock().now();
+            long now = core.now();
             if (listening) {
                 listenersOutside--;
                 leftAt = now;
@@ -214,7 +214,7 @@ public final class Readers implements LiveReader.Host {
     /** The client has everything, and has told so on another connection. */
     private void retire(LiveStream stream, StreamCursor older, Effects effects) {
         stream.release(older);
-        core.lifecycle().detach(core.host().clock().now(), Detachment.IN_ORDER);
+        core.lifecycle().detach(core.now(), Detachment.IN_ORDER);
         supersede(older, effects);
     }
 
@@ -242,7 +242,7 @@ public final class Readers implements LiveReader.Host {
             if (how == StreamReader.Close.BROKEN) {
                 core.requests().watching(stream).forEach(watch -> effects.then(watch::detached));
             }
-            long now = core.host().clock().now();
+            long now = core.now();
             leftAt = stream.listening() ? now : leftAt;
             if (how != StreamReader.Close.BROKEN) {
                 core.streams().retention().confirm(stream, reader.cursor());
@@ -314,9 +314,9 @@ public final class Readers implements LiveReader.Host {
     }
 
     private boolean isRead() {
-        long now = core.host().clock().now();
+        long now = core.now();
         boolean elsewhere =
-                readElsewhere.isPresent() && !core.host().clock().passed(WORD_NANOS, readElsewhere.getAsLong(), now);
+                readElsewhere.isPresent() && !core.clock().passed(WORD_NANOS, readElsewhere.getAsLong(), now);
         return elsewhere
                 || listenersOutside > 0
                 || core.streams().listening().reader().isPresent();
@@ -325,12 +325,7 @@ public final class Readers implements LiveReader.Host {
     /** Whether a client reads the listening stream, or has read it so lately that it may be on its way back. */
     boolean followed() {
         return core.look(() -> {
-            boolean gone = core.host()
-                    .clock()
-                    .passed(
-                            core.lifetime().graceNanos(),
-                            leftAt,
-                            core.host().clock().now());
+            boolean gone = core.host().clock().passed(core.lifetime().graceNanos(), leftAt, core.now());
             boolean mayReturn = core.record().followed() && !gone;
             return mayReturn || isRead();
         });

@@ -54,7 +54,7 @@ final class Revival {
     }
 
     private boolean passed(long nanos, long since, long now) {
-        return core.host().clock().passed(nanos, since, now);
+        return core.clock().passed(nanos, since, now);
     }
 
     /** A backend that takes headers of a request along waits for a request. */

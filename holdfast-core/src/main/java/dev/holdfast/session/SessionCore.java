@@ -3,10 +3,10 @@ package dev.holdfast.session;
 import dev.holdfast.EndReason;
 import dev.holdfast.Lifetime;
 import dev.holdfast.log.Effects;
+import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.Epochs;
 import dev.holdfast.log.LazyQueue;
 import dev.holdfast.log.Outbox;
-import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Move;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * What the parts of a session share: its name, its life, its log and streams, its open requests, its journal and its record. All
  * but the name and the life is used inside a {@link #step}.
  */
-public final class SessionCore implements Outbox.Owner {
+public final class SessionCore {
     /** Who acts on the end of a session; called outside of a step. */
     interface Ends {
         /** Ends it, unless it has ended. */
@@ -32,6 +32,7 @@ public final class SessionCore implements Outbox.Owner {
     }
 
     private final SessionHost host;
+    private final EngineClock clock;
     private final String principal;
     private final SessionSeed seed;
     private final Lifecycle lifecycle;
@@ -46,7 +47,6 @@ public final class SessionCore implements Outbox.Owner {
     private final long since;
 
     private boolean takenOver;
-    private Outbox.@Nullable Owner owner;
     private @Nullable Ends ends;
     private volatile @Nullable SessionKey key;
     private volatile String id = "";
@@ -54,13 +54,14 @@ public final class SessionCore implements Outbox.Owner {
 
     SessionCore(SessionHost host, String principal, SessionSeed seed) {
         this.host = host;
+        this.clock = host.clock();
         this.principal = principal;
         this.seed = seed;
-        this.since = host.clock().now();
+        this.since = clock.now();
         Lifetime lifetime = seed.lifetime();
-        this.lifecycle = new Lifecycle(lifetime, host.clock());
+        this.lifecycle = new Lifecycle(lifetime, clock);
         this.record = new RecordState(host.wallClock(), seed, host.durable());
-        this.log = new SessionLog(host.store(), new Epochs(seed.epochs(), seed.certainFrom()), this, this::end);
+        this.log = new SessionLog(host.store(), new Epochs(seed.epochs(), seed.certainFrom()), this::end);
         boolean forgetful = seed.listensOnly() && lifetime.grace().isZero();
         this.streams = new Streams(
                 host.streams(),
@@ -73,7 +74,7 @@ public final class SessionCore implements Outbox.Owner {
 
     /** Lets others act on what is decided here. Called once, before the session is used. */
     void wire(Outbox.Owner entries, Ends end) {
-        this.owner = entries;
+        log.outbox().serve(entries);
         this.ends = end;
     }
 
@@ -102,6 +103,16 @@ public final class SessionCore implements Outbox.Owner {
 
     SessionHost host() {
         return host;
+    }
+
+    /** What deadlines follow. */
+    EngineClock clock() {
+        return clock;
+    }
+
+    /** Nanoseconds of the engine's clock. */
+    long now() {
+        return clock.now();
     }
 
     String principal() {
@@ -225,34 +236,5 @@ public final class SessionCore implements Outbox.Owner {
     public EndReason ended() {
         EndReason reason = lifecycle.state().end();
         return reason == null ? EndReason.EXPIRED : reason;
-    }
-
-    private Outbox.Owner owner() {
-        return Objects.requireNonNull(owner, "the session is not wired");
-    }
-
-    @Override
-    public void committed(Pending pending, Effects effects) {
-        owner().committed(pending, effects);
-    }
-
-    @Override
-    public void refused(Pending pending, Effects effects) {
-        owner().refused(pending, effects);
-    }
-
-    @Override
-    public void doubtful(Throwable failure, Effects effects) {
-        owner().doubtful(failure, effects);
-    }
-
-    @Override
-    public void recovered() {
-        owner().recovered();
-    }
-
-    @Override
-    public void concluding(Effects effects) {
-        owner().concluding(effects);
     }
 }

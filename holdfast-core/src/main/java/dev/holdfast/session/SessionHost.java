@@ -78,9 +78,6 @@ public interface SessionHost {
     /** So many more calls are on their way to other nodes, or fewer; a drain waits for them. */
     void forwarded(int more);
 
-    /** Whether all sessions together keep too much; inside a step too. */
-    boolean full();
-
     /** Makes room where all sessions together keep too much. */
     void makeRoom();
 

@@ -71,7 +71,7 @@ public final class SessionOpening {
 
     /** The session is known to those who will hear of its end: it may live. */
     public void start() {
-        core.lifecycle().opened(core.host().clock().now());
+        core.lifecycle().opened(core.now());
         core.log().start(core.key());
     }
 
@@ -85,7 +85,7 @@ public final class SessionOpening {
         core.negotiated(claim.record().revision());
         core.log().start(core.key());
         core.run(effects -> {
-            long now = core.host().clock().now();
+            long now = core.now();
             Lifecycle.Move begun = core.host().joins()
                     ? core.lifecycle().joined(now)
                     : core.lifecycle().returned(now);

@@ -39,7 +39,7 @@ final class SessionSweep {
         boolean unread =
                 seen.phase() == SessionState.DETACHED || (core.host().joins() && seen.phase() == SessionState.IDLE);
         boolean away = core.host().durable() && unread && !seen.held();
-        if (away && core.host().clock().passed(parkNanos, seen.since(), now) && new Parking(core, end).park(seen)) {
+        if (away && core.clock().passed(parkNanos, seen.since(), now) && new Parking(core, end).park(seen)) {
             return;
         }
         if (neverInitialized(now)) {
@@ -72,7 +72,7 @@ final class SessionSweep {
         return core.listensOnly()
                 && core.revision().isEmpty()
                 && core.lifecycle().state().running() == 0
-                && core.host().clock().passed(core.lifetime().initializationNanos(), core.since(), now);
+                && core.clock().passed(core.lifetime().initializationNanos(), core.since(), now);
     }
 
     private void grownOld(long now, Effects effects) {

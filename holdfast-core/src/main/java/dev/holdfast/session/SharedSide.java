@@ -111,7 +111,7 @@ public final class SharedSide {
 
     /** The client has everything of a call's stream, on whatever node it has read it; false if that is not kept here. */
     public boolean delivered(StreamId stream) {
-        long now = core.host().clock().now();
+        long now = core.now();
         return core.step(effects -> {
             Optional<LiveStream> found = core.streams().find(stream);
             found.filter(kept -> kept.ended().isPresent())
@@ -122,7 +122,7 @@ public final class SharedSide {
 
     /** Keeps, as long as its own, a call's stream whose client has everything, and whose writer is gone. */
     public void adopt(StreamId stream, List<Event> kept, Extent extent) {
-        long now = core.host().clock().now();
+        long now = core.now();
         core.run(effects -> {
             if (core.lifecycle().state().closed() || core.streams().find(stream).isPresent()) {
                 return;
@@ -202,7 +202,7 @@ public final class SharedSide {
 
     /** Its client reads the listening stream on another node: the session, and the backend that is here, are in use. */
     public void read() {
-        Lifecycle.Move move = core.lifecycle().touch(core.host().clock().now());
+        Lifecycle.Move move = core.lifecycle().touch(core.now());
         if (core.alive(move)) {
             readers.readElsewhere();
         }
@@ -215,7 +215,7 @@ public final class SharedSide {
      */
     public Optional<Call.Outcome> forwards() {
         core.host().forwarded(1);
-        Lifecycle.Move move = core.lifecycle().callStarted(core.host().clock().now());
+        Lifecycle.Move move = core.lifecycle().callStarted(core.now());
         if (core.alive(move) && !core.host().handingOver()) {
             return Optional.empty();
         }
@@ -225,7 +225,7 @@ public final class SharedSide {
 
     /** The outcome of a call that was on its way to another node is known. */
     public void forwarded() {
-        core.lifecycle().callEnded(core.host().clock().now());
+        core.lifecycle().callEnded(core.now());
         core.host().forwarded(-1);
     }
 
