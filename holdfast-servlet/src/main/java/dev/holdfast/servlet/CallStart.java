@@ -10,6 +10,7 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.Step;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
@@ -29,32 +30,32 @@ record CallStart(PostFace face) {
      *
      * @param others notifications and answers that came with the requests
      */
-    void call(Exchange exchange, Session session, List<Envelope> requests, List<Envelope> others) {
+    Step call(Exchange exchange, Session session, List<Envelope> requests, List<Envelope> others) {
         List<InboundMessage> messages = new ArrayList<>(requests.size());
         for (Envelope request : requests) {
             messages.add(request.inbound(exchange.context()));
         }
         Optional<RequestId> id = requests.size() == 1 ? requests.get(0).id() : Optional.empty();
-        exchange.when(
+        return exchange.when(
                 session.call(messages),
                 id,
                 outcome -> {
                     if (outcome instanceof Call.Accepted accepted) {
-                        run(exchange, session, accepted, id, others);
+                        return run(exchange, session, accepted, id, others);
                     } else if (outcome instanceof Call.Duplicate duplicate) {
-                        exchange.answer()
-                                .reply(Rejection.badRequest(
-                                                Refusal.DUPLICATE_ID,
-                                                "a request with id " + duplicate.id() + " is in flight already")
-                                        .to(Optional.of(duplicate.id())));
+                        return exchange.reply(Rejection.badRequest(
+                                        Refusal.DUPLICATE_ID,
+                                        "a request with id " + duplicate.id() + " is in flight already")
+                                .to(Optional.of(duplicate.id())));
                     } else if (outcome instanceof Call.Refused refused) {
-                        exchange.answer().reply(Rejection.of(refused.reason()).to(id));
+                        return exchange.reply(Rejection.of(refused.reason()).to(id));
                     } else if (outcome instanceof Call.Closed closed) {
                         exchange.answer().reply(closed.reason(), id);
                     } else if (outcome instanceof Call.Undecided) {
                         // over HTTP+SSE nobody reads an answer here but for its status
                         exchange.answer().json(session.listensOnly() ? 500 : 200, undecided(messages));
                     }
+                    return Step.DONE;
                 },
                 CallStart::orphaned);
     }
@@ -70,11 +71,10 @@ record CallStart(PostFace face) {
     }
 
     /** A call that was taken runs, whatever becomes of the messages that came with it. */
-    private void run(
+    private Step run(
             Exchange exchange, Session session, Call.Accepted accepted, Optional<RequestId> id, List<Envelope> others) {
         if (others.isEmpty()) {
-            face.run(exchange, session, accepted.call());
-            return;
+            return face.run(exchange, session, accepted.call());
         }
         CompletionStage<Optional<Refusal>> handed;
         try {
@@ -89,7 +89,7 @@ record CallStart(PostFace face) {
             }
             return accepted;
         });
-        exchange.when(ready, id, outcome -> face.run(exchange, session, accepted.call()), CallStart::orphaned);
+        return exchange.when(ready, id, outcome -> face.run(exchange, session, accepted.call()), CallStart::orphaned);
     }
 
     /** Dispatches a call whose client has left before its answer began: that does not cancel the call. */

@@ -1,6 +1,7 @@
 package dev.holdfast.servlet;
 
 import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.Step;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 
@@ -15,8 +16,8 @@ interface Face {
     /** Adds the headers of all its answers, those to rejected requests too. */
     default void prepare(HttpServletResponse response) {}
 
-    /** Handles a request that {@link Door} has let in. */
-    void serve(Exchange exchange);
+    /** Handles a request that {@link Door} has let in: returns the first step. */
+    Step serve(Exchange exchange);
 
     /** Ends what it runs by itself. */
     default void stop() {}

@@ -4,6 +4,7 @@ import dev.holdfast.Lifetime;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.Step;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.Optional;
@@ -61,16 +62,13 @@ final class HttpSse implements Face {
     }
 
     @Override
-    public void serve(Exchange exchange) {
+    public Step serve(Exchange exchange) {
         boolean listens = listens(exchange.request());
         Optional<Rejection> rejection = listens ? checkGet(exchange) : checkPost(exchange);
         if (rejection.isPresent()) {
-            exchange.turnAway(rejection.get());
-        } else if (listens) {
-            streams.get(exchange);
-        } else {
-            posts.receive(exchange);
+            return exchange.turnAway(rejection.get());
         }
+        return listens ? streams.get(exchange) : posts.receive(exchange);
     }
 
     private static Optional<Rejection> checkGet(Exchange exchange) {

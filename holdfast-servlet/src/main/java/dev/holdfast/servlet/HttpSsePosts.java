@@ -6,10 +6,11 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Acceptances;
 import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.Step;
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
+import java.util.function.Function;
 
 /** The POSTs of HTTP+SSE: their session is named by the query, and their answer is 202. */
 final class HttpSsePosts implements PostFace {
@@ -39,27 +40,26 @@ final class HttpSsePosts implements PostFace {
 
     /** The GET has opened the session: {@code initialize} is a call in it. */
     @Override
-    public boolean opens(Exchange exchange, Envelope request) {
-        return false;
+    public Optional<Step> open(Exchange exchange, Envelope request) {
+        return Optional.empty();
     }
 
     @Override
-    public void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
-        sessions.find(
+    public Step find(Exchange exchange, Optional<RequestId> message, Function<Session, Step> then) {
+        return sessions.find(
                 exchange,
                 message,
-                session -> exchange.when(peers.there(session.id()), message, there -> {
-                    if (there) {
-                        then.accept(session);
-                    } else {
-                        exchange.answer().reply(sessions.unknown(session.id()).to(message));
-                    }
-                }));
+                session -> exchange.when(
+                        peers.there(session.id()),
+                        message,
+                        there -> there
+                                ? then.apply(session)
+                                : exchange.reply(sessions.unknown(session.id()).to(message))));
     }
 
     @Override
-    public void run(Exchange exchange, Session session, Call call) {
-        acceptances.accept(exchange, call);
+    public Step run(Exchange exchange, Session session, Call call) {
+        return acceptances.accept(exchange, call);
     }
 
     void stop() {

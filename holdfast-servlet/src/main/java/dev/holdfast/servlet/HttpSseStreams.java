@@ -9,6 +9,7 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.Unavailable;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.Step;
 import dev.holdfast.servlet.sse.EndpointFraming;
 import dev.holdfast.servlet.sse.SseConnection;
 import dev.holdfast.servlet.sse.SseSource;
@@ -21,51 +22,44 @@ import java.util.Optional;
  */
 record HttpSseStreams(
         FaceContext context, HttpSseOptions sse, Lifetime lifetime, Sessions sessions, HttpSsePeers peers) {
-    void get(Exchange exchange) {
+    Step get(Exchange exchange) {
         String lastEventId =
                 exchange.headers().header("Last-Event-ID").orElse("").trim();
         int end = lastEventId.indexOf('.');
         Optional<EventId> after =
                 peers.ephemeral() || end < 0 ? Optional.empty() : EventId.parse(lastEventId.substring(end + 1));
-        if (after.isEmpty()) {
-            open(exchange);
-        } else {
-            comeBack(exchange, lastEventId.substring(0, end), after.get());
-        }
+        return after.isEmpty() ? open(exchange) : comeBack(exchange, lastEventId.substring(0, end), after.get());
     }
 
     /** Resumes the session; opens another if it is not there any more. */
-    private void comeBack(Exchange exchange, String id, EventId after) {
-        exchange.when(context.engine().find(id, exchange.principal()), Optional.empty(), finding -> {
+    private Step comeBack(Exchange exchange, String id, EventId after) {
+        return exchange.when(context.engine().find(id, exchange.principal()), Optional.empty(), finding -> {
             Optional<Session> session = sessions.session(finding);
             if (session.isEmpty()) {
-                open(exchange);
-                return;
+                return open(exchange);
             }
-            exchange.whenAttached(session.get().resume(after), resume -> {
-                if (!attach(exchange, session.get(), resume)) {
-                    open(exchange);
-                }
-            });
+            return exchange.whenAttached(
+                    session.get().resume(after),
+                    resume -> attach(exchange, session.get(), resume) ? Step.DONE : open(exchange));
         });
     }
 
-    private void open(Exchange exchange) {
-        exchange.when(context.engine().open(exchange.principal(), lifetime), Optional.empty(), opening -> {
+    private Step open(Exchange exchange) {
+        return exchange.when(context.engine().open(exchange.principal(), lifetime), Optional.empty(), opening -> {
             if (opening instanceof Opening.Awaiting awaiting) {
-                begin(exchange, awaiting.session());
-            } else if (opening instanceof Unavailable unavailable) {
-                exchange.answer().reply(Rejection.of(unavailable.reason()));
+                return begin(exchange, awaiting.session());
             }
+            return opening instanceof Unavailable unavailable
+                    ? exchange.reply(Rejection.of(unavailable.reason()))
+                    : Step.DONE;
         });
     }
 
-    private void begin(Exchange exchange, Session session) {
-        exchange.whenAttached(session.listen(), resume -> {
-            if (!attach(exchange, session, resume)) {
-                exchange.answer().reply(sessions.unknown(session.id()));
-            }
-        });
+    private Step begin(Exchange exchange, Session session) {
+        return exchange.whenAttached(
+                session.listen(),
+                resume ->
+                        attach(exchange, session, resume) ? Step.DONE : exchange.reply(sessions.unknown(session.id())));
     }
 
     private boolean attach(Exchange exchange, Session session, Resume resume) {

@@ -69,7 +69,7 @@ public final class McpEndpoint {
                 Cors.letAsk(response, exchange.headers(), face.methods(request));
                 exchange.answer().status(HttpServletResponse.SC_NO_CONTENT);
             } else {
-                face.serve(exchange);
+                exchange.follow(face.serve(exchange));
             }
         } catch (Throwable e) {
             exchange.answer().fail(Optional.empty(), e);

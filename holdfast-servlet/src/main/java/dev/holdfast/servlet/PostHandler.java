@@ -7,6 +7,7 @@ import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.Step;
 import dev.holdfast.servlet.sse.Era;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.ArrayList;
@@ -28,88 +29,83 @@ final class PostHandler {
     }
 
     /** Reads a POST and does what it asks for. If its session is not there, its body is not read. */
-    void receive(Exchange exchange) {
+    Step receive(Exchange exchange) {
         exchange.takeContext(context);
-        if (RequestGuard.checkRevision(exchange.headers()).isPresent()) {
+        Optional<Rejection> revision = RequestGuard.checkRevision(exchange.headers());
+        if (revision.isPresent()) {
             // a client of another era is told so first, with the id of its request
-            read(exchange);
-        } else {
-            exchange.when(
-                    face.checkSession(exchange),
-                    Optional.empty(),
-                    reason -> reason.ifPresentOrElse(exchange::turnAway, () -> read(exchange)));
+            return read(exchange, revision);
         }
+        return exchange.when(
+                face.checkSession(exchange),
+                Optional.empty(),
+                reason -> reason.isPresent() ? exchange.turnAway(reason.get()) : read(exchange, revision));
     }
 
-    private void read(Exchange exchange) {
-        exchange.read(body -> handle(exchange, body));
+    private Step read(Exchange exchange, Optional<Rejection> revision) {
+        return exchange.read(body -> parse(exchange, body, revision));
     }
 
-    private void handle(Exchange exchange, byte[] body) {
+    /**
+     * Parses a body.
+     *
+     * @param revision what the headers rule out, to be told with the id of the request
+     */
+    private Step parse(Exchange exchange, byte[] body, Optional<Rejection> revision) {
         EnvelopeReader.Parsed parsed = envelopes.read(body);
         if (parsed instanceof EnvelopeReader.Malformed malformed) {
-            exchange.answer()
-                    .reply(Rejection.of(Refusal.MALFORMED, 400, malformed.code(), malformed.message())
-                            .to(malformed.id()));
-        } else if (parsed instanceof EnvelopeReader.Single single) {
-            single(exchange, single.message());
-        } else if (parsed instanceof EnvelopeReader.Batch batch) {
-            batch(exchange, batch.messages());
+            return exchange.reply(Rejection.of(Refusal.MALFORMED, 400, malformed.code(), malformed.message())
+                    .to(malformed.id()));
         }
-    }
-
-    private void single(Exchange exchange, Envelope message) {
-        Optional<Rejection> unsupported = RequestGuard.checkRevision(exchange.headers(), message);
-        if (unsupported.isPresent()) {
-            exchange.answer().reply(unsupported.get());
-        } else if (message.kind() != Envelope.Kind.REQUEST) {
-            face.find(exchange, message.id(), session -> take(exchange, session, List.of(message)));
-        } else if (!face.opens(exchange, message)) {
-            face.find(exchange, message.id(), session -> calls.call(exchange, session, List.of(message), List.of()));
-        }
-    }
-
-    private void batch(Exchange exchange, List<Envelope> messages) {
+        List<Envelope> messages = parsed instanceof EnvelopeReader.Batch batch
+                ? batch.messages()
+                : List.of(((EnvelopeReader.Single) parsed).message());
         for (Envelope message : messages) {
-            Optional<Rejection> unsupported = RequestGuard.checkRevision(exchange.headers(), message);
+            Optional<Rejection> unsupported =
+                    RequestGuard.checkRevision(message).or(() -> revision);
             if (unsupported.isPresent()) {
-                exchange.answer().reply(unsupported.get());
-                return;
-            }
-            if (message.method().equals("initialize")) {
-                exchange.answer()
-                        .reply(Rejection.malformed("initialize must not be part of a batch")
-                                .to(message.id()));
-                return;
+                return exchange.reply(unsupported.get().to(message.id()));
             }
         }
-        face.find(exchange, Optional.empty(), session -> batch(exchange, session, messages));
+        return parsed instanceof EnvelopeReader.Batch ? batch(exchange, messages) : single(exchange, messages);
     }
 
-    private void batch(Exchange exchange, Session session, List<Envelope> messages) {
+    private Step single(Exchange exchange, List<Envelope> messages) {
+        Envelope message = messages.get(0);
+        if (message.kind() != Envelope.Kind.REQUEST) {
+            return face.find(exchange, message.id(), session -> take(exchange, session, messages));
+        }
+        return face.open(exchange, message)
+                .orElseGet(() -> face.find(
+                        exchange, message.id(), session -> calls.call(exchange, session, messages, List.of())));
+    }
+
+    private Step batch(Exchange exchange, List<Envelope> messages) {
+        for (Envelope message : messages) {
+            if (message.method().equals("initialize")) {
+                return exchange.reply(Rejection.malformed("initialize must not be part of a batch")
+                        .to(message.id()));
+            }
+        }
+        return face.find(exchange, Optional.empty(), session -> batch(exchange, session, messages));
+    }
+
+    private Step batch(Exchange exchange, Session session, List<Envelope> messages) {
         if (!new Era(session.revision()).batches()) {
-            exchange.answer()
-                    .reply(Rejection.malformed(
-                            "revision " + session.revision() + " has no batches: POST one message at a time"));
-            return;
+            return exchange.reply(Rejection.malformed(
+                    "revision " + session.revision() + " has no batches: POST one message at a time"));
         }
         List<Envelope> requests = new ArrayList<>();
         List<Envelope> others = new ArrayList<>();
         messages.forEach(message -> (message.kind() == Envelope.Kind.REQUEST ? requests : others).add(message));
-        if (requests.isEmpty()) {
-            take(exchange, session, others);
-        } else {
-            calls.call(exchange, session, requests, others);
-        }
+        return requests.isEmpty() ? take(exchange, session, others) : calls.call(exchange, session, requests, others);
     }
 
     /** Answers 202, or the reason why the first refused message was refused. */
-    private static void take(Exchange exchange, Session session, List<Envelope> messages) {
-        exchange.when(
+    private static Step take(Exchange exchange, Session session, List<Envelope> messages) {
+        return exchange.when(
                 HandOver.all(session, messages, exchange.context()),
                 Optional.empty(),
-                refusal -> refusal.ifPresentOrElse(
-                        reason -> exchange.answer().reply(Rejection.of(reason)),
-                        () -> exchange.answer().status(202)));
+                refusal -> refusal.isPresent() ? exchange.reply(Rejection.of(refusal.get())) : exchange.status(202));
     }
 }

@@ -8,11 +8,11 @@ import dev.holdfast.Unavailable;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.Step;
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
@@ -54,24 +54,20 @@ record Sessions(
     }
 
     /** Finds the session and goes on with it; if there is none, the request is answered. */
-    void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
+    Step find(Exchange exchange, Optional<RequestId> message, Function<Session, Step> then) {
         Optional<Session> fresh = exchange.found(engine.clock().getAsLong()).filter(mine);
         if (fresh.isPresent()) {
-            then.accept(fresh.get());
-            return;
+            return then.apply(fresh.get());
         }
         Optional<String> named = id.apply(exchange);
         if (named.isEmpty()) {
-            exchange.answer().reply(missing.to(message));
-            return;
+            return exchange.reply(missing.to(message));
         }
-        exchange.when(engine.find(named.get(), exchange.principal()), message, finding -> {
+        return exchange.when(engine.find(named.get(), exchange.principal()), message, finding -> {
             Optional<Session> session = session(finding);
-            if (session.isPresent()) {
-                then.accept(session.get());
-            } else {
-                exchange.answer().reply(absent(finding, named.get()).to(message));
-            }
+            return session.isPresent()
+                    ? then.apply(session.get())
+                    : exchange.reply(absent(finding, named.get()).to(message));
         });
     }
 

@@ -8,12 +8,13 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.Step;
 import dev.holdfast.spi.RequestId;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * Streamable HTTP: POST, GET and DELETE on one path. A POST that carries requests is answered by a stream of its own.
@@ -59,20 +60,19 @@ final class StreamableHttp implements Face, PostFace {
     }
 
     @Override
-    public void serve(Exchange exchange) {
+    public Step serve(Exchange exchange) {
         Optional<Rejection> rejection = check(exchange);
         if (rejection.isPresent()) {
-            exchange.turnAway(rejection.get());
-            return;
+            return exchange.turnAway(rejection.get());
         }
-        switch (exchange.headers().method()) {
+        return switch (exchange.headers().method()) {
             case "POST" -> posts.receive(exchange);
             case "GET" ->
                 withRevision(
                         exchange,
                         () -> sessions.find(exchange, Optional.empty(), session -> streams.get(exchange, session)));
             default -> withRevision(exchange, () -> delete(exchange));
-        }
+        };
     }
 
     private Optional<Rejection> check(Exchange exchange) {
@@ -87,24 +87,22 @@ final class StreamableHttp implements Face, PostFace {
         };
     }
 
-    private static void withRevision(Exchange exchange, Runnable then) {
-        RequestGuard.checkRevision(exchange.headers()).ifPresentOrElse(exchange.answer()::reply, then);
+    private static Step withRevision(Exchange exchange, Step then) {
+        return RequestGuard.checkRevision(exchange.headers())
+                .map(exchange::reply)
+                .orElse(then);
     }
 
     /** Ends the session, which need not come back from the store for that. */
-    private void delete(Exchange exchange) {
+    private Step delete(Exchange exchange) {
         Optional<String> id = sessionId(exchange);
         if (id.isEmpty()) {
-            exchange.answer().reply(sessions.missing());
-            return;
+            return exchange.reply(sessions.missing());
         }
-        exchange.when(context.engine().terminate(id.get(), exchange.principal()), Optional.empty(), was -> {
-            if (was) {
-                exchange.answer().status(HttpServletResponse.SC_OK);
-            } else {
-                exchange.answer().reply(sessions.unknown(id.get()));
-            }
-        });
+        return exchange.when(
+                context.engine().terminate(id.get(), exchange.principal()),
+                Optional.empty(),
+                was -> was ? exchange.status(HttpServletResponse.SC_OK) : exchange.reply(sessions.unknown(id.get())));
     }
 
     @Override
@@ -113,39 +111,39 @@ final class StreamableHttp implements Face, PostFace {
     }
 
     @Override
-    public boolean opens(Exchange exchange, Envelope request) {
+    public Optional<Step> open(Exchange exchange, Envelope request) {
         if (!request.method().equals(INITIALIZE)) {
-            return false;
+            return Optional.empty();
         }
-        exchange.when(
+        return Optional.of(exchange.when(
                 context.engine()
                         .open(
                                 request.inbound(exchange.context()),
                                 exchange.principal(),
                                 context.options().lifetime()),
                 request.id(),
-                opening -> answer(exchange, opening));
-        return true;
+                opening -> answer(exchange, opening)));
     }
 
-    private static void answer(Exchange exchange, Opening opening) {
+    private static Step answer(Exchange exchange, Opening opening) {
         if (opening instanceof Opening.Opened opened) {
             exchange.response().setHeader("Mcp-Session-Id", opened.session().id());
             exchange.answer().json(200, opened.response().bytes());
         } else if (opening instanceof Opening.Refused refused) {
             exchange.answer().json(200, refused.response().bytes());
         } else if (opening instanceof Unavailable unavailable) {
-            exchange.answer().reply(Rejection.of(unavailable.reason()));
+            return exchange.reply(Rejection.of(unavailable.reason()));
         }
+        return Step.DONE;
     }
 
     @Override
-    public void find(Exchange exchange, Optional<RequestId> message, Consumer<Session> then) {
-        sessions.find(exchange, message, then);
+    public Step find(Exchange exchange, Optional<RequestId> message, Function<Session, Step> then) {
+        return sessions.find(exchange, message, then);
     }
 
     @Override
-    public void run(Exchange exchange, Session session, Call call) {
-        streams.run(exchange, session, call);
+    public Step run(Exchange exchange, Session session, Call call) {
+        return streams.run(exchange, session, call);
     }
 }

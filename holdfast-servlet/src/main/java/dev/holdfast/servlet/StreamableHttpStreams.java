@@ -8,6 +8,7 @@ import dev.holdfast.Session;
 import dev.holdfast.StreamReader;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.Step;
 import dev.holdfast.servlet.http.Streams;
 import dev.holdfast.servlet.sse.Era;
 import dev.holdfast.servlet.sse.Framing;
@@ -24,34 +25,31 @@ record StreamableHttpStreams(Streams streams) {
     private static final Logger log = LoggerFactory.getLogger(StreamableHttpStreams.class);
 
     /** Answers a GET with the listening stream, or with the rest of a stream that the client names by an event id. */
-    void get(Exchange exchange, Session session) {
+    Step get(Exchange exchange, Session session) {
         Optional<String> lastEventId = exchange.headers().header("Last-Event-ID");
         if (lastEventId.isEmpty()) {
-            exchange.whenAttached(session.listen(), resume -> answer(exchange, session, resume));
-            return;
+            return exchange.whenAttached(session.listen(), resume -> answer(exchange, session, resume));
         }
         Optional<EventId> after = EventId.parse(lastEventId.get().trim());
-        if (after.isEmpty()) {
-            answer(exchange, session, new Resume.Unknown());
-        } else {
-            exchange.whenAttached(session.resume(after.get()), resume -> answer(exchange, session, resume));
-        }
+        return after.isEmpty()
+                ? answer(exchange, session, new Resume.Unknown())
+                : exchange.whenAttached(session.resume(after.get()), resume -> answer(exchange, session, resume));
     }
 
-    private void answer(Exchange exchange, Session session, Resume resume) {
+    private Step answer(Exchange exchange, Session session, Resume resume) {
         if (resume instanceof Resume.Resumed resumed) {
             listen(exchange, session, resumed.reader());
         } else if (resume instanceof Resume.Gap gap) {
             listen(exchange, session, gap.reader());
         } else if (resume instanceof Resume.Ended) {
-            exchange.answer().status(HttpServletResponse.SC_NO_CONTENT);
+            return exchange.status(HttpServletResponse.SC_NO_CONTENT);
         } else if (resume instanceof Resume.Closed closed) {
             exchange.answer().reply(closed.reason(), Optional.empty());
         } else {
-            exchange.answer()
-                    .reply(Rejection.badRequest(
-                            Refusal.UNKNOWN_EVENT, "the Last-Event-ID names no event of this session"));
+            return exchange.reply(
+                    Rejection.badRequest(Refusal.UNKNOWN_EVENT, "the Last-Event-ID names no event of this session"));
         }
+        return Step.DONE;
     }
 
     private static Framing framing(Exchange exchange, Session session) {
@@ -65,7 +63,7 @@ record StreamableHttpStreams(Streams streams) {
     }
 
     /** Opens the stream before the backend is called, so that the backend can end it on request from the first moment on. */
-    void run(Exchange exchange, Session session, Call call) {
+    Step run(Exchange exchange, Session session, Call call) {
         Optional<SseConnection> connection = streams.open(
                 exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, framing(exchange, session)));
         try {
@@ -75,5 +73,6 @@ record StreamableHttpStreams(Streams streams) {
             connection.ifPresent(SseConnection::abort);
         }
         connection.ifPresent(SseConnection::start);
+        return Step.DONE;
     }
 }

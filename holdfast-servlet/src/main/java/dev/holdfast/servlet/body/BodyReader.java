@@ -32,17 +32,19 @@ public final class BodyReader {
         this.clock = clock;
     }
 
-    /** Reads the whole body, and hands it over on this thread if it has arrived already, else on the container's. */
-    public void read(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
-        read(request, response, taker, BodyReader::readArrived);
+    /** Returns the whole body if it has arrived already; else it is handed over later, on a thread of the container. */
+    public Optional<byte[]> read(HttpServletRequest request, HttpServletResponse response, BodyTaker taker)
+            throws IOException {
+        return read(request, response, taker, BodyReader::readArrived);
     }
 
     /**
-     * Reads the whole body on this thread, which waits for it, and hands it over. A silence is bounded by what the container allows, all
-     * of it by the deadline.
+     * Returns the whole body, for which this thread waits; empty if it was refused. A silence is bounded by what the container allows,
+     * all of it by the deadline.
      */
-    public void await(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
-        read(request, response, taker, this::readAll);
+    public Optional<byte[]> await(HttpServletRequest request, HttpServletResponse response, BodyTaker taker)
+            throws IOException {
+        return read(request, response, taker, this::readAll);
     }
 
     /** How much of a body is read at once. */
@@ -50,7 +52,8 @@ public final class BodyReader {
         Optional<Rejection> read(ServletInputStream in, BodyBuffer body) throws IOException;
     }
 
-    private void read(HttpServletRequest request, HttpServletResponse response, BodyTaker taker, FirstPart first)
+    private Optional<byte[]> read(
+            HttpServletRequest request, HttpServletResponse response, BodyTaker taker, FirstPart first)
             throws IOException {
         ServletInputStream in = request.getInputStream();
         BodyBuffer body = new BodyBuffer(room, limit, request.getContentLength());
@@ -60,17 +63,17 @@ public final class BodyReader {
                 body.drop();
                 taker.refuse(fault.get());
                 later(request, response, BodyArrival.refused(in, body, clock, taker));
-                return;
+                return Optional.empty();
             }
             if (!body.whole()) {
                 later(request, response, BodyArrival.wanted(in, body, clock, taker));
-                return;
+                return Optional.empty();
             }
         } catch (IOException | RuntimeException | Error e) {
             body.drop();
             throw e;
         }
-        taker.whole(body.take());
+        return Optional.of(body.take());
     }
 
     /** Whether a part of the body has not arrived yet. The part that has arrived is read and dropped. */

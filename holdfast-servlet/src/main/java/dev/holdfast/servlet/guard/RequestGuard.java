@@ -82,11 +82,8 @@ public final class RequestGuard {
     }
 
     /** The same for one message: a modern client names its revision in the message as well. */
-    public static Optional<Rejection> checkRevision(RequestHeaders request, Envelope message) {
-        Optional<String> modern = Revisions.modern(message.modernVersion());
-        return modern.map(RequestGuard::unsupported)
-                .or(() -> checkRevision(request))
-                .map(rejection -> rejection.to(message.id()));
+    public static Optional<Rejection> checkRevision(Envelope message) {
+        return Revisions.modern(message.modernVersion()).map(RequestGuard::unsupported);
     }
 
     /** A modern client falls back to {@code initialize} when it reads this. */

@@ -21,7 +21,7 @@ public final class Acceptances {
     }
 
     /** Hands a call to the backend on this thread, and answers its POST. */
-    public void accept(Exchange exchange, Call call) {
+    public Step accept(Exchange exchange, Call call) {
         Acceptance acceptance = new Acceptance(exchange.response());
         try {
             clock.later(() -> early.offer(acceptance::giveEarly), PATIENCE_MILLIS);
@@ -35,6 +35,7 @@ public final class Acceptances {
         } finally {
             exchange.answer().end();
         }
+        return Step.DONE;
     }
 
     /** Ends its threads. */

@@ -3,37 +3,37 @@ package dev.holdfast.servlet.http;
 import dev.holdfast.servlet.body.BodyTaker;
 import dev.holdfast.servlet.guard.Rejection;
 import java.util.Optional;
-import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
- * Hands the body of one request to its handler, or answers the request where the body does not arrive.
+ * Goes on with a request when its body has arrived, or answers it where the body does not arrive.
  *
- * @param answer the answer to the request
- * @param handler takes the body
+ * @param exchange the request
+ * @param then takes the body, and returns the next step
  */
-record AwaitedBody(Answer answer, Consumer<byte[]> handler) implements BodyTaker {
+record AwaitedBody(Exchange exchange, Function<byte[], Step> then) implements BodyTaker {
     @Override
     public void whole(byte[] body) {
-        handler.accept(body);
+        exchange.follow(() -> then.apply(body));
     }
 
     @Override
     public void refuse(Rejection rejection) {
-        answer.send(rejection);
+        exchange.answer().send(rejection);
     }
 
     @Override
     public void abandon(Rejection rejection) {
-        answer.abandon(rejection);
+        exchange.answer().abandon(rejection);
     }
 
     @Override
     public void fail(Throwable failure) {
-        answer.fail(Optional.empty(), failure);
+        exchange.answer().fail(Optional.empty(), failure);
     }
 
     @Override
     public void end() {
-        answer.end();
+        exchange.answer().end();
     }
 }

@@ -4,81 +4,89 @@ import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.spi.RequestId;
-import jakarta.servlet.http.HttpServletRequest;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is done with a request when a stage completes. Whatever fails, the request is answered here.
+ * A step that waits for a stage. Whatever fails, the request is answered here.
  *
+ * @param exchange the request
+ * @param stage what it waits for
  * @param id the request in the body, if it is known, for an error response
- * @param then takes the value
+ * @param then takes the value, and returns the next step
  * @param orphaned takes the value where the client has left meanwhile or the container has no thread, and returns whether the
  *     work goes on without the request
  */
 record Continuation<T>(
-        HttpServletRequest request, Answer answer, Optional<RequestId> id, Consumer<T> then, Predicate<T> orphaned) {
+        Exchange exchange,
+        CompletableFuture<T> stage,
+        Optional<RequestId> id,
+        Function<T, Step> then,
+        Predicate<T> orphaned)
+        implements Step {
     private static final Logger log = LoggerFactory.getLogger(Continuation.class);
 
     /**
-     * Goes on when the stage is complete: at once if it is, else on a thread of the container, for what follows may run a handler,
-     * and the stage may be completed by a thread of the store or the engine.
+     * Goes on if the stage is complete, else when it is, on a thread of the container: what follows may run a handler, and the stage may
+     * be completed by a thread of the store or the engine.
      */
-    void after(CompletableFuture<T> future) {
-        if (future.isDone()) {
-            if (future.isCompletedExceptionally()) {
-                future.whenComplete(this::proceed);
-            } else {
-                try {
-                    then.accept(future.join());
-                } catch (Throwable e) {
-                    answer.fail(id, e);
-                }
-            }
-            return;
+    @Override
+    public Step next() {
+        if (stage.isDone()) {
+            return stage.isCompletedExceptionally() ? failed(failure()) : proceed(stage.join());
         }
-        answer.defer();
-        future.whenComplete((value, failure) -> {
+        exchange.answer().defer();
+        stage.whenComplete((value, failure) -> {
             try {
-                request.getAsyncContext().start(() -> proceed(value, failure));
+                Step resumed = failure == null ? () -> proceed(value) : () -> failed(failure);
+                exchange.request().getAsyncContext().start(() -> exchange.follow(resumed));
             } catch (Throwable fault) {
-                guarded(() -> withoutThread(value, failure, fault));
+                withoutThread(value, failure, fault);
             }
         });
+        return DONE;
     }
 
-    private void proceed(T value, @Nullable Throwable failure) {
-        if (failure == null) {
-            guarded(() -> then.accept(value));
-        } else if (unavailable(failure)) {
-            guarded(() -> answer.reply(Rejection.of(Refusal.STORE).to(id)));
-        } else {
-            answer.fail(id, failure);
+    private Throwable failure() {
+        return stage.<Throwable>handle((value, failure) -> failure).join();
+    }
+
+    private Step proceed(T value) {
+        try {
+            return then.apply(value);
+        } catch (Throwable e) {
+            exchange.answer().fail(id, e);
+            return DONE;
         }
+    }
+
+    private Step failed(Throwable failure) {
+        if (unavailable(failure)) {
+            exchange.answer().reply(Rejection.of(Refusal.STORE).to(id));
+        } else {
+            exchange.answer().fail(id, failure);
+        }
+        return DONE;
     }
 
     private void withoutThread(T value, @Nullable Throwable failure, Throwable fault) {
-        boolean goesOn = failure == null && orphaned.test(value);
-        if (fault instanceof RejectedExecutionException && !goesOn) {
-            answer.reply(Rejection.of(Refusal.DRAINING).to(id));
-        } else if (fault instanceof IllegalStateException) {
-            log.debug("a client has left: {}", fault.toString());
-        } else {
-            answer.fail(id, fault);
-        }
-    }
-
-    private void guarded(Runnable action) {
         try {
-            action.run();
+            boolean goesOn = failure == null && orphaned.test(value);
+            if (fault instanceof RejectedExecutionException && !goesOn) {
+                exchange.answer().reply(Rejection.of(Refusal.DRAINING).to(id));
+            } else if (fault instanceof IllegalStateException) {
+                log.debug("a client has left: {}", fault.toString());
+            } else {
+                exchange.answer().fail(id, fault);
+            }
         } catch (Throwable e) {
-            answer.fail(id, e);
+            exchange.answer().fail(id, e);
         }
     }
 

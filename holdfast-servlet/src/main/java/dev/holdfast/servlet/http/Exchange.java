@@ -18,7 +18,6 @@ import java.io.IOException;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
@@ -139,12 +138,37 @@ public final class Exchange {
         thread.dispatch(call);
     }
 
-    /** Reads the body and hands it over; on whatever thread its last byte arrives, unless the request stays on its own. */
-    public void read(Consumer<byte[]> handler) {
+    /** Does one step after the other, until the request is answered or waits. Whatever fails, it is answered. */
+    public void follow(Step first) {
         try {
-            thread.read(bodies, request, response, new AwaitedBody(answer, handler));
+            Step step = first;
+            while (step != Step.DONE) {
+                step = step.next();
+            }
+        } catch (Throwable e) {
+            answer.fail(Optional.empty(), e);
+        }
+    }
+
+    /** Answers with a rejection. */
+    public Step reply(Rejection rejection) {
+        answer.reply(rejection);
+        return Step.DONE;
+    }
+
+    /** Answers with a status and no body. */
+    public Step status(int status) {
+        answer.status(status);
+        return Step.DONE;
+    }
+
+    /** Goes on with the body; on whatever thread its last byte arrives, unless the request stays on its own. */
+    public Step read(Function<byte[], Step> then) {
+        try {
+            Optional<byte[]> body = thread.read(bodies, request, response, new AwaitedBody(this, then));
+            return body.isPresent() ? then.apply(body.get()) : Step.DONE;
         } catch (IOException e) {
-            brokeOff(e);
+            return brokeOff(e);
         }
     }
 
@@ -152,45 +176,47 @@ public final class Exchange {
      * Rejects a request whose body is not read. It is the last of its connection: a client that sends such requests one behind
      * the other, and reads none of the answers, would hold a thread.
      */
-    public void turnAway(Rejection rejection) {
+    public Step turnAway(Rejection rejection) {
         Rejection last = rejection.with("Connection", "close");
         try {
             if (bodies.unread(request)) {
-                BodyTaker nobody = new AwaitedBody(answer, body -> {});
+                BodyTaker nobody = new AwaitedBody(this, body -> Step.DONE);
                 nobody.refuse(last);
                 bodies.forget(request, response, nobody);
-            } else {
-                answer.reply(last);
+                return Step.DONE;
             }
+            return reply(last);
         } catch (IOException e) {
-            brokeOff(e);
+            return brokeOff(e);
         }
     }
 
-    private void brokeOff(IOException e) {
+    private Step brokeOff(IOException e) {
         Faults.report(log, "a request could not be read", e);
-        answer.reply(Rejection.brokenBody());
+        return reply(Rejection.brokenBody());
     }
 
     /** Goes on when a stage is complete; its value is dropped if the client has left. */
-    public <T> void when(CompletionStage<T> stage, Optional<RequestId> id, Consumer<T> then) {
-        when(stage, id, then, value -> false);
+    public <T> Step when(CompletionStage<T> stage, Optional<RequestId> id, Function<T, Step> then) {
+        return when(stage, id, then, value -> false);
     }
 
     /**
      * Goes on when a stage is complete: on this thread if it is or the request stays, else on a thread of the container.
      *
      * @param id the request in the body, if it is known, for an error response
+     * @param then takes the value, and returns the next step
      * @param orphaned takes the value where the client has left or the container has no thread, and returns whether the work
      *     goes on without the request
      */
-    public <T> void when(CompletionStage<T> stage, Optional<RequestId> id, Consumer<T> then, Predicate<T> orphaned) {
-        new Continuation<>(request, answer, id, then, orphaned).after(thread.await(stage));
+    public <T> Step when(
+            CompletionStage<T> stage, Optional<RequestId> id, Function<T, Step> then, Predicate<T> orphaned) {
+        return new Continuation<>(this, thread.await(stage), id, then, orphaned);
     }
 
     /** Goes on when a reader is attached, or cannot be; a reader whose client has left meanwhile is closed. */
-    public void whenAttached(CompletionStage<Resume> stage, Consumer<Resume> then) {
-        when(stage, Optional.empty(), then, resume -> {
+    public Step whenAttached(CompletionStage<Resume> stage, Function<Resume, Step> then) {
+        return when(stage, Optional.empty(), then, resume -> {
             if (resume instanceof Resume.Resumed resumed) {
                 resumed.reader().close(StreamReader.Close.BROKEN);
             } else if (resume instanceof Resume.Gap gap) {

@@ -6,6 +6,7 @@ import dev.holdfast.servlet.body.BodyTaker;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -24,9 +25,10 @@ enum RequestThread {
         }
 
         @Override
-        void read(BodyReader bodies, HttpServletRequest request, HttpServletResponse response, BodyTaker taker)
+        Optional<byte[]> read(
+                BodyReader bodies, HttpServletRequest request, HttpServletResponse response, BodyTaker taker)
                 throws IOException {
-            bodies.read(request, response, taker);
+            return bodies.read(request, response, taker);
         }
     },
 
@@ -53,9 +55,10 @@ enum RequestThread {
         }
 
         @Override
-        void read(BodyReader bodies, HttpServletRequest request, HttpServletResponse response, BodyTaker taker)
+        Optional<byte[]> read(
+                BodyReader bodies, HttpServletRequest request, HttpServletResponse response, BodyTaker taker)
                 throws IOException {
-            bodies.await(request, response, taker);
+            return bodies.await(request, response, taker);
         }
     };
 
@@ -65,7 +68,8 @@ enum RequestThread {
     /** Hands a call to its backend. */
     abstract void dispatch(Call call);
 
-    /** Reads the body of a request, and hands it over. */
-    abstract void read(BodyReader bodies, HttpServletRequest request, HttpServletResponse response, BodyTaker taker)
+    /** Returns the body of a request if it has arrived; else it is handed over later, or never. */
+    abstract Optional<byte[]> read(
+            BodyReader bodies, HttpServletRequest request, HttpServletResponse response, BodyTaker taker)
             throws IOException;
 }
