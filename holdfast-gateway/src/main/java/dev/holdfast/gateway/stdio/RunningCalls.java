@@ -5,34 +5,51 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.RequestId;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calls that a child works on. Nothing in what a child sends says to which call it belongs, but for responses and progress;
- * the rest goes by what runs. Safe for use by any thread.
+ * The calls that a child works on, by the ids that it knows. Nothing in what a child sends says to which call it belongs, but for
+ * responses and progress; the rest goes by what runs. Safe for use by any thread.
  */
 final class RunningCalls {
-    private static final int CANCELLED_TOKENS = 256;
-
+    private final ChildIds ids = new ChildIds();
     private final Map<RequestId, Running> calls = new LinkedHashMap<>(4);
     private final Map<RequestId, Running> tokens = new HashMap<>(4);
-    private final Map<RequestId, Boolean> cancelledTokens = new LinkedHashMap<>(0) {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<RequestId, Boolean> eldest) {
-            return size() > CANCELLED_TOKENS;
-        }
-    };
+    private final Set<RequestId> cancelledIds = recent();
+    private final Set<RequestId> cancelledTokens = recent();
 
     /**
      * What has to be known of a call, and no more: its request may be large.
      *
+     * @param id the client's id
      * @param carries whether its stream can take a message that names no call
      */
-    private record Running(boolean carries, Optional<RequestId> token, CallSink sink) {}
+    private record Running(RequestId id, boolean carries, Optional<RequestId> token, CallSink sink) {}
+
+    /**
+     * A call that has its answer.
+     *
+     * @param id the client's id
+     */
+    record Ended(RequestId id, CallSink sink) {}
+
+    /** A set that forgets what was added first. */
+    private static Set<RequestId> recent() {
+        return Collections.newSetFromMap(new LinkedHashMap<>(0) {
+            private static final int MOST = 256;
+
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<RequestId, Boolean> eldest) {
+                return size() > MOST;
+            }
+        });
+    }
 
     /**
      * A request that goes into the journal only sets something; it provokes nothing that its stream is there for, and when it
@@ -43,22 +60,43 @@ final class RunningCalls {
                 && !request.method().equals("initialize");
     }
 
-    synchronized void start(InboundMessage request, Optional<RequestId> token, CallSink sink) {
-        Running call = new Running(carries(request), token, sink);
-        calls.put(request.requiredId(), call);
-        token.ifPresent(value -> tokens.put(value, call));
+    /** Begins a call; returns the id for the child. */
+    RequestId start(InboundMessage request, Optional<RequestId> token, CallSink sink) {
+        return start(new Running(request.requiredId(), carries(request), token, sink));
+    }
+
+    /** Begins a call on whose stream nobody hears anything but the answer; returns the id for the child. */
+    RequestId startMute(InboundMessage request, Optional<RequestId> token, CallSink sink) {
+        return start(new Running(request.requiredId(), false, token, sink));
+    }
+
+    private synchronized RequestId start(Running call) {
+        RequestId id = call.id;
+        // a late answer to a call that was cancelled must not be taken for that to a later one
+        while (!ChildIds.plain(id) || calls.containsKey(id) || cancelledIds.contains(id)) {
+            id = ids.next();
+        }
+        calls.put(id, call);
+        call.token.ifPresent(value -> tokens.put(value, call));
+        return id;
     }
 
     /** Takes the call that a response ends. */
-    synchronized Optional<CallSink> end(RequestId id) {
-        return Optional.ofNullable(remove(id)).map(Running::sink);
+    synchronized Optional<Ended> end(RequestId id) {
+        return Optional.ofNullable(remove(id)).map(call -> new Ended(call.id, call.sink));
+    }
+
+    /** Whether a response is a late one, to a call that was cancelled. */
+    synchronized boolean late(RequestId id) {
+        return cancelledIds.remove(id);
     }
 
     /** Forgets a call whose answer nobody waits for, and what still comes for its progress token. */
     synchronized Optional<CallSink> cancel(RequestId id) {
         Running call = remove(id);
         if (call != null) {
-            call.token.ifPresent(token -> cancelledTokens.put(token, true));
+            cancelledIds.add(id);
+            call.token.ifPresent(cancelledTokens::add);
         }
         return Optional.ofNullable(call).map(Running::sink);
     }
@@ -83,7 +121,7 @@ final class RunningCalls {
 
     /** Whether a token belongs to a call that was cancelled. */
     synchronized boolean cancelled(RequestId token) {
-        return cancelledTokens.containsKey(token) && !tokens.containsKey(token);
+        return cancelledTokens.contains(token) && !tokens.containsKey(token);
     }
 
     /**

@@ -1,5 +1,7 @@
 package dev.holdfast.gateway.stdio;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.gateway.asking.Questions;
 import dev.holdfast.gateway.process.Child;
 import dev.holdfast.json.Envelope;
@@ -12,12 +14,13 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * A session's way to its child. Messages pass as the bytes they are; only the ids of the child's own requests are replaced, and
- * restored in the client's answers.
+ * restored in the client's answers, and those of the client that not every server gives back as they are ({@link ChildIds}).
  */
 final class StdioConnection implements BackendConnection, Child.Listener {
     private static final Logger log = LoggerFactory.getLogger(StdioConnection.class);
@@ -55,27 +58,48 @@ final class StdioConnection implements BackendConnection, Child.Listener {
 
     @Override
     public void call(InboundMessage request, CallSink sink) {
+        begin(request, sink, token -> calls.start(request, token, sink));
+    }
+
+    @Override
+    public void replay(InboundMessage request, CallSink sink) {
+        begin(request, sink, token -> calls.startMute(request, token, sink));
+    }
+
+    private void begin(InboundMessage request, CallSink sink, Function<Optional<RequestId>, RequestId> start) {
         RequestId id = request.requiredId();
         if (death.isPresent()) {
             sink.send(JsonRpc.MESSAGES.error(id, JsonRpc.SERVER_ERROR, death.get()));
             return;
         }
         Envelope message = parsed(request.bytes());
-        calls.start(request, message.progressToken(), sink);
-        child.write(message.onOneLine());
-        sink.onCancel(notification -> cancel(id, notification));
+        RequestId theirs = start.apply(message.progressToken());
+        if (theirs.equals(id)) {
+            child.write(message.onOneLine());
+        } else {
+            write(message.withId(theirs));
+        }
+        sink.onCancel(notification -> cancel(theirs, notification));
     }
 
-    private void cancel(RequestId id, Optional<InboundMessage> notification) {
-        Optional<CallSink> call = calls.cancel(id);
+    private void cancel(RequestId theirs, Optional<InboundMessage> notification) {
+        Optional<CallSink> call = calls.cancel(theirs);
         write(notification
-                .map(InboundMessage::bytes)
-                .orElseGet(() -> JsonRpc.MESSAGES.cancelled(id, "cancelled").bytes()));
+                .map(told -> cancelling(theirs, parsed(told.bytes())))
+                .orElseGet(() -> JsonRpc.MESSAGES.cancelled(theirs, "cancelled").bytes()));
         call.ifPresent(asking::ended);
         if (notification.isEmpty()) {
             // it was not the client that gave up: the call ran into its time limit
             probe.begin();
         }
+    }
+
+    /** The client's word, with the id that the child knows. */
+    private static byte[] cancelling(RequestId theirs, Envelope notification) {
+        return notification.cancelledRequest().filter(id -> !id.equals(theirs)).isPresent()
+                ? notification.splice(
+                        notification.cancelledRequestSpan(), theirs.token().getBytes(UTF_8))
+                : notification.bytes();
     }
 
     @Override

@@ -109,7 +109,8 @@ final class StdioQuestions {
                 .bytes());
     }
 
-    private Envelope spliced(byte[] bytes) {
+    /** Reads a message in which an id was replaced. */
+    Envelope spliced(byte[] bytes) {
         if (envelopes.read(bytes) instanceof EnvelopeReader.Single single) {
             return single.message();
         }

@@ -7,6 +7,8 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -71,18 +73,28 @@ final class StdioRouter {
     }
 
     private void answer(Envelope message) {
-        Optional<CallSink> call = message.id().flatMap(calls::end);
+        Optional<RunningCalls.Ended> call = message.id().flatMap(calls::end);
         if (call.isPresent()) {
-            send(call.get()::send, message);
-            questions.ended(call.get());
+            end(call.get(), under(call.get().id(), message).outbound());
         } else if (message.id().filter(probe::answered).isEmpty()) {
             strayed(message);
         }
     }
 
+    private void end(RunningCalls.Ended call, OutboundMessage answer) {
+        gate.sent(answer.bytes().length, call.sink().send(answer));
+        questions.ended(call.sink());
+    }
+
+    /** The message under the client's id. */
+    private Envelope under(RequestId id, Envelope message) {
+        return message.id().filter(id::equals).isPresent() ? message : questions.spliced(message.withId(id));
+    }
+
     /** An answer to a call that is over is nothing new; while others run, it may be one of theirs that the child has spelled wrongly. */
     private void strayed(Envelope message) {
-        if (calls.none()) {
+        boolean late = message.id().filter(calls::late).isPresent();
+        if (late || calls.none()) {
             log.debug("{}: nobody waits for it, dropped: {}", name, message);
         } else {
             lines.write(more ->

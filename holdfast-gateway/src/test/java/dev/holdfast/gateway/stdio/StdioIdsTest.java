@@ -1,0 +1,187 @@
+package dev.holdfast.gateway.stdio;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.gateway.Json;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The ids of requests on their way to a child. */
+@Timeout(60)
+class StdioIdsTest {
+    private static final Pattern ID = Pattern.compile("\"(?:id|requestId)\":(\\d+)");
+    private static final String LOG = Json.notification("notifications/message");
+
+    @AutoClose
+    @SuppressWarnings("NullAway.Init")
+    private Puppet child;
+
+    @BeforeEach
+    void start(@TempDir Path folder) throws IOException {
+        child = new Puppet(folder);
+    }
+
+    /** Starts a call without hearing what the child gets of it. */
+    private RecordedCall unheard(String request) {
+        RecordedCall call = new RecordedCall();
+        child.connection().call(Json.inbound(request), call);
+        return call;
+    }
+
+    private static String calling(String id) {
+        return "{'jsonrpc':'2.0', 'id' : " + id + " ,'method':'tools/call','params':{'_meta':{'progressToken':" + id
+                + "}}}";
+    }
+
+    /** The id, a small number, in what the child heard. */
+    private static int id(String heard) {
+        Matcher matcher = ID.matcher(heard.replace(" ", ""));
+        assertThat(matcher.find()).as(heard).isTrue();
+        return Integer.parseInt(matcher.group(1));
+    }
+
+    private void drained() {
+        child.says(LOG);
+        assertThat(child.listening().next()).isEqualTo(LOG);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "7", "2147483647", "'init'", "'5f2c7c1e-4b0e-4d63-9d5e-0c3d5b6a7e8f'"})
+    void anIdThatAnyServerGivesBackIsPassedOn(String id) {
+        RecordedCall call = unheard(calling(id));
+
+        assertThat(child.hears()).isEqualTo(Json.of(calling(id)));
+        child.says("{'jsonrpc':'2.0','id':" + id + ",'result':{}}");
+
+        assertThat(call.next()).isEqualTo(Json.of("{'jsonrpc':'2.0','id':" + id + ",'result':{}}"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "9007199254740993",
+                "2147483648",
+                "-1",
+                "123456789012345678901234567890",
+                "'\\u00fc'",
+                "'a\\\\b'",
+                "'0123456789012345678901234567890123456789012345678901234567890123456789'",
+            })
+    void anyOtherIsReplacedByASmallNumberAndRestored(String id) {
+        RecordedCall call = unheard(calling(id));
+
+        String heard = child.hears();
+        int theirs = id(heard);
+        assertThat(heard).isEqualTo(Json.of(calling(id)).replaceFirst("(\"id\" : ).*? ,", "$1" + theirs + " ,"));
+        child.says("{'result':{'id':5},'id' : " + theirs + " ,'jsonrpc':'2.0'}");
+
+        assertThat(call.next())
+                .matches(Pattern.quote(Json.of("{'result':{'id':5},'id' : ")) + ".+"
+                        + Pattern.quote(Json.of(" ,'jsonrpc':'2.0'}")))
+                .contains(Json.inbound(calling(id)).requiredId().token());
+    }
+
+    @Test
+    void errorsAreRestoredToo() {
+        RecordedCall call = unheard(calling("9007199254740993"));
+        int theirs = id(child.hears());
+
+        child.says("{'jsonrpc':'2.0','id':" + theirs + ",'error':{'code':-32602,'message':'no'}}");
+
+        assertThat(call.next())
+                .isEqualTo(Json.of("{'jsonrpc':'2.0','id':9007199254740993,'error':{'code':-32602,'message':'no'}}"));
+    }
+
+    @Test
+    void noTwoRunningCallsHaveOneId() {
+        RecordedCall large = unheard(calling("9007199254740993"));
+        int theirs = id(child.hears());
+        RecordedCall small = unheard(calling(String.valueOf(theirs)));
+        int other = id(child.hears());
+
+        assertThat(other).isNotEqualTo(theirs);
+        child.says(Json.result(other));
+        child.says(Json.result(theirs));
+
+        assertThat(small.next()).isEqualTo(Json.result(theirs));
+        assertThat(large.next()).contains("9007199254740993");
+    }
+
+    @Test
+    void aCancellationNamesTheIdThatTheChildKnows() {
+        RecordedCall call = unheard(calling("9007199254740993"));
+        int theirs = id(child.hears());
+
+        call.cancel(
+                Optional.of(
+                        Json.inbound(
+                                "{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':9007199254740993,'reason':'r'}}")));
+
+        assertThat(child.hears())
+                .isEqualTo(Json.of("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':" + theirs
+                        + ",'reason':'r'}}"));
+    }
+
+    @Test
+    void soDoesThatOfATimeLimit() {
+        RecordedCall call = unheard(calling("9007199254740993"));
+        int theirs = id(child.hears());
+
+        call.cancel(Optional.empty());
+
+        assertThat(id(child.hears())).isEqualTo(theirs);
+    }
+
+    @Test
+    void progressIsThatOfTheClientsToken() {
+        RecordedCall call = unheard(calling("9007199254740993"));
+        child.hears();
+        child.listening().followed = true;
+        unheard(calling("8"));
+
+        child.says(
+                "{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':9007199254740993,'progress':1}}");
+
+        assertThat(call.next()).contains("\"progressToken\":9007199254740993");
+    }
+
+    @Test
+    void aLateAnswerIsNotThatOfALaterCallWithTheSameId() {
+        RecordedCall first = child.call(5, "tools/call");
+        first.cancel(Optional.of(
+                Json.inbound("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':5}}")));
+        child.hears();
+        RecordedCall second = unheard(calling("5"));
+        int theirs = id(child.hears());
+
+        child.says("{'jsonrpc':'2.0','id':5,'result':{'late':true}}");
+        child.says("{'jsonrpc':'2.0','id':" + theirs + ",'result':{'late':false}}");
+
+        assertThat(second.next()).isEqualTo(Json.of("{'jsonrpc':'2.0','id':5,'result':{'late':false}}"));
+        assertThat(first.waiting()).isZero();
+        unheard(calling("5"));
+        assertThat(id(child.hears())).as("free again").isEqualTo(5);
+    }
+
+    @Test
+    void whatNamesNoCallDoesNotGoToAReplay() {
+        RecordedCall replay = new RecordedCall();
+        child.connection().replay(Json.request(3, "tools/list"), replay);
+        child.hears();
+
+        drained();
+        child.says(Json.result(3));
+
+        assertThat(replay.next()).isEqualTo(Json.result(3));
+    }
+}
