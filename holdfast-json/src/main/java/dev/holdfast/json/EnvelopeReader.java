@@ -59,8 +59,15 @@ public final class EnvelopeReader {
      * @param code {@link JsonRpc#PARSE_ERROR} or {@link JsonRpc#INVALID_REQUEST}
      * @param message what is wrong and where, in words for the sender
      * @param id the id of the request that is wrong, where it could be read
+     * @param answered the id of the request that what is wrong was to answer, where it could be read; not in a batch
      */
-    public record Malformed(int code, String message, Optional<RequestId> id) implements Parsed {}
+    public record Malformed(int code, String message, Optional<RequestId> id, Optional<RequestId> answered)
+            implements Parsed {
+        /** What answers nothing. */
+        Malformed(int code, String message, Optional<RequestId> id) {
+            this(code, message, id, Optional.empty());
+        }
+    }
 
     /** A reader with the default limits. */
     public EnvelopeReader() {
@@ -125,7 +132,7 @@ public final class EnvelopeReader {
         scan.message();
         String fault = scan.fault();
         if (!fault.isEmpty()) {
-            return new Malformed(JsonRpc.INVALID_REQUEST, fault, scan.faultId());
+            return new Malformed(JsonRpc.INVALID_REQUEST, fault, scan.faultId(), scan.answeredId());
         }
         boolean whole = scan.from == 0 && scan.to == body.length;
         return new Single(new Envelope(scan, whole ? body : Arrays.copyOfRange(body, scan.from, scan.to)));

@@ -126,6 +126,11 @@ final class EnvelopeScan {
         return answers() ? Optional.empty() : id;
     }
 
+    /** The id of the request that a message with a fault was to answer. */
+    Optional<RequestId> answeredId() {
+        return answers() && !seen.contains(Member.METHOD) ? id : Optional.empty();
+    }
+
     private void jsonrpc() {
         once(Member.JSONRPC);
         version = json.text().filter("2.0"::equals).isPresent();

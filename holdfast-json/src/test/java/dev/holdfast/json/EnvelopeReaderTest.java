@@ -164,14 +164,11 @@ class EnvelopeReaderTest {
             {'id':null,'jsonrpc':'2.0','result':{}}                | id must not be null
             {'jsonrpc':'2.0','result':{}}                          | a response must have an id
             {'jsonrpc':'2.0'}                                      | a message must have method, result or error
-            {'jsonrpc':'2.0','id':1,'result':{},'error':{}}        | a response must not have both result and error
             {'jsonrpc':'2.0','id':1,'result':{},'method':'x'}      | a message must not have both method and result
             {'jsonrpc':'2.0','id':1,'error':{},'method':'x'}       | a message must not have both method and error
-            {'jsonrpc':'2.0','id':1,'error':'no'}                  | error must be an object
             {'jsonrpc':'2.0','id':1,'id':1,'method':'x'}           | id occurs twice
             {'jsonrpc':'2.0','id':1,'\\u0069d':2,'method':'x'}     | id occurs twice
             {'jsonrpc':'2.0','id':{},'params':[],'method':7}       | id must be a string of at most 512 characters or an integer of at most 64 digits
-            {'jsonrpc':'2.0','id':1,'error':{},'error':null}       | error occurs twice
             {'jsonrpc':'2.0','jsonrpc':'2.0','method':'x'}         | jsonrpc occurs twice
             []                                                     | a batch must have at least one message
             [{'jsonrpc':'2.0','method':'x'},1]                     | message 2 of the batch: a JSON-RPC message must be an object
@@ -203,6 +200,21 @@ class EnvelopeReaderTest {
     void theFaultOfARequestCarriesItsId(String body, String complaint) {
         assertThat(malformed(body))
                 .isEqualTo(new Malformed(JsonRpc.INVALID_REQUEST, complaint, Optional.of(new RequestId("1"))));
+    }
+
+    @ParameterizedTest
+    @CsvSource(quoteCharacter = '`', delimiter = '|', textBlock = """
+            {'id':1,'result':{}}                                   | jsonrpc must be "2.0", but is missing
+            {'result':null,'id':1,'jsonrpc':'1.0'}                 | jsonrpc must be "2.0"
+            {'id':1,'error':{'code':1,'message':'m'}}              | jsonrpc must be "2.0", but is missing
+            {'jsonrpc':'2.0','id':1,'result':{},'error':{}}        | a response must not have both result and error
+            {'jsonrpc':'2.0','id':1,'error':'no'}                  | error must be an object
+            {'jsonrpc':'2.0','id':1,'error':{},'error':null}       | error occurs twice
+            """)
+    void theFaultOfAnAnswerCarriesTheIdThatItAnswers(String body, String complaint) {
+        assertThat(malformed(body))
+                .isEqualTo(new Malformed(
+                        JsonRpc.INVALID_REQUEST, complaint, Optional.empty(), Optional.of(new RequestId("1"))));
     }
 
     @Test

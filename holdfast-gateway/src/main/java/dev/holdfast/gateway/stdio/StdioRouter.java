@@ -5,6 +5,7 @@ import dev.holdfast.gateway.process.ChildName;
 import dev.holdfast.gateway.text.LogText;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
@@ -51,7 +52,7 @@ final class StdioRouter {
         this.envelopes = envelopes;
     }
 
-    /** Passes on the messages in a line of the child; a line without JSON-RPC is dropped. */
+    /** Passes on the messages in a line of the child. A line without JSON-RPC is dropped; if it was to answer a call, that ends. */
     void route(byte[] line) {
         EnvelopeReader.Parsed parsed = envelopes.read(line);
         if (parsed instanceof EnvelopeReader.Single single) {
@@ -61,6 +62,7 @@ final class StdioRouter {
         } else if (parsed instanceof EnvelopeReader.Malformed malformed) {
             lines.write(more ->
                     log.warn("{}: a line was dropped, {}: {}{}", name, malformed.message(), LogText.of(line), more));
+            malformed.answered().ifPresent(id -> misanswered(id, malformed.message()));
         }
     }
 
@@ -89,6 +91,17 @@ final class StdioRouter {
     /** The message under the client's id. */
     private Envelope under(RequestId id, Envelope message) {
         return message.id().filter(id::equals).isPresent() ? message : questions.spliced(message.withId(id));
+    }
+
+    /** A call would wait for ever for another answer. */
+    private void misanswered(RequestId theirs, String fault) {
+        Optional<RunningCalls.Ended> call = calls.end(theirs);
+        if (call.isPresent()) {
+            String cause = "the server process sent an answer that is not JSON-RPC: " + fault;
+            end(call.get(), JsonRpc.MESSAGES.error(call.get().id(), JsonRpc.SERVER_ERROR, cause));
+        } else if (!probe.answered(theirs)) {
+            log.debug("{}: nobody waits for it", name);
+        }
     }
 
     /** An answer to a call that is over is nothing new; while others run, it may be one of theirs that the child has spelled wrongly. */

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The ids of requests on their way to a child. */
+/** The ids of requests on their way to a child, and answers that are none. */
 @Timeout(60)
 class StdioIdsTest {
     private static final Pattern ID = Pattern.compile("\"(?:id|requestId)\":(\\d+)");
@@ -171,6 +171,46 @@ class StdioIdsTest {
         assertThat(first.waiting()).isZero();
         unheard(calling("5"));
         assertThat(id(child.hears())).as("free again").isEqualTo(5);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'id':1,'result':{}}",
+                "{'jsonrpc':'1.0','id':1,'result':{}}",
+                "{'id':1,'error':{'code':-1,'message':'m'}}",
+                "{'jsonrpc':'2.0','id':1,'error':'m'}",
+                "{'jsonrpc':'2.0','id':1,'result':{},'error':{'code':-1,'message':'m'}}",
+            })
+    void anAnswerThatIsNoJsonRpcEndsItsCallWithAnError(String answer) {
+        RecordedCall call = child.call(1, "tools/call");
+
+        child.says(answer);
+
+        assertThat(call.next())
+                .startsWith(Json.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
+                .contains("the server process sent an answer that is not JSON-RPC: ");
+    }
+
+    @Test
+    void theErrorIsUnderTheClientsId() {
+        RecordedCall call = unheard(calling("9007199254740993"));
+
+        child.says("{'id':" + id(child.hears()) + ",'result':{}}");
+
+        assertThat(call.next()).startsWith(Json.of("{'jsonrpc':'2.0','id':9007199254740993,'error':"));
+    }
+
+    @Test
+    void aRequestThatIsNoJsonRpcEndsNoCallOfTheClient() {
+        RecordedCall call = child.call(1, "tools/call");
+
+        child.says("{'id':1,'method':'roots/list'}");
+        child.says("{'id':1,'method':'roots/list','result':{}}");
+        child.says("{'id':2,'result':{}}");
+        child.says(Json.result(1));
+
+        assertThat(call.next()).isEqualTo(Json.result(1));
     }
 
     @Test
