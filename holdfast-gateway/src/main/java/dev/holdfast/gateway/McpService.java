@@ -67,7 +67,9 @@ record McpService(Endpoint endpoint, Runnable release) {
         ScheduledThreadPoolExecutor clock = clock();
         UpstreamOptions upstream = new UpstreamOptions(server.url(), server.forwardedHeaders(), options.startTimeout());
         UpstreamBackend backend = new UpstreamBackend(upstream, clock, threads);
-        McpService service = of(options, backend, clock, edge, store, meters);
+        // without the headers of its client an upstream could show other tools, and no call is run again
+        Backend hinted = backend.needsContext() ? backend : new HintedBackend(backend);
+        McpService service = of(options, hinted, clock, edge, store, meters);
         return new McpService(service.endpoint, () -> {
             service.release.run();
             threads.shutdown();

@@ -9,28 +9,48 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A backend whose tools say themselves which of their calls may be run again, by {@link RepeatRules}: it learns from the
- * {@code tools/list} results that pass through it.
+ * {@code tools/list} results that pass through it. Where nothing is known for a principal, because the results passed through an
+ * earlier process, it asks for the list itself as soon as it is opened for a session that has its id already, one that is
+ * restored: up to 100 pages within ten seconds, under ids of its own, by {@link BackendConnection#replay}. A backend that declares
+ * no tools is not asked, nor is one that {@linkplain Backend#executesImmediately executes immediately}, whose calls are never run
+ * again. Calls wait for none of it: those that start before the answer are not run again.
  */
 public final class HintedBackend implements Backend {
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final String INITIALIZED = "notifications/initialized";
+
     private final Backend backend;
+    private final Duration patience;
     private final RepeatRules rules = new RepeatRules();
+    /** The principals for whom a list is on its way: many sessions are restored at once, and one answer is enough. */
+    private final Set<String> asking = ConcurrentHashMap.newKeySet();
 
     /** The same backend, with what its tools say of themselves. */
     public HintedBackend(Backend backend) {
+        this(backend, PATIENCE);
+    }
+
+    /** Gives up the lists that it asks for itself after another time. */
+    HintedBackend(Backend backend, Duration patience) {
         this.backend = Objects.requireNonNull(backend, "backend");
+        this.patience = patience;
     }
 
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
-        String principal = request.principal();
+        // empty while a client opens its session: it will list the tools itself
+        String restored = sink.sessionId();
         return backend.open(request, sink)
                 .thenApply(outcome -> outcome instanceof Opened opened
                         ? new Opened(
-                                new Listening(opened.connection(), principal),
+                                new Listening(opened, request, restored),
                                 opened.response(),
                                 opened.revision(),
                                 opened.sessionId())
@@ -66,10 +86,22 @@ public final class HintedBackend implements Backend {
     private final class Listening implements BackendConnection {
         private final BackendConnection connection;
         private final String principal;
+        private final String incarnation;
+        private final String sessionId;
+        private final boolean asks;
+        private volatile Optional<ToolQuestion> question = Optional.empty();
 
-        private Listening(BackendConnection connection, String principal) {
-            this.connection = connection;
-            this.principal = principal;
+        /**
+         * @param restored the id of the session that comes back; empty if it is a new one
+         */
+        private Listening(Opened opened, OpenRequest request, String restored) {
+            this.connection = opened.connection();
+            this.principal = request.principal();
+            this.incarnation = request.incarnation();
+            this.sessionId = restored;
+            this.asks = !restored.isEmpty()
+                    && !executesImmediately()
+                    && JsonPeek.isObject(opened.response().bytes(), "result", "capabilities", "tools");
         }
 
         @Override
@@ -86,6 +118,24 @@ public final class HintedBackend implements Backend {
         @Override
         public void notify(InboundMessage notification) {
             connection.notify(notification);
+            if (asks && notification.method().equals(INITIALIZED)) {
+                ask();
+            }
+        }
+
+        private void ask() {
+            if (rules.knows(principal) || !asking.add(principal)) {
+                return;
+            }
+            ToolQuestion asked =
+                    new ToolQuestion(connection, incarnation, sessionId, answer -> rules.learn(principal, answer));
+            question = Optional.of(asked);
+            asked.begin(patience).whenComplete((done, late) -> {
+                asking.remove(principal);
+                if (late != null) {
+                    asked.withdraw();
+                }
+            });
         }
 
         @Override
@@ -95,6 +145,7 @@ public final class HintedBackend implements Backend {
 
         @Override
         public CompletionStage<Void> close() {
+            question.ifPresent(ToolQuestion::end);
             return connection.close();
         }
     }

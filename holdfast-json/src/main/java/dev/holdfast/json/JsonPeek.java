@@ -24,13 +24,23 @@ final class JsonPeek {
 
     /** A string among the params. */
     static Optional<String> text(byte[] message, String name) {
+        return string(message, "params", name);
+    }
+
+    /** A string. */
+    static Optional<String> string(byte[] message, String... path) {
         return value(
                 message,
                 json -> json.currentToken() == JsonToken.VALUE_STRING
                         ? Optional.of(json.getString())
                         : Optional.empty(),
-                "params",
-                name);
+                path);
+    }
+
+    /** Whether there is an object. */
+    static boolean isObject(byte[] message, String... path) {
+        return value(message, json -> Optional.of(json.currentToken() == JsonToken.START_OBJECT), path)
+                .orElse(false);
     }
 
     /** A number among the params. */

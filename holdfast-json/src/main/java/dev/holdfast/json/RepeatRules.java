@@ -42,6 +42,11 @@ public final class RepeatRules {
         hints.learn(principal, ToolList.read(answer));
     }
 
+    /** Whether anything was learned for a principal and is not forgotten, be it that no tool is harmless. */
+    public boolean knows(String principal) {
+        return hints.knows(principal);
+    }
+
     /** Whether a request may be run once more. */
     public boolean harmless(String principal, String method, byte[] request) {
         if (method.equals(TOOLS_CALL)) {

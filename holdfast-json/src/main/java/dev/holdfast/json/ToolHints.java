@@ -38,20 +38,24 @@ final class ToolHints {
     void learn(String principal, List<ToolList.Tool> tools) {
         lock.lock();
         try {
-            Map<String, Boolean> known = harmless.get(principal);
+            Map<String, Boolean> known = harmless.computeIfAbsent(principal, first -> new Recent<>(MAX_TOOLS));
             for (ToolList.Tool tool : tools) {
-                if (!tool.harmless() || tool.name().length() > MAX_NAME) {
-                    if (known != null) {
-                        known.remove(tool.name());
-                    }
-                    continue;
+                if (tool.harmless() && tool.name().length() <= MAX_NAME) {
+                    known.put(tool.name(), true);
+                } else {
+                    known.remove(tool.name());
                 }
-                if (known == null) {
-                    known = new Recent<>(MAX_TOOLS);
-                    harmless.put(principal, known);
-                }
-                known.put(tool.name(), true);
             }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether a server has said anything of its tools to a principal, as far as that is not forgotten. */
+    boolean knows(String principal) {
+        lock.lock();
+        try {
+            return harmless.containsKey(principal);
         } finally {
             lock.unlock();
         }

@@ -78,7 +78,13 @@ final class UpstreamConnection implements BackendConnection {
     @Override
     public void replay(InboundMessage request, CallSink sink) {
         Object context = link.context(request);
-        send(request, sink, context, outcome -> settings.unanswered(request, context, outcome));
+        // what sets nothing is a question of the gateway's own
+        boolean sets = !(request.journal() instanceof JournalChange.None);
+        send(
+                request,
+                sink,
+                context,
+                outcome -> sets ? settings.unanswered(request, context, outcome) : UpstreamErrors.of(outcome, request));
     }
 
     /**
