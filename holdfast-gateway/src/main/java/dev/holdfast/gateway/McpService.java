@@ -5,6 +5,7 @@ import dev.holdfast.gateway.demo.DemoServer;
 import dev.holdfast.gateway.http.Endpoint;
 import dev.holdfast.gateway.process.DaemonThreads;
 import dev.holdfast.gateway.process.Processes;
+import dev.holdfast.gateway.process.RememberedProcesses;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.gateway.stdio.StdioBackend;
@@ -51,13 +52,25 @@ record McpService(Endpoint endpoint, Runnable release) {
             Meters meters) {
         ScheduledThreadPoolExecutor clock = clock();
         StdioBackend backend = new StdioBackend(
-                command, child, Processes.ofThisMachine(), options.limits().maxChildren(), clock);
+                command,
+                child,
+                processes(options, child, clock),
+                options.limits().maxChildren(),
+                clock);
         meters.watch(backend);
         McpService service = of(options, new HintedBackend(backend), clock, edge, store, meters);
         return new McpService(service.endpoint, () -> {
             backend.close();
             service.release.run();
         });
+    }
+
+    /** Where there is a folder, it remembers the children, and those are ended that are left of the last time. */
+    private static Processes processes(ServeOptions options, StdioOptions child, ScheduledThreadPoolExecutor clock) {
+        Processes processes = Processes.ofThisMachine();
+        return options.store() instanceof StoreChoice.RocksDb disk
+                ? RememberedProcesses.in(disk.folder(), processes, clock, child.termGrace())
+                : processes;
     }
 
     /** A session at another server for each session. */

@@ -1,0 +1,88 @@
+package dev.holdfast.gateway.process;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Processes whose children are in a {@link ChildRegister} for as long as they run. */
+public final class RememberedProcesses implements Processes {
+    private static final Logger log = LoggerFactory.getLogger(RememberedProcesses.class);
+    private static final long PATIENCE_SECONDS = 10;
+    private static final int MOST_NAMED = 20;
+
+    private final Processes processes;
+    private final ChildRegister register;
+
+    private RememberedProcesses(Processes processes, ChildRegister register) {
+        this.processes = processes;
+        this.register = register;
+    }
+
+    /**
+     * Ends the children that an earlier gateway has left in this folder's register, by TERM and then by KILL; what is started from
+     * then on is in the register. Returns when nothing of them is left, after ten seconds at most.
+     *
+     * @param folder belongs to this process alone
+     * @param clock tells the time; stays the caller's to shut down
+     * @param termGrace how long they may take to end after TERM
+     */
+    public static Processes in(Path folder, Processes processes, ScheduledExecutorService clock, Duration termGrace) {
+        RememberedProcesses remembered = new RememberedProcesses(processes, ChildRegister.open(folder));
+        List<Survivor> survivors = remembered.register.survivors();
+        if (!survivors.isEmpty()) {
+            remembered.end(survivors, clock, termGrace);
+        }
+        return remembered;
+    }
+
+    private void end(List<Survivor> survivors, ScheduledExecutorService clock, Duration termGrace) {
+        String some = survivors.stream()
+                .limit(MOST_NAMED)
+                .map(survivor -> String.valueOf(survivor.pid()))
+                .collect(Collectors.joining(", "));
+        log.warn(
+                "server processes of an earlier gateway on this folder still run, and are ended: {}{}",
+                some,
+                survivors.size() > MOST_NAMED ? " and " + (survivors.size() - MOST_NAMED) + " more" : "");
+        try (Workers workers = new Workers(clock, this)) {
+            List<CompletableFuture<Void>> ends = survivors.stream()
+                    .map(survivor -> {
+                        CompletableFuture<Void> gone = new CompletableFuture<>();
+                        workers.ends().begin(new ChildEnd(survivor, survivor, Duration.ZERO, termGrace, gone));
+                        return gone;
+                    })
+                    .toList();
+            CompletableFuture.allOf(ends.toArray(CompletableFuture<?>[]::new))
+                    .completeOnTimeout(null, PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .join();
+        }
+    }
+
+    @Override
+    public Process start(List<String> words) throws IOException {
+        Process child = processes.start(words);
+        register.started(child);
+        return child;
+    }
+
+    @Override
+    public void signal(Collection<Process> children, Signal signal) {
+        processes.signal(children, signal);
+    }
+
+    @Override
+    public Set<Process> running(Collection<Process> children) {
+        Set<Process> running = processes.running(children);
+        children.stream().filter(child -> !running.contains(child)).forEach(register::gone);
+        return running;
+    }
+}

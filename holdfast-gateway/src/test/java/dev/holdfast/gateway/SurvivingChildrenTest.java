@@ -1,0 +1,63 @@
+package dev.holdfast.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.gateway.stdio.StdioBed;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Children that outlive a gateway which nobody has asked to end. */
+@Timeout(60)
+class SurvivingChildrenTest {
+    /** Minds neither the end of its input nor TERM, and has a child of its own. */
+    private static final String STUBBORN = "trap '' TERM; echo \"$$\" >> \"$1\"; read line; echo '"
+            + Json.of(Json.INITIALIZED_RESULT) + "'; sleep 300 & echo \"$!\" >> \"$1\"; while :; do sleep 1; done";
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path folder;
+
+    private final List<GatewayProcess> started = new ArrayList<>();
+    private Pids child = new Pids(List.of());
+
+    @AfterEach
+    void end() {
+        started.forEach(GatewayProcess::close);
+        for (int i = 0; i < child.pids().size(); i++) {
+            child.kill(i);
+        }
+    }
+
+    private GatewayProcess serving(ServerCommand command) throws IOException {
+        List<String> args = new ArrayList<>(List.of("serve", "--port", "0", "--"));
+        args.addAll(command.words());
+        GatewayProcess gateway = GatewayProcess.start(folder, args);
+        started.add(gateway);
+        return gateway;
+    }
+
+    @Test
+    void theNextGatewayOnTheFolderEndsWhatIsLeft() throws IOException, InterruptedException {
+        Path notes = folder.resolve("pids");
+        ServerCommand command = StdioBed.script(STUBBORN, notes);
+        GatewayProcess first = serving(command);
+        HttpPeer.connected(first.url());
+        child = Pids.readFrom(notes, 2);
+
+        first.process().destroyForcibly().waitFor();
+        assertThat(child.pids()).allMatch(pid -> ProcessHandle.of(pid).isPresent());
+        serving(command).url();
+
+        assertThat(child.ended()).as("ended before anybody is served").isTrue();
+        assertThat(Files.readString(folder.resolve("holdfast-data/CHILDREN")).lines())
+                .hasSizeBetween(1, 3);
+    }
+}
