@@ -9,6 +9,6 @@ redis.call('HSET', record, 'x', ARGV[4], 'E', ARGV[2], 'm' .. ARGV[2], '0 0 0 ' 
 for i = 5, #ARGV, 2 do
   redis.call('HSET', record, ARGV[i], ARGV[i + 1])
 end
-follow_history()
+follow_history(false)
 keep_until(ARGV[4])
 return {0}

@@ -2,7 +2,7 @@
 if not is_there() then
   return {GONE}
 end
-follow_history()
+follow_history(redis.call('HGET', record, 'o'))
 local epoch = struct.pack('>I4', next_counter()) .. ARGV[2]
 if ARGV[4] == 'claim' then
   for _, field in ipairs(redis.call('HKEYS', record)) do

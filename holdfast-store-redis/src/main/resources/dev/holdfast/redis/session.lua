@@ -10,9 +10,12 @@ local SPACE_KEPT_MILLIS = 60000
 -- More than a node can have delivered to its clients while its acknowledged commits were not on the disk of the server.
 local MOST_LOST_OFFSETS = 1048576
 
-local function is_there()
-  local expires = redis.call('HGET', record, 'x')
+local function is_ahead(expires)
   return expires and tonumber(expires) > now()
+end
+
+local function is_there()
+  return is_ahead(redis.call('HGET', record, 'x'))
 end
 
 local function keep_until(expires)
@@ -29,8 +32,8 @@ local function next_counter()
   return struct.unpack('>I4', latest_epoch()) + 1
 end
 
-local function extent(stream)
-  local kept = redis.call('HGET', record, 's' .. stream)
+-- The last offset of a stream, the highest that was trimmed, and whether it is known: from what the record has of it.
+local function extent(kept)
   if not kept then
     return 0, 0, false
   end
@@ -40,17 +43,29 @@ end
 
 -- A server that has restarted, or took over from another one, may have lost what was acknowledged last. It shows in the id of its
 -- replication history. Then the listening stream goes on far behind all offsets that clients can have seen, as after a trim, so
--- that none is given twice; and the next epoch is the first one since which surely nothing was lost.
-local function follow_history()
-  local history = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
-  local known = redis.call('HGET', record, 'o')
+-- that none is given twice; and the next epoch is the first one since which surely nothing was lost. Returns whether that is so.
+local function follow_history(known)
+  local about = redis.call('INFO', 'replication')
+  -- cheaper than a pattern; the history before is there too, under another name
+  if known and known ~= '' and string.find(about, 'master_replid:' .. known, 1, true) then
+    return false
+  end
+  local history = string.match(about, 'master_replid:(%x+)') or ''
   if known == history then
-    return
+    return false
   end
   if not known then
     redis.call('HSET', record, 'o', history)
-    return
+    return false
   end
-  local last = text(extent(LISTENING) + MOST_LOST_OFFSETS)
+  local last = text(extent(redis.call('HGET', record, 's' .. LISTENING)) + MOST_LOST_OFFSETS)
   redis.call('HSET', record, 'o', history, 'c', text(next_counter()), 's' .. LISTENING, last .. ' ' .. last)
+  return true
+end
+
+-- A script can hand over some thousand values at once.
+local function in_pieces(command, values)
+  for first = 1, #values, 1000 do
+    redis.call(command, record, unpack(values, first, math.min(first + 999, #values)))
+  end
 end
