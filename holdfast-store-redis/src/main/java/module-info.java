@@ -5,6 +5,8 @@ module dev.holdfast.redis {
     requires transitive dev.holdfast.core;
     requires org.slf4j;
     requires lettuce.core;
+    requires io.netty.handler;
+    requires io.netty.transport;
 
     exports dev.holdfast.redis;
 }

@@ -19,6 +19,9 @@ import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.channel.Channel;
+import io.netty.handler.flush.FlushConsolidationHandler;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executors;
@@ -53,6 +56,7 @@ final class LettuceConnector implements Connector {
         resources = ClientResources.builder()
                 .ioThreadPoolSize(THREADS)
                 .computationThreadPoolSize(THREADS)
+                .nettyCustomizer(new FlushTogether())
                 .reconnectDelay(() -> Delay.exponential(Duration.ZERO, LONGEST_PAUSE, 2, TimeUnit.MILLISECONDS))
                 .build();
         Address address = settings.address();
@@ -123,6 +127,16 @@ final class LettuceConnector implements Connector {
         @Override
         public TimeUnit getTimeUnit() {
             return TimeUnit.MILLISECONDS;
+        }
+    }
+
+    /** Commands that many threads give at once are written by one call of the system, and read by Redis so. */
+    private static final class FlushTogether implements NettyCustomizer {
+        private static final int MOST = 256;
+
+        @Override
+        public void afterChannelInitialized(Channel channel) {
+            channel.pipeline().addFirst(new FlushConsolidationHandler(MOST, true));
         }
     }
 
