@@ -12,4 +12,6 @@ module dev.holdfast.client {
     exports dev.holdfast.client.held to
             dev.holdfast.gateway,
             dev.holdfast.mcp.client;
+    exports dev.holdfast.client.wire to
+            dev.holdfast.gateway;
 }

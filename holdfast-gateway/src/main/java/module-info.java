@@ -20,6 +20,7 @@ module dev.holdfast.gateway {
     requires jdk.management;
     requires micrometer.core;
     requires micrometer.registry.prometheus;
+    requires org.eclipse.jetty.client;
     requires org.eclipse.jetty.ee11.servlet;
     requires org.eclipse.jetty.http;
     requires org.eclipse.jetty.io;

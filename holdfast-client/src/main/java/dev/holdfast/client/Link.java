@@ -2,11 +2,10 @@ package dev.holdfast.client;
 
 import dev.holdfast.client.wire.HeartbeatWatch;
 import dev.holdfast.client.wire.HttpExchange;
-import dev.holdfast.client.wire.SentMark;
+import dev.holdfast.client.wire.MarkedBody;
 import dev.holdfast.client.wire.StreamHandler;
 import java.net.URI;
 import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -109,7 +108,7 @@ final class Link {
         return customized(
                 () -> headers("application/json, text/event-stream")
                         .header("Content-Type", "application/json; charset=utf-8")
-                        .POST(new SentMark(BodyPublishers.ofByteArray(body))),
+                        .POST(new MarkedBody(body)),
                 "POST",
                 uri,
                 Optional.of(body),

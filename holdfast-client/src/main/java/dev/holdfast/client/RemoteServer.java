@@ -1,5 +1,6 @@
 package dev.holdfast.client;
 
+import dev.holdfast.client.wire.HttpSender;
 import dev.holdfast.client.wire.Means;
 import dev.holdfast.client.wire.Redirects;
 import java.net.URI;
@@ -31,11 +32,16 @@ public final class RemoteServer {
      * @param uri the endpoint
      * @param http follows no redirects
      * @param clock runs what is due later; its tasks do not block
-     * @param delivery runs those who take the messages
+     * @param delivery runs those who take the messages, and what was due
      */
     public static RemoteServer at(URI uri, HttpClient http, ScheduledExecutorService clock, Executor delivery) {
+        return at(uri, HttpSender.by(http), clock, delivery);
+    }
+
+    /** The same over another sender. */
+    public static RemoteServer at(URI uri, HttpSender http, ScheduledExecutorService clock, Executor delivery) {
         DoubleSupplier random = () -> ThreadLocalRandom.current().nextDouble();
-        Means means = new Means(http, delivery, clock, random, Redirects.NONE);
+        Means means = new Means(http, delivery, delivery, clock, random, Redirects.NONE);
         return new RemoteServer(uri, means, Requests.PLAIN, ClientLimits.DEFAULT);
     }
 
@@ -47,6 +53,11 @@ public final class RemoteServer {
     /** The same with other limits. */
     public RemoteServer withLimits(ClientLimits other) {
         return new RemoteServer(uri, means, requests, other);
+    }
+
+    /** The same, whose messages are taken by the threads that read them. */
+    public RemoteServer withDeliveryAtOnce() {
+        return new RemoteServer(uri, means.withDelivery(Runnable::run), requests, limits);
     }
 
     /** The same, whose redirects are followed that lead to the same origin. */
@@ -76,7 +87,7 @@ public final class RemoteServer {
 
     /** Runs a task later, and not on the clock's own thread: it may ask for credentials. */
     public Future<?> later(long millis, Runnable task) {
-        return means.clock().schedule(() -> means.delivery().execute(task), millis, TimeUnit.MILLISECONDS);
+        return means.clock().schedule(() -> means.due().execute(task), millis, TimeUnit.MILLISECONDS);
     }
 
     Means means() {

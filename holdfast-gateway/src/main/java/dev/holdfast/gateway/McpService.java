@@ -10,6 +10,7 @@ import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.gateway.stdio.StdioBackend;
 import dev.holdfast.gateway.upstream.UpstreamBackend;
+import dev.holdfast.gateway.upstream.UpstreamClient;
 import dev.holdfast.gateway.upstream.UpstreamOptions;
 import dev.holdfast.json.HintedBackend;
 import dev.holdfast.json.JsonRpc;
@@ -19,8 +20,6 @@ import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.McpServlet;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.SessionStore;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 
 /**
@@ -76,16 +75,16 @@ record McpService(Endpoint endpoint, Runnable release) {
     /** A session at another server for each session. */
     private static McpService upstream(
             ServeOptions options, ServerChoice.Upstream server, EdgeOptions edge, SessionStore store, Meters meters) {
-        ExecutorService threads = Executors.newCachedThreadPool(DaemonThreads.numbered("holdfast-upstream-"));
         ScheduledThreadPoolExecutor clock = clock();
         UpstreamOptions upstream = new UpstreamOptions(server.url(), server.forwardedHeaders(), options.startTimeout());
-        UpstreamBackend backend = new UpstreamBackend(upstream, clock, threads);
+        UpstreamClient client = UpstreamClient.start(server.url(), clock);
+        UpstreamBackend backend = new UpstreamBackend(upstream, clock, client);
         // without the headers of its client an upstream could show other tools, and no call is run again
         Backend hinted = backend.needsContext() ? backend : new HintedBackend(backend);
         McpService service = of(options, hinted, clock, edge, store, meters);
         return new McpService(service.endpoint, () -> {
             service.release.run();
-            threads.shutdown();
+            client.close();
         });
     }
 

@@ -132,14 +132,16 @@ class RoomsTest {
             .definedBy(CLIENT)
             .layer("wire")
             .definedBy(CLIENT_WIRE)
-            .layer("users")
-            .definedBy(MCP_CLIENT, GATEWAY)
+            .layer("transport")
+            .definedBy(MCP_CLIENT)
+            .layer("gateway")
+            .definedBy(GATEWAY)
             .whereLayer("held")
-            .mayOnlyBeAccessedByLayers("users")
+            .mayOnlyBeAccessedByLayers("transport", "gateway")
             .whereLayer("sessions")
-            .mayOnlyBeAccessedByLayers("users", "held")
+            .mayOnlyBeAccessedByLayers("transport", "gateway", "held")
             .whereLayer("wire")
-            .mayOnlyBeAccessedByLayers("sessions");
+            .mayOnlyBeAccessedByLayers("gateway", "sessions");
 
     @ArchTest
     static final ArchRule transportOfTheSdksClientStandsOnTheClientAndTheSdk = classes()

@@ -2,6 +2,7 @@ package dev.holdfast.it;
 
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.upstream.UpstreamBackend;
+import dev.holdfast.gateway.upstream.UpstreamClient;
 import dev.holdfast.gateway.upstream.UpstreamOptions;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.EdgeOptions;
@@ -9,14 +10,13 @@ import dev.holdfast.servlet.McpServlet;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 
 /** What {@code holdfast serve --upstream} serves, in a container of a test. */
 final class UpstreamFront implements AutoCloseable {
-    private final ExecutorService threads = Executors.newCachedThreadPool();
     private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
+    private final UpstreamClient client;
     private final Container container;
     private final SessionEngine engine;
 
@@ -27,7 +27,8 @@ final class UpstreamFront implements AutoCloseable {
 
     UpstreamFront(ContainerKind kind, URI url, EdgeOptions edge) {
         UpstreamOptions options = new UpstreamOptions(url, List.of(), Duration.ofSeconds(20));
-        engine = SessionEngine.builder(new UpstreamBackend(options, clock, threads), JsonRpc.MESSAGES)
+        client = UpstreamClient.start(url, clock);
+        engine = SessionEngine.builder(new UpstreamBackend(options, clock, client), JsonRpc.MESSAGES)
                 .scheduler(clock)
                 .build()
                 .start();
@@ -47,7 +48,7 @@ final class UpstreamFront implements AutoCloseable {
     public void close() throws Exception {
         engine.close();
         container.stop();
+        client.close();
         clock.shutdownNow();
-        threads.shutdownNow();
     }
 }

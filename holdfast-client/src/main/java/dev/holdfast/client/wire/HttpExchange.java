@@ -3,7 +3,6 @@ package dev.holdfast.client.wire;
 import java.net.ConnectException;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodySubscriber;
 import java.net.http.HttpResponse.BodySubscribers;
 import java.net.http.HttpResponse.ResponseInfo;
@@ -26,11 +25,11 @@ public final class HttpExchange {
     private final HeartbeatWatch watch;
     private final StreamHandler handler;
     private final CompletableFuture<ExchangeEnd> end = new CompletableFuture<>();
-    private volatile @Nullable CompletableFuture<HttpResponse<ExchangeEnd>> running;
+    private volatile @Nullable CompletableFuture<?> running;
     private volatile @Nullable StreamBody stream;
     private volatile boolean headSeen;
     /** An answer that is no stream was read to its end. */
-    private volatile boolean read;
+    private volatile ExchangeEnd.@Nullable Answer answer;
 
     /**
      * An exchange that has not begun.
@@ -67,9 +66,9 @@ public final class HttpExchange {
     }
 
     private void send(HttpRequest next, int redirects) {
-        CompletableFuture<HttpResponse<ExchangeEnd>> sending;
+        CompletableFuture<?> sending;
         try {
-            sending = means.http().sendAsync(next, this::body);
+            sending = means.http().send(next, this::body);
         } catch (RuntimeException e) {
             end.complete(new ExchangeEnd.NoAnswer(e, false));
             return;
@@ -79,25 +78,27 @@ public final class HttpExchange {
             // broken off already; or this thread was slow, and the answer is there
             cancel(sending);
         }
-        sending.whenComplete((response, failure) -> {
-            if (failure == null) {
-                answered(next, response, redirects);
-            } else {
+        sending.whenComplete((nothing, failure) -> {
+            ExchangeEnd.Answer whole = answer;
+            if (failure != null) {
                 failed(unwrap(failure));
+            } else if (whole != null) {
+                answered(next, whole, redirects);
             }
         });
     }
 
-    private void answered(HttpRequest asked, HttpResponse<ExchangeEnd> response, int redirects) {
+    /** A stream of events says itself how it ended. */
+    private void answered(HttpRequest asked, ExchangeEnd.Answer whole, int redirects) {
         Optional<HttpRequest> next = redirects == 0 || end.isDone()
                 ? Optional.empty()
-                : means.redirects().followed(asked, response.statusCode(), response.headers());
+                : means.redirects().followed(asked, whole.status(), whole.headers());
         if (next.isPresent()) {
             headSeen = false;
-            read = false;
+            answer = null;
             send(next.get(), redirects - 1);
         } else {
-            end.complete(response.body());
+            end.complete(whole);
         }
     }
 
@@ -131,7 +132,7 @@ public final class HttpExchange {
     /** Breaks the connection, unless the answer was read to its end: then it may carry another exchange by now. */
     private void cancel(CompletableFuture<?> sending) {
         StreamBody open = stream;
-        if (!read && (open == null || !open.read())) {
+        if (answer == null && (open == null || !open.read())) {
             sending.cancel(true);
         }
     }
@@ -163,10 +164,8 @@ public final class HttpExchange {
             }
             return body;
         }
-        return BodySubscribers.mapping(new WholeBody(messageBytes), bytes -> {
-            read = true;
-            return new ExchangeEnd.Answer(status, head.headers(), bytes);
-        });
+        return BodySubscribers.mapping(
+                new WholeBody(messageBytes), bytes -> answer = new ExchangeEnd.Answer(status, head.headers(), bytes));
     }
 
     private boolean sent(Throwable cause) {
@@ -175,7 +174,7 @@ public final class HttpExchange {
                 || cause instanceof UnresolvedAddressException;
         return !unconnected
                 && request.bodyPublisher()
-                        .map(body -> !(body instanceof SentMark mark) || mark.sent())
+                        .map(body -> !(body instanceof MarkedBody mark) || mark.sent())
                         .orElse(true);
     }
 

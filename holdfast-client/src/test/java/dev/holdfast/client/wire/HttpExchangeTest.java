@@ -64,7 +64,7 @@ class HttpExchangeTest {
         URI uri = URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/");
         HttpRequest request =
                 HttpRequest.newBuilder(uri).POST(BodyPublishers.ofString("{}")).build();
-        Means means = new Means(http, Runnable::run, clock, () -> 0.5, Redirects.NONE);
+        Means means = new Means(HttpSender.by(http), Runnable::run, Runnable::run, clock, () -> 0.5, Redirects.NONE);
         return new HttpExchange(means, request, 1_000, new HeartbeatWatch(Duration.ZERO), EVENTS);
     }
 

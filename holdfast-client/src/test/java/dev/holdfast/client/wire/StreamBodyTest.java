@@ -22,7 +22,13 @@ class StreamBodyTest {
     private boolean cancelled;
 
     private final StreamBody body = new StreamBody(
-            new Means(HttpClient.newHttpClient(), Runnable::run, clock, () -> 0.5, Redirects.NONE),
+            new Means(
+                    HttpSender.by(HttpClient.newHttpClient()),
+                    Runnable::run,
+                    Runnable::run,
+                    clock,
+                    () -> 0.5,
+                    Redirects.NONE),
             1_000,
             new HeartbeatWatch(Duration.ZERO),
             new StreamHandler() {

@@ -7,10 +7,7 @@ import dev.holdfast.json.RepeatRules;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
-import java.net.http.HttpClient;
-import java.time.Duration;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 
 /**
@@ -18,8 +15,6 @@ import java.util.concurrent.ScheduledExecutorService;
  * server that has nothing else. All sessions share one pool of connections; TLS goes by the trust of the JVM.
  */
 public final class UpstreamBackend implements Backend {
-    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
-
     private final UpstreamOptions options;
     private final ScheduledExecutorService clock;
     private final RemoteServer server;
@@ -28,19 +23,14 @@ public final class UpstreamBackend implements Backend {
     /**
      * A backend for a server.
      *
-     * @param clock tells the time; stays the caller's to shut down, as do the threads
-     * @param threads where messages of the upstream are taken; needs as many as are busy at once
+     * @param clock tells the time; stays the caller's to shut down
+     * @param client reaches it; stays the caller's to close
      */
-    public UpstreamBackend(UpstreamOptions options, ScheduledExecutorService clock, Executor threads) {
+    public UpstreamBackend(UpstreamOptions options, ScheduledExecutorService clock, UpstreamClient client) {
         this.options = options;
         this.clock = clock;
-        HttpClient http = HttpClient.newBuilder()
-                .executor(threads)
-                .connectTimeout(CONNECT_TIMEOUT)
-                .followRedirects(HttpClient.Redirect.NEVER)
-                .version(HttpClient.Version.HTTP_1_1)
-                .build();
-        this.server = RemoteServer.at(options.url(), http, clock, threads);
+        this.server = RemoteServer.at(options.url(), client.sender(), clock, client.threads())
+                .withDeliveryAtOnce();
     }
 
     @Override

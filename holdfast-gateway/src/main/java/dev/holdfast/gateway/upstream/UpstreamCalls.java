@@ -62,9 +62,9 @@ final class UpstreamCalls {
 
     /** The call is over. */
     synchronized void end(Call call) {
-        if (running.remove(call.id(), call) && !call.mayBeTask()) {
+        if (running.remove(call.id(), call)) {
             call.token
-                    .filter(token -> token.token().length() <= LONGEST_TOKEN)
+                    .filter(token -> token.token().length() <= LONGEST_TOKEN && !call.mayBeTask())
                     .ifPresent(token -> endedTokens.put(token, true));
         }
     }
