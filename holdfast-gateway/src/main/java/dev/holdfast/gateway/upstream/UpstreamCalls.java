@@ -2,8 +2,10 @@ package dev.holdfast.gateway.upstream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.client.Outcome;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -11,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 
 /** The calls of one session that an upstream works on, oldest first. Safe for use by any thread. */
 final class UpstreamCalls {
@@ -31,8 +34,15 @@ final class UpstreamCalls {
      * A call.
      *
      * @param token what its progress is told under, if it asked for that
+     * @param harmless whether another session may run it again
+     * @param unanswered what its sink gets in the place of a response that will not come
      */
-    record Call(InboundMessage request, Optional<RequestId> token, CallSink sink) {
+    record Call(
+            InboundMessage request,
+            Optional<RequestId> token,
+            CallSink sink,
+            boolean harmless,
+            Function<Outcome, Optional<OutboundMessage>> unanswered) {
         private static final byte[] TASK = "\"task\"".getBytes(UTF_8);
 
         RequestId id() {
@@ -79,6 +89,11 @@ final class UpstreamCalls {
     /** Those that the upstream has done nothing of. */
     synchronized List<InboundMessage> untouched() {
         return List.copyOf(untouched);
+    }
+
+    /** Those that run. */
+    synchronized List<Call> all() {
+        return List.copyOf(running.values());
     }
 
     synchronized boolean isEmpty() {

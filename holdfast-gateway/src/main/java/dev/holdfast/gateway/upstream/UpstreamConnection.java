@@ -13,6 +13,7 @@ import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.io.EOFException;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -24,6 +25,9 @@ import java.util.function.Function;
  * replaced, and restored in the client's answers. What comes on the stream of a request goes to the stream of that call.
  */
 final class UpstreamConnection implements BackendConnection {
+    private static final Outcome LOST =
+            new Outcome.Unknown("its session was lost", new EOFException("the upstream has lost the session"), true);
+
     private final String principal;
     private final RepeatRules rules;
     private final UpstreamLink link;
@@ -51,7 +55,7 @@ final class UpstreamConnection implements BackendConnection {
         this.questions = new UpstreamQuestions(incarnation, listening, link);
         this.news = new UpstreamNews(calls, questions, listening);
         this.settings = new UpstreamSettings(link, news);
-        this.loss = new UpstreamLoss(calls, listening, link, clock);
+        this.loss = new UpstreamLoss(calls, listening, link, clock, call -> ended(call, LOST));
         link.onStuck(loss::stuck);
     }
 
@@ -98,17 +102,17 @@ final class UpstreamConnection implements BackendConnection {
             Object context,
             Function<Outcome, Optional<OutboundMessage>> unanswered) {
         Envelope message = UpstreamLink.parsed(request.bytes());
-        Call call = new Call(request, message.progressToken(), sink);
+        boolean harmless = !(request.journal() instanceof JournalChange.None)
+                || rules.harmless(principal, request.method(), request.bytes());
+        Call call = new Call(request, message.progressToken(), sink, harmless, unanswered);
         calls.start(call);
         if (loss.begun()) {
             calls.endUntouched(call);
             loss.settled();
             return;
         }
-        boolean harmless = !(request.journal() instanceof JournalChange.None)
-                || rules.harmless(principal, request.method(), request.bytes());
         link.call(message, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
-                .thenAccept(outcome -> ended(call, harmless, outcome, unanswered));
+                .thenAccept(outcome -> ended(call, outcome));
         sink.onCancel(notification -> link.post(
                 notification
                         .map(InboundMessage::bytes)
@@ -160,16 +164,15 @@ final class UpstreamConnection implements BackendConnection {
     }
 
     /** Nothing more comes for a request; what has no response gets a definite end. */
-    private void ended(
-            Call call, boolean harmless, Outcome outcome, Function<Outcome, Optional<OutboundMessage>> unanswered) {
+    private void ended(Call call, Outcome outcome) {
         boolean lost = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
-        if (outcome instanceof Outcome.SessionGone || (lost && harmless)) {
+        if (outcome instanceof Outcome.SessionGone || (lost && call.harmless())) {
             calls.endUntouched(call);
             loss.gone();
             loss.settled();
             return;
         }
-        unanswered.apply(outcome).ifPresent(last -> {
+        call.unanswered().apply(outcome).ifPresent(last -> {
             CompletionStage<Void> unused = call.sink().send(last);
         });
         over(call);

@@ -35,6 +35,7 @@ final class UpstreamLoss implements SessionWatch {
     private final ListeningSink listening;
     private final UpstreamLink link;
     private final ScheduledExecutorService clock;
+    private final Consumer<UpstreamCalls.Call> abandon;
     private final AtomicBoolean begun = new AtomicBoolean();
     private final AtomicBoolean reported = new AtomicBoolean();
     private final AtomicBoolean gapToTell = new AtomicBoolean();
@@ -42,7 +43,16 @@ final class UpstreamLoss implements SessionWatch {
     private volatile byte promisedLists;
     private volatile Consumer<String> distrusted = cause -> {};
 
-    UpstreamLoss(UpstreamCalls calls, ListeningSink listening, UpstreamLink link, ScheduledExecutorService clock) {
+    /**
+     * @param abandon ends a call of which it was not found out in time what became of it
+     */
+    UpstreamLoss(
+            UpstreamCalls calls,
+            ListeningSink listening,
+            UpstreamLink link,
+            ScheduledExecutorService clock,
+            Consumer<UpstreamCalls.Call> abandon) {
+        this.abandon = abandon;
         this.calls = calls;
         this.listening = listening;
         this.link = link;
@@ -107,9 +117,15 @@ final class UpstreamLoss implements SessionWatch {
     public void gone() {
         if (begun.compareAndSet(false, true)) {
             tellChanges();
-            Future<?> unused = clock.schedule(() -> report(GONE), PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            Future<?> unused = clock.schedule(this::wentOnTooLong, PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
             settled();
         }
+    }
+
+    /** The server may want clients to come back later than that. */
+    private void wentOnTooLong() {
+        calls.all().forEach(abandon);
+        report(GONE);
     }
 
     /** Whether the session is lost. */
