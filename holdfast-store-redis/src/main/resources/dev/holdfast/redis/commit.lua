@@ -166,7 +166,8 @@ for field, value in pairs(changed) do
     gone[#gone + 1] = field
   end
 end
-in_pieces('HSET', put)
+-- a server without memory refuses a write that needs some, unless the script has written already
 in_pieces('HDEL', gone)
+in_pieces('HSET', put)
 redis.call('PUBLISH', record, '')
 return {0, last, version}

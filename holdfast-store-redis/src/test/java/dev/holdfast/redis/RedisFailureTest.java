@@ -10,6 +10,9 @@ import static dev.holdfast.redis.Given.unplaced;
 import static dev.holdfast.redis.Given.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
 import java.util.List;
@@ -97,6 +100,19 @@ class RedisFailureTest {
         server.command("SCRIPT", "FLUSH");
         await(store.look(KEY));
         assertThat(Given.texts(store)).containsExactly("event 1", "event 2");
+    }
+
+    /** Whoever cancels calls makes room; Redis refuses only scripts whose first write needs some. */
+    @Test
+    void aFullServerTakesTheEndOfACall() {
+        RecordChange start = new RecordChange.CallStarted(Given.CALL, List.of(new RequestId("1")));
+        await(store.commit(KEY, FIRST, 1, new Append(List.of(), List.of(start), List.of())));
+        server.command("CONFIG", "SET", "maxmemory", "1");
+
+        RecordChange end = new RecordChange.CallEnded(Given.CALL);
+        await(store.commit(KEY, FIRST, 2, new Append(List.of(), List.of(end), List.of())));
+        assertThat(await(store.look(KEY)).orElseThrow().record().running()).isEmpty();
+        assertThat(failureOf(commit(3))).isInstanceOf(RedisStoreException.class);
     }
 
     @Test
