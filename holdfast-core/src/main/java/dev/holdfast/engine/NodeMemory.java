@@ -86,7 +86,7 @@ final class NodeMemory implements SharedMemory {
         return bytes.exceeded() || events.exceeded();
     }
 
-    /** Makes room where that is needed, unless somebody else is at it, who then sees what has come meanwhile; outside of a step. */
+    /** Makes room where that is needed, unless somebody else is at it, who looks again when that has helped; outside of a step. */
     void makeRoom() {
         boolean possible = true;
         while (possible && exceeded() && busy.compareAndSet(false, true)) {

@@ -49,9 +49,10 @@ record HttpSseStreams(
             if (opening instanceof Opening.Awaiting awaiting) {
                 return begin(exchange, awaiting.session());
             }
-            return opening instanceof Unavailable unavailable
-                    ? exchange.reply(Rejection.of(unavailable.reason()))
-                    : Step.DONE;
+            if (opening instanceof Unavailable unavailable) {
+                return exchange.reply(Rejection.of(unavailable.reason()));
+            }
+            throw new IllegalStateException("a session that only listens was opened otherwise");
         });
     }
 

@@ -132,7 +132,9 @@ final class StreamableHttp implements Face, PostFace {
         } else if (opening instanceof Opening.Refused refused) {
             exchange.answer().json(200, refused.response().bytes());
         } else if (opening instanceof Unavailable unavailable) {
-            return exchange.reply(Rejection.of(unavailable.reason()));
+            exchange.answer().reply(Rejection.of(unavailable.reason()));
+        } else {
+            throw new IllegalStateException("a session was opened that waits for its initialize");
         }
         return Step.DONE;
     }

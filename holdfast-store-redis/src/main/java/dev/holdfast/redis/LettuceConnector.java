@@ -130,7 +130,7 @@ final class LettuceConnector implements Connector {
         }
     }
 
-    /** Commands that many threads give at once are written by one call of the system, and read by Redis so. */
+    /** Commands that many threads give at once are written by one system call, and Redis reads them at once. */
     private static final class FlushTogether implements NettyCustomizer {
         private static final int MOST = 256;
 
