@@ -13,18 +13,22 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A backend whose tools say themselves which of their calls may be run again, by {@link RepeatRules}: it learns from the
- * {@code tools/list} results that pass through it. Where nothing is known for a principal, because the results passed through an
- * earlier process, it asks for the list itself as soon as it is opened for a session that has its id already, one that is
- * restored: up to 100 pages within ten seconds, under ids of its own, by {@link BackendConnection#replay}. A backend that declares
- * no tools is not asked, nor is one that {@linkplain Backend#executesImmediately executes immediately}, whose calls are never run
- * again. Calls wait for none of it: those that start before the answer are not run again.
+ * {@code tools/list} results that pass through it. Where no list is known to its end for a principal, because the results passed
+ * through an earlier process, it asks for the list itself, on a connection that was opened for a session that has its id already,
+ * one that is restored: up to 100 pages within ten seconds, under ids of its own, by {@link BackendConnection#replay}. It asks
+ * after a call of the client was handed over, so the question stands behind the journal of the session and behind that call, and a
+ * session that only listens asks nothing. A question without an answer in time is asked again with a later call, three times for a
+ * connection at most. A backend that declares no tools is not asked, nor is one that {@linkplain Backend#executesImmediately
+ * executes immediately}, whose calls are never run again. No call is held back for it: those that start before the answer are not
+ * run again.
  */
 public final class HintedBackend implements Backend {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
-    private static final String INITIALIZED = "notifications/initialized";
+    private static final int MOST_QUESTIONS = 3;
 
     private final Backend backend;
     private final Duration patience;
@@ -88,7 +92,9 @@ public final class HintedBackend implements Backend {
         private final String principal;
         private final String incarnation;
         private final String sessionId;
-        private final boolean asks;
+        /** How many questions may still be asked. */
+        private final AtomicInteger questions;
+
         private volatile Optional<ToolQuestion> question = Optional.empty();
 
         /**
@@ -99,15 +105,21 @@ public final class HintedBackend implements Backend {
             this.principal = request.principal();
             this.incarnation = request.incarnation();
             this.sessionId = restored;
-            this.asks = !restored.isEmpty()
+            boolean asks = !restored.isEmpty()
                     && !executesImmediately()
                     && JsonPeek.isObject(opened.response().bytes(), "result", "capabilities", "tools");
+            this.questions = new AtomicInteger(asks ? MOST_QUESTIONS : 0);
         }
 
         @Override
         public void call(InboundMessage request, CallSink sink) {
-            connection.call(
-                    request, request.method().equals(RepeatRules.TOOLS_LIST) ? new Overheard(sink, principal) : sink);
+            if (request.method().equals(RepeatRules.TOOLS_LIST)) {
+                connection.call(request, new Overheard(sink, principal));
+            } else {
+                connection.call(request, sink);
+                // not earlier: on a server that works one request at a time, journal and call would wait for the list
+                ask();
+            }
         }
 
         @Override
@@ -118,19 +130,20 @@ public final class HintedBackend implements Backend {
         @Override
         public void notify(InboundMessage notification) {
             connection.notify(notification);
-            if (asks && notification.method().equals(INITIALIZED)) {
-                ask();
-            }
         }
 
         private void ask() {
-            if (rules.knows(principal) || !asking.add(principal)) {
+            if (questions.get() <= 0 || rules.knows(principal) || !asking.add(principal)) {
                 return;
             }
+            String name = incarnation + "-" + questions.getAndDecrement();
             ToolQuestion asked =
-                    new ToolQuestion(connection, incarnation, sessionId, answer -> rules.learn(principal, answer));
+                    new ToolQuestion(connection, name, sessionId, answer -> rules.learn(principal, answer));
             question = Optional.of(asked);
             asked.begin(patience).whenComplete((done, late) -> {
+                if (late == null) {
+                    questions.set(0);
+                }
                 asking.remove(principal);
                 if (late != null) {
                     asked.withdraw();

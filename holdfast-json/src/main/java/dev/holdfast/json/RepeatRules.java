@@ -42,7 +42,10 @@ public final class RepeatRules {
         hints.learn(principal, ToolList.read(answer));
     }
 
-    /** Whether anything was learned for a principal and is not forgotten, be it that no tool is harmless. */
+    /**
+     * Whether the last page of a list was learned for a principal and is not forgotten, be it that no tool is harmless. Pages
+     * before the last count for {@link #harmless} and are no knowledge of the whole.
+     */
     public boolean knows(String principal) {
         return hints.knows(principal);
     }

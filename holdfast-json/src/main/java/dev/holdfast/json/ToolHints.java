@@ -1,7 +1,6 @@
 package dev.holdfast.json;
 
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -13,8 +12,15 @@ final class ToolHints {
     private static final int MAX_NAME = 128;
 
     private final ReentrantLock lock = new ReentrantLock();
-    /** By principal, the names of the harmless tools; a set would not notice who asks. */
-    private final Map<String, Map<String, Boolean>> harmless = new Recent<>(MAX_PRINCIPALS);
+    private final Map<String, Known> known = new Recent<>(MAX_PRINCIPALS);
+
+    /** What a server has said to one principal. */
+    private static final class Known {
+        /** The names of the harmless tools; a set would not notice who asks. */
+        private final Map<String, Boolean> harmless = new Recent<>(MAX_TOOLS);
+        /** Whether it has come to the end of its list. */
+        private boolean whole;
+    }
 
     /** A map of so many entries, in which the one that was used least recently makes room. */
     private static final class Recent<K, V> extends LinkedHashMap<K, V> {
@@ -35,15 +41,19 @@ final class ToolHints {
     }
 
     /** Takes what a server says of some of its tools in the place of what it said of them before. */
-    void learn(String principal, List<ToolList.Tool> tools) {
+    void learn(String principal, ToolList.Page page) {
+        if (page.tools().isEmpty() && !page.last()) {
+            return;
+        }
         lock.lock();
         try {
-            Map<String, Boolean> known = harmless.computeIfAbsent(principal, first -> new Recent<>(MAX_TOOLS));
-            for (ToolList.Tool tool : tools) {
+            Known said = known.computeIfAbsent(principal, first -> new Known());
+            said.whole |= page.last();
+            for (ToolList.Tool tool : page.tools()) {
                 if (tool.harmless() && tool.name().length() <= MAX_NAME) {
-                    known.put(tool.name(), true);
+                    said.harmless.put(tool.name(), true);
                 } else {
-                    known.remove(tool.name());
+                    said.harmless.remove(tool.name());
                 }
             }
         } finally {
@@ -51,11 +61,12 @@ final class ToolHints {
         }
     }
 
-    /** Whether a server has said anything of its tools to a principal, as far as that is not forgotten. */
+    /** Whether a server has told a principal of its tools to the end of the list, as far as that is not forgotten. */
     boolean knows(String principal) {
         lock.lock();
         try {
-            return harmless.containsKey(principal);
+            Known said = known.get(principal);
+            return said != null && said.whole;
         } finally {
             lock.unlock();
         }
@@ -65,8 +76,8 @@ final class ToolHints {
     boolean harmless(String principal, String tool) {
         lock.lock();
         try {
-            Map<String, Boolean> known = harmless.get(principal);
-            return known != null && known.get(tool) != null;
+            Known said = known.get(principal);
+            return said != null && said.harmless.get(tool) != null;
         } finally {
             lock.unlock();
         }

@@ -26,24 +26,44 @@ final class ToolList {
      */
     record Tool(String name, boolean harmless) {}
 
-    /** Returns the tools of a response in their order; none if it is another, or cannot be read to its end. */
-    static List<Tool> read(byte[] response) {
-        List<Tool> tools = new ArrayList<>();
+    /**
+     * A part of the list.
+     *
+     * @param tools its tools in their order
+     * @param last whether no other part follows
+     */
+    record Page(List<Tool> tools, boolean last) {
+        private static final Page NONE = new Page(List.of(), false);
+    }
+
+    /** Returns what a response lists; nothing, and not the end of it, if it is another or cannot be read to its end. */
+    static Page read(byte[] response) {
+        Draft page = new Draft();
         try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), response)) {
             json.nextToken();
             members(json, member -> {
                 if (member.equals("result")) {
                     members(json, inner -> {
                         if (inner.equals("tools")) {
-                            tools(json, tools);
+                            page.listed = json.currentToken() == JsonToken.START_ARRAY;
+                            tools(json, page.tools);
+                        } else if (inner.equals("nextCursor")) {
+                            page.more = json.currentToken() == JsonToken.VALUE_STRING;
                         }
                     });
                 }
             });
-            return tools;
+            return new Page(page.tools, page.listed && !page.more);
         } catch (JacksonException e) {
-            return List.of();
+            return Page.NONE;
         }
+    }
+
+    /** A page on its way to be read. */
+    private static final class Draft {
+        private final List<Tool> tools = new ArrayList<>();
+        private boolean listed;
+        private boolean more;
     }
 
     private static void tools(JsonParser json, List<Tool> tools) {
@@ -51,7 +71,7 @@ final class ToolList {
             return;
         }
         while (json.nextToken() != JsonToken.END_ARRAY) {
-            Draft draft = new Draft();
+            ToolDraft draft = new ToolDraft();
             members(json, member -> draft.take(json, member));
             json.skipChildren();
             if (!draft.name.isEmpty()) {
@@ -61,7 +81,7 @@ final class ToolList {
     }
 
     /** A tool on its way to be read. */
-    private static final class Draft {
+    private static final class ToolDraft {
         private String name = "";
         private boolean readOnly;
         private boolean idempotent;

@@ -35,12 +35,12 @@ final class ToolQuestion {
     /**
      * A question that is not asked yet.
      *
-     * @param incarnation makes its ids different from those of other connections
+     * @param name makes its ids different from those of other questions, on this connection and others
      * @param learn takes each page
      */
-    ToolQuestion(BackendConnection connection, String incarnation, String sessionId, Consumer<byte[]> learn) {
+    ToolQuestion(BackendConnection connection, String name, String sessionId, Consumer<byte[]> learn) {
         this.connection = connection;
-        this.prefix = "holdfast-tools-" + incarnation + "-";
+        this.prefix = "holdfast-tools-" + name + "-";
         this.sessionId = sessionId;
         this.learn = learn;
     }

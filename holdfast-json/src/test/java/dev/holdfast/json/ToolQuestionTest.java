@@ -20,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -91,10 +92,53 @@ class ToolQuestionTest {
         }
     }
 
-    /** A client that waits for nothing. */
+    /** Works one request at a time, and never comes to the end of its list. */
+    private static final class OneAtATime implements Backend, BackendConnection {
+        private final List<String> begun = new ArrayList<>();
+        private boolean busy;
+
+        @Override
+        public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+            OutboundMessage response = result(ID, "{\"capabilities\":{\"tools\":{}}}");
+            return CompletableFuture.completedFuture(new Opened(this, response, "2025-11-25", Optional.empty()));
+        }
+
+        @Override
+        public void call(InboundMessage request, CallSink sink) {
+            if (busy) {
+                return;
+            }
+            begun.add(request.method());
+            busy = request.method().equals("tools/list");
+            if (!busy) {
+                sink.send(result(request.requiredId(), "{}"));
+            }
+        }
+
+        @Override
+        public void replay(InboundMessage request, CallSink sink) {
+            call(request, sink);
+        }
+
+        @Override
+        public void notify(InboundMessage notification) {}
+
+        @Override
+        public void answer(InboundMessage response) {}
+
+        @Override
+        public CompletionStage<Void> close() {
+            return CompletableFuture.completedFuture(null);
+        }
+    }
+
+    /** A client that counts its answers. */
     private static final class Way implements CallSink {
+        private int answers;
+
         @Override
         public CompletionStage<Void> send(OutboundMessage message) {
+            answers++;
             return CompletableFuture.completedFuture(null);
         }
 
@@ -171,7 +215,7 @@ class ToolQuestionTest {
         return ((Backend.Opened) outcome).connection();
     }
 
-    /** A session comes back: its journal is replayed. */
+    /** A session comes back: its journal is replayed, and its client calls. */
     private BackendConnection restored(String principal) {
         return restored(backend, principal);
     }
@@ -179,7 +223,18 @@ class ToolQuestionTest {
     private static BackendConnection restored(HintedBackend hinted, String principal) {
         BackendConnection connection = open(hinted, principal, "session");
         connection.notify(initialized());
+        connection.call(request("ping", "{}"), new Way());
         return connection;
+    }
+
+    /** Calls until the server was asked so often; a call asks once at most. */
+    private void callUntilAsked(int times, Runnable call) {
+        long start = System.nanoTime();
+        while (server.asked.size() < times) {
+            assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(20));
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+            call.run();
+        }
     }
 
     private boolean harmless(String principal, String tool) {
@@ -192,7 +247,7 @@ class ToolQuestionTest {
 
         assertThat(server.notified).hasSize(1);
         assertThat(server.text())
-                .isEqualTo("{\"jsonrpc\":\"2.0\",\"id\":\"holdfast-tools-life 7-1\",\"method\":\"tools/list\"}");
+                .isEqualTo("{\"jsonrpc\":\"2.0\",\"id\":\"holdfast-tools-life 7-3-1\",\"method\":\"tools/list\"}");
         assertThat(harmless(NOBODY, "t")).isFalse();
         server.answers("{\"tools\":[" + readOnly("t") + "]}");
         assertThat(harmless(NOBODY, "t")).isTrue();
@@ -205,7 +260,7 @@ class ToolQuestionTest {
 
         server.answers("{\"tools\":[" + readOnly("one") + "],\"nextCursor\":\"a \\\"b\\\"\"}");
         assertThat(server.text())
-                .isEqualTo("{\"jsonrpc\":\"2.0\",\"id\":\"holdfast-tools-life 7-2\",\"method\":\"tools/list\","
+                .isEqualTo("{\"jsonrpc\":\"2.0\",\"id\":\"holdfast-tools-life 7-3-2\",\"method\":\"tools/list\","
                         + "\"params\":{\"cursor\":\"a \\\"b\\\"\"}}");
         server.answers("{\"tools\":[" + readOnly("two") + "],\"nextCursor\":null}");
 
@@ -223,14 +278,92 @@ class ToolQuestionTest {
         }
 
         assertThat(server.asked).hasSize(100);
-        assertThat(harmless(NOBODY, "t99")).isTrue();
+        assertThat(harmless(NOBODY, "t99")).as("the pages that were read count").isTrue();
     }
 
     @Test
     void theClientsOwnBeginningAsksNothing() {
-        open(backend, NOBODY, "").notify(initialized());
+        BackendConnection connection = open(backend, NOBODY, "");
+        connection.notify(initialized());
+        connection.call(request("ping", "{}"), new Way());
 
         assertThat(server.asked).isEmpty();
+    }
+
+    @Test
+    void aSessionThatOnlyListensAsksNothing() {
+        open(backend, NOBODY, "session").notify(initialized());
+
+        assertThat(server.asked).isEmpty();
+    }
+
+    @Test
+    void theJournalAndTheFirstCallDoNotWaitForTheList() {
+        OneAtATime slow = new OneAtATime();
+        BackendConnection connection = open(new HintedBackend(slow, LONG), NOBODY, "session");
+        Way way = new Way();
+
+        connection.notify(initialized());
+        connection.replay(request("logging/setLevel", "{\"level\":\"info\"}"), way);
+        assertThat(way.answers).isEqualTo(1);
+        connection.call(request("ping", "{}"), way);
+
+        assertThat(way.answers).isEqualTo(2);
+        assertThat(slow.begun).containsExactly("logging/setLevel", "ping", "tools/list");
+    }
+
+    @Test
+    void aClientThatListsTheToolsFirstIsNotAnticipated() {
+        open(backend, NOBODY, "session").call(request("tools/list", "{}"), new Way());
+
+        assertThat(server.asked).isEmpty();
+    }
+
+    @Test
+    void aConnectionIsAskedOnceIfItAnswers() {
+        BackendConnection connection = restored(NOBODY);
+        server.answers("{\"tools\":7}");
+
+        connection.call(request("ping", "{}"), new Way());
+
+        assertThat(server.asked).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"tools\":[],\"nextCursor\":\"more\"}",
+                "{\"tools\":null}",
+                "{}",
+                "7",
+                "{\"tools\":[{\"name\":\"t\"}"
+            })
+    void whatIsNoWholeListIsAskedForAgain(String result) {
+        BackendConnection first = restored(NOBODY);
+        server.answers(result);
+        first.close();
+
+        int asked = server.asked.size();
+        restored(NOBODY);
+
+        assertThat(server.asked).hasSize(asked + 1);
+    }
+
+    @Test
+    void aConnectionThatDoesNotAnswerInTimeIsAskedThreeTimes() {
+        HintedBackend hasty = new HintedBackend(server, Duration.ofMillis(1));
+        BackendConnection first = restored(hasty, NOBODY);
+        callUntilAsked(3, () -> first.call(request("ping", "{}"), new Way()));
+        // another connection may ask when the third question is over, and gives up its own
+        callUntilAsked(4, () -> restored(hasty, NOBODY).close());
+
+        first.call(request("ping", "{}"), new Way());
+
+        assertThat(server.asked).hasSize(4);
+        assertThat(server.asked.subList(0, 3))
+                .extracting(InboundMessage::id)
+                .as("late answers are not taken for those to a later question")
+                .doesNotHaveDuplicates();
     }
 
     @ParameterizedTest
@@ -303,9 +436,9 @@ class ToolQuestionTest {
         server.answers("{\"tools\":[" + readOnly("t") + "],\"nextCursor\":\"more\"}");
 
         assertThat(server.asked).as("no further page").hasSize(1);
-        restored(NOBODY);
-        assertThat(server.asked).hasSize(1);
         assertThat(harmless(NOBODY, "t")).isTrue();
+        restored(NOBODY);
+        assertThat(server.asked).as("the rest is not known").hasSize(2);
     }
 
     @Test
@@ -325,9 +458,9 @@ class ToolQuestionTest {
                 .singleElement()
                 .satisfies(message -> assertThat(new String(message.bytes(), UTF_8))
                         .contains("\"method\":\"notifications/cancelled\"")
-                        .contains("\"requestId\":\"holdfast-tools-life 7-1\""));
-        restored(hasty, NOBODY);
-        assertThat(server.asked).as("the next one is asked").hasSize(2);
+                        .contains("\"requestId\":\"holdfast-tools-life 7-3-1\""));
+        // the cancellation may be told before the question counts as ended
+        callUntilAsked(2, () -> restored(hasty, NOBODY));
     }
 
     @Test
