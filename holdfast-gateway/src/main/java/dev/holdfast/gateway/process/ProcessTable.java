@@ -69,6 +69,11 @@ final class ProcessTable {
         return read(PROC.resolve(String.valueOf(pid)));
     }
 
+    /** What is known of this process. */
+    static Optional<Entry> self() {
+        return read(PROC.resolve("self"));
+    }
+
     /** Names the boot of this machine and the space of process numbers that we see; empty if that cannot be told. */
     static Optional<String> machine() {
         try {

@@ -16,7 +16,9 @@ import org.slf4j.LoggerFactory;
 /** Processes whose children are in a {@link ChildRegister} for as long as they run. */
 public final class RememberedProcesses implements Processes {
     private static final Logger log = LoggerFactory.getLogger(RememberedProcesses.class);
-    private static final long PATIENCE_SECONDS = 10;
+    /** How long their end may take after the time for TERM: {@link ChildEnd} gives up five seconds after KILL. */
+    private static final Duration KILL_PATIENCE = Duration.ofSeconds(10);
+
     private static final int MOST_NAMED = 20;
 
     private final Processes processes;
@@ -29,7 +31,8 @@ public final class RememberedProcesses implements Processes {
 
     /**
      * Ends the children that an earlier gateway has left in this folder's register, by TERM and then by KILL; what is started from
-     * then on is in the register. Returns when nothing of them is left, after ten seconds at most.
+     * then on is in the register. Returns when nothing of them is left, ten seconds after the time for TERM at most; then it says
+     * which of them still run.
      *
      * @param folder belongs to this process alone
      * @param clock tells the time; stays the caller's to shut down
@@ -45,14 +48,9 @@ public final class RememberedProcesses implements Processes {
     }
 
     private void end(List<Survivor> survivors, ScheduledExecutorService clock, Duration termGrace) {
-        String some = survivors.stream()
-                .limit(MOST_NAMED)
-                .map(survivor -> String.valueOf(survivor.pid()))
-                .collect(Collectors.joining(", "));
         log.warn(
-                "server processes of an earlier gateway on this folder still run, and are ended: {}{}",
-                some,
-                survivors.size() > MOST_NAMED ? " and " + (survivors.size() - MOST_NAMED) + " more" : "");
+                "server processes of an earlier gateway on this folder still run, and are ended: {}",
+                numbers(survivors));
         try (Workers workers = new Workers(clock, this)) {
             List<CompletableFuture<Void>> ends = survivors.stream()
                     .map(survivor -> {
@@ -62,9 +60,23 @@ public final class RememberedProcesses implements Processes {
                     })
                     .toList();
             CompletableFuture.allOf(ends.toArray(CompletableFuture<?>[]::new))
-                    .completeOnTimeout(null, PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .completeOnTimeout(null, termGrace.plus(KILL_PATIENCE).toNanos(), TimeUnit.NANOSECONDS)
                     .join();
         }
+        Set<Process> left = running(List.copyOf(survivors));
+        if (!left.isEmpty()) {
+            log.warn("server processes of an earlier gateway could not be ended, and run on: {}", numbers(left));
+        }
+    }
+
+    private static String numbers(Collection<? extends Process> processes) {
+        String some = processes.stream()
+                .map(Process::pid)
+                .sorted()
+                .limit(MOST_NAMED)
+                .map(String::valueOf)
+                .collect(Collectors.joining(", "));
+        return processes.size() > MOST_NAMED ? some + " and " + (processes.size() - MOST_NAMED) + " more" : some;
     }
 
     @Override

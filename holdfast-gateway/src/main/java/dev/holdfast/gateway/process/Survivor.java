@@ -11,6 +11,10 @@ final class Survivor extends Process {
         this.entry = entry;
     }
 
+    ProcessTable.Entry entry() {
+        return entry;
+    }
+
     @Override
     public long pid() {
         return entry.pid();

@@ -2,30 +2,40 @@ package dev.holdfast.gateway.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.holdfast.gateway.Wait;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 @Timeout(60)
 class ChildRegisterTest {
+    private static final Logger LOGGER = (Logger) LoggerFactory.getLogger(ChildRegister.class);
+
     @TempDir
     @SuppressWarnings("NullAway.Init")
     private Path folder;
 
     private final Processes processes = Processes.ofThisMachine();
     private final List<Process> started = new ArrayList<>();
+    private final ListAppender<ILoggingEvent> log = new ListAppender<>();
 
     @AfterEach
     void end() {
+        LOGGER.detachAppender(log);
         started.forEach(Process::destroyForcibly);
     }
 
@@ -33,11 +43,11 @@ class ChildRegisterTest {
     private Process sleeper() throws IOException {
         Process process = processes.start(List.of("sleep", "60"));
         started.add(process);
-        while (ProcessTable.entry(process.pid())
-                .filter(ProcessTable.Entry::leads)
-                .isEmpty()) {
-            Thread.onSpinWait();
-        }
+        Wait.until(
+                "it leads a group",
+                () -> ProcessTable.entry(process.pid())
+                        .filter(ProcessTable.Entry::leads)
+                        .isPresent());
         return process;
     }
 
@@ -97,6 +107,58 @@ class ChildRegisterTest {
         assertThat(survivors()).isEmpty();
     }
 
+    @Test
+    void theGroupOfThisProcessIsLeftAlone() throws IOException {
+        Process process = sleeper();
+        ChildRegister.open(folder).started(process);
+        log.start();
+        LOGGER.addAppender(log);
+
+        // as if the process had started us without a group of our own
+        ProcessTable.Entry self = new ProcessTable.Entry(process.pid() + 1, process.pid(), start(process));
+        ChildRegister register = ChildRegister.open(folder, ProcessTable.machine(), Optional.of(self));
+
+        assertThat(register.survivors()).isEmpty();
+        assertThat(log.list)
+                .singleElement()
+                .satisfies(event -> assertThat(event.getFormattedMessage()).contains("process " + process.pid()));
+        assertThat(survivors()).as("it is forgotten").isEmpty();
+    }
+
+    @Test
+    void thisProcessKnowsItsOwnGroup() {
+        assertThat(ProcessTable.self())
+                .isEqualTo(ProcessTable.entry(ProcessHandle.current().pid()));
+    }
+
+    @Test
+    void whereTheMachineHasNoNameNothingIsWritten() throws IOException {
+        log.start();
+        LOGGER.addAppender(log);
+        Process process = sleeper();
+        ChildRegister register = ChildRegister.open(folder, Optional.empty(), ProcessTable.self());
+
+        register.started(process);
+        register.gone(process);
+
+        assertThat(folder).isEmptyDirectory();
+        assertThat(log.list).isEmpty();
+    }
+
+    @Test
+    void theEndOfAnOlderChildWithTheSameNumberIsNotThatOfTheNewer() throws IOException {
+        ChildRegister register = ChildRegister.open(folder);
+        Process newer = sleeper();
+        ProcessTable.Entry entry = new ProcessTable.Entry(newer.pid(), newer.pid(), start(newer) - 1);
+        Process older = new Survivor(entry);
+        register.started(older, entry);
+        register.started(newer);
+
+        register.gone(older);
+
+        assertThat(survivors()).containsExactly(newer.pid());
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"", "another-boot pid:[1]\n", "\n", "+1 2\n"})
     void aFileOfAnotherMachineOrBootSaysNothing(String head) throws IOException {
@@ -113,7 +175,7 @@ class ChildRegisterTest {
         Process first = sleeper();
         Process second = sleeper();
         register.started(first);
-        append("nonsense\n+x 7\n+12345678901234567890 1\n");
+        append("nonsense\n+x 7\n+12345678901234567890 1\n+1 9999999999999999999\n");
         append("+" + second.pid() + " " + start(second));
 
         ChildRegister next = ChildRegister.open(folder);
