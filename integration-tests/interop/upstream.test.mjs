@@ -108,7 +108,8 @@ describe('a server that forgets its sessions', { concurrency: 1 }, () => {
         await upstream.crash();
         await upstream.start();
         assert.match((await tool(client, () => {})).text, /completed|done/);
-        assert.match(await running, UNKNOWN);
+        // a session that has come back has asked the server which of its tools only read: their calls are run again
+        assert.match(await running, round > 0 && name.startsWith('server') ? /^finished$/ : UNKNOWN);
       }
       assert.equal(client.sessionId, id);
       assertOneSession(client);
