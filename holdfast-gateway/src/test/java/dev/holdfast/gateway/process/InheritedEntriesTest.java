@@ -15,8 +15,10 @@ import org.junit.jupiter.api.Timeout;
 @Tag("timing")
 @Timeout(120)
 class InheritedEntriesTest {
-    private static final int FILES = 3_000;
+    private static final int FILES = 8_000;
     private static final int CHILDREN = 30;
+    /** The least of so many says what it takes when nothing else is in the way. */
+    private static final int ROUNDS = 3;
 
     private final InheritedEntries entries = new InheritedEntries();
 
@@ -28,8 +30,12 @@ class InheritedEntriesTest {
             while (files.size() < FILES) {
                 files.add(new FileInputStream("/dev/null"));
             }
-            long kept = reapNanos(child -> {});
-            long forgotten = reapNanos(entries::forget);
+            long kept = Long.MAX_VALUE;
+            long forgotten = Long.MAX_VALUE;
+            for (int round = 0; round < ROUNDS; round++) {
+                kept = Math.min(kept, reapNanos(child -> {}));
+                forgotten = Math.min(forgotten, reapNanos(entries::forget));
+            }
 
             assertThat(forgotten).isLessThan(kept / 3);
         } finally {
