@@ -243,7 +243,7 @@ class RoomsTest {
             .resideInAPackage(REDIS)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(REDIS, SPI, JDK, JSPECIFY, SLF4J, "io.lettuce..");
+            .resideInAnyPackage(REDIS, SPI, JDK, JSPECIFY, SLF4J, "io.lettuce..", "io.netty..");
 
     @ArchTest
     static final ArchRule theContractOfAStoreStandsOnTheSpiAndTheTestLibraries = classes()
