@@ -178,9 +178,9 @@ final class Scenarios {
                 List.of(new Trial(
                         Workload.ECHO,
                         List.of(
-                                atLeast(0.5, RATE, "official"),
-                                atLeast(0.2, RATE, "floor"),
-                                atMost(2.0, Figure.CPU, "official"),
+                                atLeast(0.4, RATE, "official"),
+                                atLeast(0.15, RATE, "floor"),
+                                atMost(2.8, Figure.CPU, "official"),
                                 atMost(0.95, ALLOCATED, "official")))));
     }
 }
