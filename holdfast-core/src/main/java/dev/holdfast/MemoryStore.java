@@ -20,7 +20,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** Keeps sessions in this JVM's heap; they are lost with the process. Every stage is complete when it is returned. */
+/**
+ * Keeps sessions in this JVM's heap, beside what their engine has of them; they are lost with the process. For tests of what stands on
+ * a store: an engine alone needs none. Every stage is complete when it is returned.
+ */
 public final class MemoryStore implements SessionStore {
     private static final Promise PROMISE = new Promise(Durability.NOTHING, false);
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);

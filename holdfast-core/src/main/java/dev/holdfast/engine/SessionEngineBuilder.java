@@ -1,7 +1,7 @@
 package dev.holdfast.engine;
 
 import dev.holdfast.CallListener;
-import dev.holdfast.MemoryStore;
+import dev.holdfast.NoStore;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionLimits;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 public final class SessionEngineBuilder {
     final Backend backend;
     final MessageFactory messages;
-    SessionStore store = new MemoryStore();
+    SessionStore store = new NoStore();
     SessionLimits limits = SessionLimits.DEFAULT;
     NodeLimits nodeLimits = NodeLimits.DEFAULT;
     SessionLifecycleListener listener = SessionLifecycleListener.NONE;
@@ -43,7 +43,7 @@ public final class SessionEngineBuilder {
         this.messages = Objects.requireNonNull(messages, "messages");
     }
 
-    /** Where sessions are kept. Default: a {@link MemoryStore}. The engine does not close it. */
+    /** What keeps sessions beyond the memory of the engine. Default: {@link NoStore nothing}. The engine does not close it. */
     public SessionEngineBuilder store(SessionStore value) {
         store = Objects.requireNonNull(value, "store");
         return this;

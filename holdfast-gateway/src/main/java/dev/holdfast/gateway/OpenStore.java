@@ -1,6 +1,6 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.MemoryStore;
+import dev.holdfast.NoStore;
 import dev.holdfast.gateway.http.GatewayException;
 import dev.holdfast.gateway.http.StoreHealth;
 import dev.holdfast.redis.RedisStore;
@@ -54,10 +54,10 @@ public record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) imp
                 throw new GatewayException(e.getMessage() + "; choose another by --store", e);
             }
         }
-        MemoryStore memory = new MemoryStore();
+        NoStore none = new NoStore();
         StoreHealth health =
-                new StoreHealth("memory", memory.promise().durability(), OptionalLong.empty(), StoreHealth.State.WELL);
-        return new OpenStore(memory, () -> health);
+                new StoreHealth("memory", none.promise().durability(), OptionalLong.empty(), StoreHealth.State.WELL);
+        return new OpenStore(none, () -> health);
     }
 
     private static String hint(RocksDbStoreException refused) {

@@ -1,7 +1,7 @@
 package dev.holdfast.mcp;
 
 import dev.holdfast.CallListener;
-import dev.holdfast.MemoryStore;
+import dev.holdfast.NoStore;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionLimits;
@@ -18,7 +18,7 @@ import java.util.function.Function;
 
 /** The engine's options on their way. */
 final class EngineKnobs {
-    private SessionStore store = new MemoryStore();
+    private SessionStore store = new NoStore();
     private Duration parkAfter = Duration.ofMinutes(10);
     private String nodeName = "node";
     private Duration lease = Duration.ofSeconds(3);

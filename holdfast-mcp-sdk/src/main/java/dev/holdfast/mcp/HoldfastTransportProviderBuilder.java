@@ -223,7 +223,7 @@ public final class HoldfastTransportProviderBuilder {
         return nodeLimits(core.nodeLimits().withSessions(value));
     }
 
-    /** Where sessions are kept; the caller closes it. Default: in memory. */
+    /** What keeps sessions beyond this process's memory; the caller closes it. Default: nothing. */
     public HoldfastTransportProviderBuilder store(SessionStore value) {
         core.store(value);
         return this;

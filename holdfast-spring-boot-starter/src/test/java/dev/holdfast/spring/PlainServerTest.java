@@ -3,6 +3,7 @@ package dev.holdfast.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.MemoryStore;
+import dev.holdfast.NoStore;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.redis.RedisServer;
@@ -185,7 +186,7 @@ class PlainServerTest {
     @Test
     void theStoreInMemoryIsTheDefault() {
         runner.run(context -> {
-            assertThat(context.getBean(SessionStore.class)).isInstanceOf(MemoryStore.class);
+            assertThat(context.getBean(SessionStore.class)).isInstanceOf(NoStore.class);
             ServletRegistrationBean<?> servlet = context.getBean("holdfastServlet", ServletRegistrationBean.class);
             assertThat(List.copyOf(servlet.getUrlMappings())).containsExactly("/mcp");
         });

@@ -1,6 +1,6 @@
 package dev.holdfast.spring.autoconfigure;
 
-import dev.holdfast.MemoryStore;
+import dev.holdfast.NoStore;
 import dev.holdfast.redis.RedisStore;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.spi.SessionStore;
@@ -55,7 +55,7 @@ final class StoreConfigurations {
                         name,
                         "needs dev.holdfast:holdfast-store-" + name + " on the class path");
             }
-            return new MemoryStore();
+            return new NoStore();
         }
     }
 }
