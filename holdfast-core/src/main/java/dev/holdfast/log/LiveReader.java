@@ -62,7 +62,8 @@ public final class LiveReader implements StreamReader, StreamCursor {
     private Epoch prefixEpoch;
     private String prefix;
 
-    private final WriteMarks marks = new WriteMarks();
+    /** There once something was written of which the end of the connection does not tell. */
+    private @Nullable WriteMarks marks;
 
     private LiveReader(
             Host host, SessionLog log, LiveStream stream, long cursor, long repeatThrough, boolean returnable) {
@@ -231,7 +232,9 @@ public final class LiveReader implements StreamReader, StreamCursor {
 
     @Override
     public void wrote(long began, long completed) {
-        long confirmed = marks.wrote(began, completed, cursor);
+        WriteMarks own = marks == null ? new WriteMarks() : marks;
+        marks = own;
+        long confirmed = own.wrote(began, completed, cursor);
         if (confirmed != WriteMarks.NOTHING) {
             host.confirm(this, confirmed);
         }

@@ -10,10 +10,12 @@ import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionRecord;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 
 /** How the calls of a session's client begin, and how they are cancelled by it. */
@@ -21,12 +23,14 @@ final class CallStart {
     private final SessionCore core;
     private final Readers readers;
     private final CallEnding ending;
+    private final BackendSlot backend;
     private final LiveCall.Host callHost;
 
-    CallStart(SessionCore core, Readers readers, CallEnding ending, LiveCall.Host callHost) {
+    CallStart(SessionCore core, Readers readers, CallEnding ending, BackendSlot backend, LiveCall.Host callHost) {
         this.core = core;
         this.readers = readers;
         this.ending = ending;
+        this.backend = backend;
         this.callHost = callHost;
     }
 
@@ -35,7 +39,7 @@ final class CallStart {
      * is stored with its first message; else it runs when the store has its start.
      */
     CompletionStage<Call.Outcome> call(List<InboundMessage> messages) {
-        byte[] extension = Rerun.first(messages, harmless(messages));
+        byte[] extension = harmless(messages) ? Rerun.first(messages.get(0)) : SessionRecord.NO_EXTENSION;
         Supplier<CompletionStage<Call.Outcome>> outcome = core.step(effects -> {
             Optional<Call.Outcome> refusal = refusal(messages);
             if (refusal.isPresent()) {
@@ -191,6 +195,11 @@ final class CallStart {
             attached = !core.lifecycle().state().closed();
         }
         return attached ? new Call.Accepted(call) : new Call.Closed(core.ended());
+    }
+
+    /** Hands a call that was started to the backend, by one task on an executor. */
+    void dispatch(LiveCall call, Executor caller) {
+        backend.use(new CallDispatch(core, ending, call, caller));
     }
 
     /** Nobody waits any longer for the call to start. If the store should have it after all, it has ended. */

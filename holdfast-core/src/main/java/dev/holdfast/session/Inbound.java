@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -41,16 +40,8 @@ final class Inbound {
         this.identity = identity;
     }
 
-    void dispatch(LiveCall call, Executor caller) {
-        if (call.initializes()) {
-            caller.execute(() -> initialize(call.sinks().get(0)));
-        } else {
-            backend.use(new CallDispatch(core, calls, call, caller));
-        }
-    }
-
     /** Opens the backend; its answer goes the way of every answer. */
-    private void initialize(RequestSink sink) {
+    void initialize(RequestSink sink) {
         backend.open(sink.request())
                 .ifPresentOrElse(
                         opening -> opening.whenComplete((outcome, failure) -> opened(sink, outcome, failure)),

@@ -47,7 +47,7 @@ public final class LiveSession implements Session, LiveCall.Host {
         this.outbound = new Outbound(core, own, calls, this::answerFor);
         this.readers = new Readers(core);
         this.backend = new BackendSlot(core, outbound, readers, calls, identity);
-        this.starts = new CallStart(core, readers, calls, this);
+        this.starts = new CallStart(core, readers, calls, backend, this);
         this.inbound = new Inbound(core, backend, calls, outbound, identity);
         this.end = new SessionEnd(core, calls, outbound, backend, readers);
         this.sweep = new SessionSweep(core, calls, end, shared(), new Revival(core, backend, readers));
@@ -165,7 +165,11 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     @Override
     public void dispatch(LiveCall call, Executor caller) {
-        inbound.dispatch(call, caller);
+        if (call.initializes()) {
+            caller.execute(() -> inbound.initialize(call.sinks().get(0)));
+        } else {
+            starts.dispatch(call, caller);
+        }
     }
 
     @Override

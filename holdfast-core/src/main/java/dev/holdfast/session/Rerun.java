@@ -3,7 +3,6 @@ package dev.holdfast.session;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.SessionRecord;
 import java.nio.ByteBuffer;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -18,9 +17,9 @@ record Rerun(int runs, byte[] request) {
     private static final int HEADER = 1 + Integer.BYTES;
     private static final int MOST_RUNS = 3;
 
-    /** What to keep of a call that starts; nothing if it must not be run twice. */
-    static byte[] first(List<InboundMessage> requests, boolean harmless) {
-        return harmless ? new Rerun(1, requests.get(0).bytes()).pack() : SessionRecord.NO_EXTENSION;
+    /** What to keep of a request that runs for the first time. */
+    static byte[] first(InboundMessage request) {
+        return new Rerun(1, request.bytes()).pack();
     }
 
     /** What was kept of a call that is to be run again; empty if it must not be. */

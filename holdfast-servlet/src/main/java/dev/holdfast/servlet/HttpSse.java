@@ -31,7 +31,8 @@ final class HttpSse implements Face {
         this.sse = sse;
         this.posting = new HttpSsePosts(context, peers);
         this.streams = new HttpSseStreams(context, sse, lifetime(context, sse), posting.sessions(), peers);
-        this.posts = new PostHandler(posting, context.options().context());
+        this.posts =
+                new PostHandler(posting, posting.sessions(), context.options().context());
     }
 
     /** The grace period after a connection that broke holds for one that ended in order too. */

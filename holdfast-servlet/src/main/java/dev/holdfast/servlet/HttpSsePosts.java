@@ -9,7 +9,6 @@ import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.http.Step;
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
-import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 /** The POSTs of HTTP+SSE: their session is named by the query, and their answer is 202. */
@@ -31,11 +30,6 @@ final class HttpSsePosts implements PostFace {
     /** The sessions of this protocol. */
     Sessions sessions() {
         return sessions;
-    }
-
-    @Override
-    public CompletionStage<Optional<Rejection>> checkSession(Exchange exchange) {
-        return sessions.check(exchange);
     }
 
     /** The GET has opened the session: {@code initialize} is a call in it. */

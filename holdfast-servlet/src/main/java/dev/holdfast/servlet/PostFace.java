@@ -3,22 +3,14 @@ package dev.holdfast.servlet;
 import dev.holdfast.Call;
 import dev.holdfast.Session;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.http.Step;
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
-import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 /** What the faces do differently with a POST. */
 interface PostFace {
-    /**
-     * Completes with the reason why no message of a POST can be served, as far as its head tells; empty if its body is needed. A POST
-     * for a session whose backend executes immediately stays on its thread from here on.
-     */
-    CompletionStage<Optional<Rejection>> checkSession(Exchange exchange);
-
     /** Opens a session and answers the POST, if this request does that here; empty if it is a call in an open session. */
     Optional<Step> open(Exchange exchange, Envelope request);
 

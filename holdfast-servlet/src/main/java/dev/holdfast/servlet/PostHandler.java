@@ -18,12 +18,17 @@ import java.util.function.Function;
 /** Reads a POST: {@code initialize}, a request, a notification, an answer, or a batch of the latter three. */
 final class PostHandler {
     private final PostFace face;
+    private final Sessions sessions;
     private final Function<HttpServletRequest, Object> context;
     private final CallStart calls;
     private final EnvelopeReader envelopes = new EnvelopeReader();
 
-    PostHandler(PostFace face, Function<HttpServletRequest, Object> context) {
+    /**
+     * @param sessions where the sessions of the face are found
+     */
+    PostHandler(PostFace face, Sessions sessions, Function<HttpServletRequest, Object> context) {
         this.face = face;
+        this.sessions = sessions;
         this.context = context;
         this.calls = new CallStart(face);
     }
@@ -37,7 +42,7 @@ final class PostHandler {
             return read(exchange, revision);
         }
         return exchange.when(
-                face.checkSession(exchange),
+                sessions.check(exchange),
                 Optional.empty(),
                 reason -> reason.isPresent() ? exchange.turnAway(reason.get()) : read(exchange, revision));
     }

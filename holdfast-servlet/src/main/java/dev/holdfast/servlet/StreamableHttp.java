@@ -13,7 +13,6 @@ import dev.holdfast.spi.RequestId;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.Optional;
-import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 /**
@@ -38,7 +37,7 @@ final class StreamableHttp implements Face, PostFace {
                 Rejection.malformed("the Mcp-Session-Id header is missing"),
                 session -> !session.listensOnly());
         this.streams = new StreamableHttpStreams(context.streams());
-        this.posts = new PostHandler(this, context.options().context());
+        this.posts = new PostHandler(this, sessions, context.options().context());
     }
 
     private static Optional<String> sessionId(Exchange exchange) {
@@ -103,11 +102,6 @@ final class StreamableHttp implements Face, PostFace {
                 context.engine().terminate(id.get(), exchange.principal()),
                 Optional.empty(),
                 was -> was ? exchange.status(HttpServletResponse.SC_OK) : exchange.reply(sessions.unknown(id.get())));
-    }
-
-    @Override
-    public CompletionStage<Optional<Rejection>> checkSession(Exchange exchange) {
-        return sessions.check(exchange);
     }
 
     @Override

@@ -7,14 +7,21 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /** The time of all connections, and the threads that write their heads. */
 public final class ConnectionClock {
     private static final double JITTER = 0.1;
 
     private final EdgeClock clock;
+    private final LongSupplier time;
     private final Set<SseConnection> connections;
-    private final SseTimes times;
+    private final Duration retry;
+    private final long retryMillis;
+    private final long heartbeatNanos;
+    private final long maxAgeNanos;
+    private final Duration stall;
+    private final long stallNanos;
     private final Consumer<WriteStall> stalls;
     // two pools: a client that does not read its answer holds a thread for as long as the container lets it
     private final Writers heads = new Writers("holdfast-head", Integer.MAX_VALUE);
@@ -28,8 +35,14 @@ public final class ConnectionClock {
     public ConnectionClock(EdgeClock clock, SseTimes times, Consumer<WriteStall> stalls) {
         this.stalls = stalls;
         this.clock = clock;
+        this.time = clock.time();
         this.connections = clock.group();
-        this.times = times;
+        this.retry = times.retry();
+        this.retryMillis = retry.toMillis();
+        this.heartbeatNanos = times.heartbeat().toNanos();
+        this.maxAgeNanos = times.maxAge().toNanos();
+        this.stall = times.stall();
+        this.stallNanos = stall.toNanos();
     }
 
     /** Ends its threads. */
@@ -77,32 +90,32 @@ public final class ConnectionClock {
     }
 
     long now() {
-        return clock.now();
+        return time.getAsLong();
     }
 
     Duration retry() {
-        return times.retry();
+        return retry;
     }
 
     long retryMillis() {
-        return times.retry().toMillis();
+        return retryMillis;
     }
 
     long heartbeatNanos() {
-        return times.heartbeat().toNanos();
+        return heartbeatNanos;
     }
 
     Duration stallDeadline() {
-        return times.stall();
+        return stall;
     }
 
     long stallNanos() {
-        return times.stall().toNanos();
+        return stallNanos;
     }
 
     /** The maximum age less up to 10 %, so that connections which opened together do not end together; 0 for none. */
     long jitteredMaxAge() {
         double share = 1 - JITTER * ThreadLocalRandom.current().nextDouble();
-        return (long) (times.maxAge().toNanos() * share);
+        return (long) (maxAgeNanos * share);
     }
 }

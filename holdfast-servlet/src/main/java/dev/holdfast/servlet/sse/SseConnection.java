@@ -242,7 +242,10 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
                 channel.check();
                 continue;
             }
-            confirm();
+            if (rest != null || closing == null) {
+                // the close of the reader confirms what was written last
+                confirm();
+            }
             if (rest == null && closing == null && !exhausted) {
                 rest = composer.next(headDue, rotate);
                 closing = composer.closing();
