@@ -11,7 +11,7 @@ import { assertNothingLost, assertOneSession, callSeries, upTo } from './series.
 import { waitFor } from './wait.mjs';
 
 const EVERY_MS = 700;
-const STOPPED_MS = 10_000;
+const STOPPED_MS = 1000 * Number(process.env.HOLDFAST_STOPPED ?? 10);
 /** What the bridge may take for a dead connection; the heartbeats of the remote server come every second. */
 const SILENCE = '3s';
 const UNKNOWN = /nobody knows whether the server executed the request/;
@@ -96,7 +96,52 @@ describe('connect', { concurrency: 1 }, () => {
     });
   }
 
-  test('the remote server is stopped for a while in the middle of a call', { timeout: 120_000 }, async t => {
+  test('connections that carry nothing any more, and do not end: nothing lost, nothing twice, one session', { timeout: 120_000 }, async t => {
+    const { proxy } = await remote(t);
+    const client = await StdioClient.to(t, proxy.url, ['--max-silence', SILENCE]);
+    proxy.cutEvery(2 * EVERY_MS, 'hang');
+    const done = await callSeries(client, { calls: 5, notes: 0, tool: slowAgain });
+    await proxy.calm();
+    await assertNothingLost(client, done, { calls: 5, notes: 0 });
+    assert.equal(initializes(proxy), 1);
+    assert.deepEqual(client.errors, []);
+    assert.ok(proxy.counts.cuts >= 5, 'the proxy has cut');
+  });
+
+  for (const refuseMs of [1_000, 20_000]) {
+    test(`the remote server refuses connections for ${refuseMs} ms: nothing lost, nothing twice, one session`, { timeout: 120_000 }, async t => {
+      const { proxy } = await remote(t);
+      const client = await StdioClient.to(t, proxy.url);
+      proxy.outages({ serviceMs: 2_000, refuseMs, by: 'rst' });
+      const done = await callSeries(client, { calls: 3, notes: 0, tool: slowAgain });
+      await proxy.calm();
+      await assertNothingLost(client, done, { calls: 3, notes: 0 });
+      assert.equal(initializes(proxy), 1);
+      assert.deepEqual(client.errors, []);
+      assert.ok(proxy.counts.cuts >= 1, 'the proxy has cut');
+    });
+  }
+
+  test('the bridge sleeps for a while in the middle of a call, and its connections die meanwhile', { timeout: 180_000 }, async t => {
+    const { proxy } = await remote(t);
+    const client = await StdioClient.to(t, proxy.url);
+    const begun = new Promise(resolve => {
+      client.running = client.call('slow', SLOW, { onprogress: resolve });
+    });
+    await begun;
+    process.kill(client.transport.pid, 'SIGSTOP');
+    proxy.cutNow(() => true, 'fin');
+    await delay(STOPPED_MS);
+    process.kill(client.transport.pid, 'SIGCONT');
+    const { text, progress } = await client.running;
+    assert.match(text, /run=/);
+    assert.deepEqual(progress, upTo(SLOW.steps));
+    assertOneSession(client);
+    assert.equal(initializes(proxy), 1);
+    assert.deepEqual(client.errors, []);
+  });
+
+  test('the remote server is stopped for a while in the middle of a call', { timeout: 180_000 }, async t => {
     const { gateway, proxy } = await remote(t);
     const client = await StdioClient.to(t, proxy.url);
     const begun = new Promise(resolve => {

@@ -7,6 +7,7 @@ import { waitFor } from './wait.mjs';
 /**
  * The kinds of cut. `rst`: both sides see a reset. `fin`: both sides see an orderly close in the middle of a response.
  * `vanish`: the client sees a reset, the server sees nothing at all (a half-open peer that has stopped reading).
+ * `hang`: neither side sees anything, and nothing passes any more.
  */
 export const CUTS = ['rst', 'fin'];
 

@@ -46,7 +46,8 @@ export class Link {
       this.#server.resetAndDestroy();
     } else {
       this.#server.pause();
-      this.#client.resetAndDestroy();
+      if (by === 'vanish') this.#client.resetAndDestroy();
+      else this.#client.pause();
       return; // the half-open rest goes when the proxy closes
     }
     this.closed();

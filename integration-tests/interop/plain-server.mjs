@@ -1,7 +1,9 @@
-// A server over Streamable HTTP as the TypeScript SDK makes it without an event store: what a cut takes, it does not give again.
+// A server over Streamable HTTP as the TypeScript SDK makes it. Without an event store: what a cut takes, it does not give again. With
+// the word `events` behind its name: with the event store of the SDK's examples.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { InMemoryEventStore } from '@modelcontextprotocol/sdk/examples/shared/inMemoryEventStore.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -11,6 +13,7 @@ const TOOLS = [
   { name: 'slow', inputSchema: { type: 'object', properties: { ms: whole, steps: whole } } },
   { name: 'headers', inputSchema: { type: 'object' } },
 ];
+const keepsEvents = process.argv[2] === 'events';
 const sessions = new Map();
 
 async function call({ params }, { sendNotification, requestInfo }) {
@@ -30,7 +33,11 @@ async function opened() {
   const server = new Server({ name: 'plain', version: '1' }, { capabilities: { tools: { listChanged: true } } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: TOOLS }));
   server.setRequestHandler(CallToolRequestSchema, call);
-  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, onsessioninitialized: id => sessions.set(id, transport) });
+  const transport = new StreamableHTTPServerTransport({
+    sessionIdGenerator: randomUUID,
+    onsessioninitialized: id => sessions.set(id, transport),
+    eventStore: keepsEvents ? new InMemoryEventStore() : undefined,
+  });
   await server.connect(transport);
   return transport;
 }

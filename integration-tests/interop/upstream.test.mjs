@@ -76,21 +76,24 @@ describe('server-everything', { concurrency: 1 }, () => {
     });
   }
 
-  test('server-everything, cuts on both legs', { timeout: 120_000 }, async t => {
-    const upstream = await startUpstream('server-everything');
-    t.after(() => upstream.crash());
-    const leg = await CuttingProxy.to(upstream.port);
-    t.after(() => leg.close());
-    const { proxy } = await before(t, leg.url);
-    const client = await connected(t, 'v1', proxy.url);
-    leg.cutEvery(EVERY_MS, 'rst');
-    proxy.cutEvery(EVERY_MS - 100, 'rst');
-    const done = await callSeries(client, { tool: operation, notes: 0, calls: 10 });
-    await Promise.all([leg.calm(), proxy.calm()]);
-    for (const { text } of done) assert.match(text, /completed/);
-    assertOneSession(client);
-    t.diagnostic(`upstream ${JSON.stringify(leg.counts)}, client ${JSON.stringify(proxy.counts)}`);
-  });
+  for (const by of CUTS) {
+    test(`server-everything, cuts on both legs by ${by}`, { timeout: 120_000 }, async t => {
+      const upstream = await startUpstream('server-everything');
+      t.after(() => upstream.crash());
+      const leg = await CuttingProxy.to(upstream.port);
+      t.after(() => leg.close());
+      const { proxy } = await before(t, leg.url);
+      const client = await connected(t, 'v1', proxy.url);
+      leg.cutEvery(EVERY_MS, by);
+      proxy.cutEvery(EVERY_MS - 100, by);
+      const done = await callSeries(client, { tool: operation, notes: 0, calls: 10 });
+      await Promise.all([leg.calm(), proxy.calm()]);
+      for (const { text } of done) assert.match(text, /completed/);
+      assert.ok(leg.counts.cuts >= 5 && proxy.counts.cuts >= 5, 'both proxies have cut');
+      assertOneSession(client);
+      t.diagnostic(`upstream ${JSON.stringify(leg.counts)}, client ${JSON.stringify(proxy.counts)}`);
+    });
+  }
 });
 
 describe('a server that forgets its sessions', { concurrency: 1 }, () => {
@@ -116,19 +119,21 @@ describe('a server that forgets its sessions', { concurrency: 1 }, () => {
     });
   }
 
-  test('a server without event ids, cuts on its leg: each call has a result or a definite error, none runs twice', { timeout: 120_000 }, async t => {
+  test('a server without event ids, cuts on both legs: each call has a result or a definite error, none runs twice', { timeout: 120_000 }, async t => {
     const upstream = await startUpstream('a server without event ids');
     t.after(() => upstream.crash());
     const leg = await CuttingProxy.to(upstream.port);
     t.after(() => leg.close());
-    const { gateway } = await before(t, leg.url);
-    const client = await connected(t, 'v1', gateway.url);
+    const { proxy } = await before(t, leg.url);
+    const client = await connected(t, 'v1', proxy.url);
+    const isCall = each => each.request?.method === 'tools/call';
     const ends = [];
     for (let i = 0; i < 10; i++) {
-      if (i % 2) setTimeout(() => leg.cutNow(each => each.request?.method === 'tools/call', 'rst'), 150);
+      setTimeout(() => proxy.cutNow(isCall, 'rst'), 150);
+      if (i % 2) setTimeout(() => leg.cutNow(isCall, 'rst'), 200);
       ends.push(await client.call('slow', { ms: 300 + i, steps: 3 }).then(({ text }) => text, failure => failure.message));
     }
-    assert.ok(leg.counts.cuts >= 4, 'the proxy has cut');
+    assert.ok(leg.counts.cuts >= 4 && proxy.counts.cuts >= 4, 'both proxies have cut');
     for (const end of ends) assert.match(end, /^done$|it is not known whether the upstream has executed the request/);
     assert.equal(ends.filter(end => end === 'done').length, 5);
     assert.deepEqual([...upstream.log.matchAll(/slow: (\d+) ms/g)].map(([, ms]) => Number(ms)), upTo(10).map(n => 299 + n));

@@ -4,6 +4,9 @@ import io.modelcontextprotocol.client.McpAsyncClient;
 import io.modelcontextprotocol.client.McpClient;
 import io.modelcontextprotocol.spec.McpClientTransport;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
+import io.modelcontextprotocol.spec.McpSchema.ClientCapabilities;
+import io.modelcontextprotocol.spec.McpSchema.ElicitFormRequest;
+import io.modelcontextprotocol.spec.McpSchema.ElicitResult;
 import io.modelcontextprotocol.spec.McpSchema.LoggingLevel;
 import io.modelcontextprotocol.spec.McpSchema.LoggingMessageNotification;
 import io.modelcontextprotocol.spec.McpSchema.TextContent;
@@ -12,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -20,6 +24,8 @@ final class CutClients implements AutoCloseable {
     /** So many messages the tool sends before its answer, one each 100 ms. */
     static final int STEPS = 35;
 
+    private static final Map<String, Object> FORM =
+            Map.of("type", "object", "properties", Map.of("text", Map.of("type", "string")));
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     /** What the client was sent, in order. */
@@ -28,8 +34,25 @@ final class CutClients implements AutoCloseable {
     private final McpAsyncClient client;
 
     CutClients(McpClientTransport transport, Duration requestTimeout) {
+        this(transport, requestTimeout, question -> CompletableFuture.completedFuture(""));
+    }
+
+    /**
+     * A client that is connected.
+     *
+     * @param answers what its user says to a question
+     */
+    CutClients(
+            McpClientTransport transport,
+            Duration requestTimeout,
+            Function<String, CompletableFuture<String>> answers) {
         client = McpClient.async(transport)
                 .requestTimeout(requestTimeout)
+                .capabilities(ClientCapabilities.builder().elicitation().build())
+                .elicitation(question -> Mono.fromFuture(answers.apply(question.message()))
+                        .map(text -> ElicitResult.builder(ElicitResult.Action.ACCEPT)
+                                .content(Map.of("text", text))
+                                .build()))
                 .loggingConsumer(message -> {
                     logged.add(message.data());
                     return Mono.empty();
@@ -38,8 +61,13 @@ final class CutClients implements AutoCloseable {
         client.initialize().block(PATIENCE);
     }
 
-    /** Gives a server the tool {@code steps}, which tells each of its steps. */
+    /** Gives a server the tools {@code steps}, which tells each of its steps, and {@code ask}, which asks the client's user. */
     static TestServer.Builder withSteps(TestServer.Builder server, List<String> executed) {
+        server.tool(
+                "ask",
+                (exchange, request) -> exchange.createElicitation(ElicitFormRequest.builder(Tools.textOf(request), FORM)
+                                .build())
+                        .map(answer -> String.valueOf(answer.content().get("text"))));
         return server.tool("steps", (exchange, request) -> {
             String name = Tools.textOf(request);
             executed.add(name);

@@ -1,7 +1,9 @@
 package dev.holdfast.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.EngineStats;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
 import io.modelcontextprotocol.client.McpAsyncClient;
 import io.modelcontextprotocol.client.McpClient;
@@ -9,13 +11,16 @@ import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Sinks;
 
-/** Many transports in one JVM. */
+/** Many transports in one JVM, each with its listening GET and a call under way. */
 @Tag("sdk")
 @Timeout(120)
 class ManyTransportsTest {
@@ -36,7 +41,10 @@ class ManyTransportsTest {
 
     @Test
     void aThousandTransportsListenAndCallOnAFewThreads() throws Exception {
-        try (TestServer server = TestServer.in(ContainerKind.JETTY).start()) {
+        Sinks.One<String> answer = Sinks.one();
+        try (TestServer server = TestServer.in(ContainerKind.JETTY)
+                .tool("wait", (exchange, request) -> answer.asMono())
+                .start()) {
             List<McpAsyncClient> clients = IntStream.range(0, TRANSPORTS)
                     .mapToObj(number -> McpClient.async(
                                     HoldfastClientTransport.builder("http://127.0.0.1:" + server.port())
@@ -44,22 +52,25 @@ class ManyTransportsTest {
                             .requestTimeout(Duration.ofSeconds(60))
                             .build())
                     .toList();
-
             Flux.fromIterable(clients)
                     .flatMap(McpAsyncClient::initialize, TOGETHER)
                     .blockLast(Duration.ofSeconds(60));
-            Long answers = Flux.fromIterable(clients)
+
+            CompletableFuture<Long> answers = Flux.fromIterable(clients)
                     .flatMap(
-                            client -> client.callTool(CallToolRequest.builder("echo")
+                            client -> client.callTool(CallToolRequest.builder("wait")
                                     .arguments(Map.of("text", "hello"))
                                     .build()),
-                            TOGETHER)
+                            TRANSPORTS)
                     .count()
-                    .block(Duration.ofSeconds(60));
+                    .toFuture();
+            EngineStats all = await().atMost(Duration.ofSeconds(60))
+                    .until(() -> server.holdfast().engine().stats(), stats -> stats.connections() == 2 * TRANSPORTS);
 
-            assertThat(answers).isEqualTo(Long.valueOf(TRANSPORTS));
-            assertThat(server.holdfast().engine().stats().sessions()).isEqualTo(TRANSPORTS);
+            assertThat(all.sessions()).isEqualTo(TRANSPORTS);
             assertThat(threadsOfClients()).isLessThanOrEqualTo(THREADS);
+            answer.tryEmitValue("now").orThrow();
+            assertThat(answers.get(60, TimeUnit.SECONDS)).isEqualTo(TRANSPORTS);
 
             Flux.fromIterable(clients)
                     .flatMap(McpAsyncClient::closeGracefully, TOGETHER)

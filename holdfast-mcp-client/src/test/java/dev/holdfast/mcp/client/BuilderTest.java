@@ -3,8 +3,10 @@ package dev.holdfast.mcp.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.client.ClientLimits;
 import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
 import io.modelcontextprotocol.spec.McpClientTransport;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.time.Duration;
@@ -32,6 +34,26 @@ class BuilderTest {
         assertThat(methods(HoldfastClientTransport.Builder.class, HoldfastClientTransport.class))
                 .containsAll(methods(
                         HttpClientStreamableHttpTransport.Builder.class, HttpClientStreamableHttpTransport.class));
+    }
+
+    /** What a field of a builder holds that nobody has changed. */
+    private static Object initial(Object builder, String field) throws ReflectiveOperationException {
+        Field named = builder.getClass().getDeclaredField(field);
+        named.setAccessible(true);
+        return named.get(builder);
+    }
+
+    @Test
+    void hasTheDefaultsOfTheOfficialBuilder() throws ReflectiveOperationException {
+        Object official = HttpClientStreamableHttpTransport.builder("http://localhost");
+        Object own = HoldfastClientTransport.builder("http://localhost");
+
+        for (String field : List.of("baseUri", "endpoint", "openConnectionOnStartup", "connectTimeout")) {
+            assertThat(initial(own, field)).as(field).isEqualTo(initial(official, field));
+        }
+        ClientLimits limits = (ClientLimits) initial(own, "limits");
+        assertThat(limits.resumable()).isEqualTo(initial(official, "resumableStreams"));
+        assertThat(limits.messageBytes()).isEqualTo(initial(official, "maxResponseSize"));
     }
 
     @Test

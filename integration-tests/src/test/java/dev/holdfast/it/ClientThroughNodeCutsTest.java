@@ -1,0 +1,172 @@
+package dev.holdfast.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.mcp.client.ClientListener;
+import dev.holdfast.mcp.client.HoldfastClientTransport;
+import io.modelcontextprotocol.client.McpAsyncClient;
+import io.modelcontextprotocol.client.McpClient;
+import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
+import io.modelcontextprotocol.spec.McpClientTransport;
+import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
+import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
+import io.modelcontextprotocol.spec.McpSchema.TextContent;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
+
+/** The Java client at a server of the TypeScript SDK with an event store, while connections are cut under its calls. */
+@Tag("node")
+@Timeout(120)
+class ClientThroughNodeCutsTest {
+    private static final int CALLS = 3;
+    private static final int MILLIS = 4000;
+    private static final int STEPS = 20;
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private final List<String> news = new CopyOnWriteArrayList<>();
+    private final List<String> progress = new CopyOnWriteArrayList<>();
+    private NodeServer server;
+    private CuttingProxy proxy;
+
+    @BeforeEach
+    void start() throws Exception {
+        server = NodeServer.withEvents();
+        proxy = CuttingProxy.to(server.port());
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        proxy.close();
+        server.close();
+    }
+
+    private HoldfastClientTransport.Builder holdfast() {
+        return HoldfastClientTransport.builder("http://127.0.0.1:" + proxy.port())
+                .listener(new ClientListener() {
+                    @Override
+                    public void onReconnecting(Throwable cause) {
+                        news.add("reconnecting");
+                    }
+
+                    @Override
+                    public void onGap() {
+                        news.add("gap");
+                    }
+
+                    @Override
+                    public void onSessionReplaced() {
+                        news.add("replaced");
+                    }
+                });
+    }
+
+    private McpAsyncClient client(McpClientTransport transport, Duration requestTimeout) {
+        McpAsyncClient client = McpClient.async(transport)
+                .requestTimeout(requestTimeout)
+                .progressConsumer(told -> Mono.fromRunnable(() -> progress.add(
+                        told.progressToken() + " " + told.progress().intValue())))
+                .build();
+        client.initialize().block(PATIENCE);
+        return client;
+    }
+
+    /** Calls that tell each of their steps under a token of their own. */
+    private static List<CompletableFuture<CallToolResult>> calls(McpAsyncClient client) {
+        return IntStream.range(0, CALLS)
+                .mapToObj(number -> client.callTool(CallToolRequest.builder("slow")
+                                .arguments(Map.of("ms", MILLIS + number, "steps", STEPS))
+                                .progressToken("call-" + number)
+                                .build())
+                        .toFuture())
+                .toList();
+    }
+
+    private void awaitProgress() {
+        await().atMost(PATIENCE).until(() -> progress.size() >= 3 * CALLS);
+    }
+
+    private void assertNothingMissing(List<CompletableFuture<CallToolResult>> calls) throws Exception {
+        for (int number = 0; number < CALLS; number++) {
+            CallToolResult result = calls.get(number).get(60, TimeUnit.SECONDS);
+            assertThat(((TextContent) result.content().get(0)).text()).isEqualTo("done");
+            String name = "call-" + number;
+            assertThat(progress.stream().filter(line -> line.startsWith(name + " ")))
+                    .containsExactlyElementsOf(IntStream.rangeClosed(1, STEPS)
+                            .mapToObj(step -> name + " " + step)
+                            .toList());
+        }
+        assertThat(server.log())
+                .containsExactlyInAnyOrderElementsOf(IntStream.range(0, CALLS)
+                        .mapToObj(number -> "slow: " + (MILLIS + number) + " ms")
+                        .toList());
+        assertThat(news).contains("reconnecting").doesNotContain("replaced");
+    }
+
+    @ParameterizedTest
+    @EnumSource(CuttingProxy.Cut.class)
+    void callsSucceedOnceThroughEachCut(CuttingProxy.Cut cut) throws Exception {
+        // the server sends no heartbeats: how long a connection may be silent has to be said
+        HoldfastClientTransport transport = cut == CuttingProxy.Cut.HALF_OPEN
+                ? holdfast().maxSilence(Duration.ofSeconds(3)).build()
+                : holdfast().build();
+        McpAsyncClient client = client(transport, Duration.ofSeconds(60));
+        List<CompletableFuture<CallToolResult>> calls = calls(client);
+        awaitProgress();
+
+        proxy.cut(cut);
+
+        assertNothingMissing(calls);
+        client.closeGracefully().block(PATIENCE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 20})
+    void callsSucceedOnceThoughTheServerIsAwayFor(int seconds) throws Exception {
+        McpAsyncClient client = client(holdfast().build(), Duration.ofSeconds(60));
+        List<CompletableFuture<CallToolResult>> calls = calls(client);
+        awaitProgress();
+
+        proxy.refuse();
+        proxy.cut(CuttingProxy.Cut.RST);
+        await().during(Duration.ofSeconds(seconds))
+                .atMost(Duration.ofSeconds(2L * seconds))
+                .until(() -> calls.stream().noneMatch(CompletableFuture::isDone));
+        proxy.accept();
+
+        assertNothingMissing(calls);
+        client.closeGracefully().block(PATIENCE);
+    }
+
+    @ParameterizedTest
+    @EnumSource(CuttingProxy.Cut.class)
+    void officialTransportLosesWhatIsCut(CuttingProxy.Cut cut) throws Exception {
+        McpAsyncClient client = client(
+                HttpClientStreamableHttpTransport.builder("http://127.0.0.1:" + proxy.port())
+                        .build(),
+                Duration.ofSeconds(10));
+        List<CompletableFuture<CallToolResult>> calls = calls(client);
+        awaitProgress();
+
+        proxy.cut(cut);
+
+        for (CompletableFuture<CallToolResult> call : calls) {
+            assertThat(call.handle((result, failure) -> failure != null).get(30, TimeUnit.SECONDS))
+                    .isTrue();
+        }
+        client.close();
+    }
+}

@@ -1,0 +1,82 @@
+package dev.holdfast.it;
+
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** A server of the TypeScript SDK in a process of its own, from what the interop tests have installed. */
+final class NodeServer implements AutoCloseable {
+    private static final Path INTEROP = Path.of("interop").toAbsolutePath();
+    private static final Duration START = Duration.ofSeconds(30);
+
+    private final Process process;
+    private final Path log;
+    private final int port;
+
+    private NodeServer(Process process, Path log, int port) {
+        this.process = process;
+        this.log = log;
+        this.port = port;
+    }
+
+    /** Starts the reference server, in the release that the SDK's own tests are written for. */
+    static NodeServer everything() throws IOException {
+        return start("node_modules/server-everything-2025.12.18/dist/index.js", "streamableHttp");
+    }
+
+    /** Starts a small server with the event store of the SDK's examples; it logs each call of its tool {@code slow}. */
+    static NodeServer withEvents() throws IOException {
+        return start("plain-server.mjs", "events");
+    }
+
+    private static NodeServer start(String script, String word) throws IOException {
+        int port = freePort();
+        Path log = Files.createTempFile("node-server", ".log");
+        String node = INTEROP.resolve("node_modules/.bin/node").toString();
+        ProcessBuilder builder = new ProcessBuilder(
+                        node, INTEROP.resolve(script).toString(), word)
+                .redirectErrorStream(true)
+                .redirectOutput(log.toFile());
+        builder.environment().put("PORT", Integer.toString(port));
+        NodeServer server = new NodeServer(builder.start(), log, port);
+        await().atMost(START).until(server::accepts);
+        return server;
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    private boolean accepts() {
+        try (Socket probe = new Socket(InetAddress.getLoopbackAddress(), port)) {
+            return probe.isConnected();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    int port() {
+        return port;
+    }
+
+    /** What it has said so far. */
+    List<String> log() throws IOException {
+        return Files.readAllLines(log);
+    }
+
+    @Override
+    public void close() throws IOException, InterruptedException {
+        process.destroyForcibly().waitFor(START.toSeconds(), TimeUnit.SECONDS);
+        Files.delete(log);
+    }
+}
