@@ -8,12 +8,15 @@ import static dev.holdfast.benchmarks.result.Goal.atLeast;
 import static dev.holdfast.benchmarks.result.Goal.atMost;
 
 import dev.holdfast.benchmarks.compare.Contest.Trial;
+import dev.holdfast.benchmarks.load.BroadcastLoad;
+import dev.holdfast.benchmarks.load.ReturnLoad;
 import dev.holdfast.benchmarks.load.Workload;
 import dev.holdfast.benchmarks.result.Figure;
 import dev.holdfast.benchmarks.result.Goal;
 import dev.holdfast.benchmarks.result.Outcome;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** All scenarios, with what is asked of each. */
 final class Scenarios {
@@ -43,6 +46,8 @@ final class Scenarios {
                 upstream("upstream", peers.typescript()),
                 upstream("upstream-java", peers.server("official", "sync", "jetty")),
                 crowd(),
+                listening("broadcast", "a message to all clients that listen", BroadcastLoad::new, 0.8),
+                listening("return", "all clients cut at once, and back with their cursors", ReturnLoad::new, 0.67),
                 start());
     }
 
@@ -151,6 +156,19 @@ final class Scenarios {
                         server.named(MANY_SESSIONS + " sessions").with(Crowd.of(MANY_SESSIONS)),
                         server.named(few).with(Crowd.of(FEW_SESSIONS))),
                 List.of(new Trial(Workload.ECHO, List.of(atLeast(0.9, RATE, few), atMost(1.1, ALLOCATED, few)))));
+    }
+
+    /** @param least what is asked of the rate, over that of the floor */
+    private Scenario listening(String name, String title, Peer.Loading loading, double least) {
+        return new Contest(
+                name,
+                title,
+                Stream.of("holdfast", "floor")
+                        .map(kind -> peers.server(kind, "immediate", "jetty").with(loading))
+                        .toList(),
+                List.of(new Trial(
+                        Workload.listening("one message each", MANY_SESSIONS),
+                        List.of(atLeast(least, RATE, "floor")))));
     }
 
     private Scenario start() {

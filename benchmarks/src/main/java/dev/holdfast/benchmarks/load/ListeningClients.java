@@ -41,7 +41,7 @@ public final class ListeningClients implements AutoCloseable {
     public void open(List<String> sessions) throws IOException, InterruptedException {
         for (String session : sessions) {
             acquire(1);
-            ListeningClient client = new ListeningClient(target, session, 0, times);
+            ListeningClient client = new ListeningClient(target, session, "", 0, times);
             selector.wakeup();
             client.channel().register(selector, SelectionKey.OP_READ, client);
         }

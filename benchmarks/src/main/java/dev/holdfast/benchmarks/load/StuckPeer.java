@@ -24,7 +24,7 @@ public final class StuckPeer implements AutoCloseable {
     public StuckPeer(Target target, String session) throws IOException {
         this.target = target;
         this.session = session;
-        this.client = new ListeningClient(target, session, RECEIVE_BUFFER, time -> {});
+        this.client = new ListeningClient(target, session, "", RECEIVE_BUFFER, time -> {});
         this.opening = readOpening();
     }
 

@@ -106,6 +106,11 @@ public record Target(String name, int port) {
                         .body());
     }
 
+    /** Has the server send one message to all clients; returns when it has sent it. */
+    void tell() throws IOException, InterruptedException {
+        control("tell?bytes=100");
+    }
+
     /** Has the server call its own sessions for a while; returns how many calls were answered. */
     long calls(int sessions, long millis) throws IOException, InterruptedException {
         String what = "/control/calls?sessions=" + sessions + "&millis=" + millis;

@@ -42,6 +42,11 @@ public record Workload(String name, String tool, String arguments, int connectio
     /** Few connections, as many as a gateway in front of one child has. */
     public static final Workload FEW = new Workload("echo", "echo", "{\"text\":\"hello\"}", 16, Sessions.EACH);
 
+    /** Connections that call nothing, and listen. */
+    public static Workload listening(String name, int connections) {
+        return new Workload(name, "", "", connections, Sessions.EACH);
+    }
+
     /** The same over another number of connections. */
     public Workload over(int number) {
         return new Workload(name, tool, arguments, number, sessions);

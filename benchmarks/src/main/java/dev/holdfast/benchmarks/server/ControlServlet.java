@@ -42,6 +42,7 @@ final class ControlServlet extends HttpServlet {
             case "/collect" -> collect();
             case "/open" -> contender.sessions().orElseThrow().open(number(request, "count"));
             case "/fill" -> contender.template().orElseThrow().write(number(request, "from"), number(request, "count"));
+            case "/tell" -> tell("x".repeat(number(request, "bytes")));
             case "/broadcast" ->
                 broadcast(number(request, "count"), number(request, "bytes"), number(request, "millis"));
             default -> response.setStatus(HttpServletResponse.SC_NOT_FOUND);
@@ -75,12 +76,16 @@ final class ControlServlet extends HttpServlet {
         }
         Future<?> unused = clock.schedule(
                 () -> {
-                    String at = Long.toString(System.nanoTime());
-                    contender.broadcast(Map.of("level", "info", "data", Map.of("at", at, "padding", padding)));
+                    tell(padding);
                     round(left - 1, padding, period, due + period);
                 },
                 due - System.nanoTime(),
                 TimeUnit.NANOSECONDS);
+    }
+
+    /** Sends a message that carries the time, to all clients. */
+    private void tell(String padding) {
+        contender.broadcast(Map.of("at", Long.toString(System.nanoTime()), "padding", padding));
     }
 
     private static int number(HttpServletRequest request, String name) {

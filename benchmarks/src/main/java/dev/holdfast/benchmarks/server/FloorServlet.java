@@ -9,10 +9,14 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /**
  * The floor: no MCP at all. A POST is read and answered with the bytes of an echo, a GET opens an SSE response with a comment and
- * keeps it.
+ * keeps it for what is sent to all.
  */
 final class FloorServlet extends HttpServlet {
     private static final byte[] ECHO = """
@@ -26,6 +30,8 @@ final class FloorServlet extends HttpServlet {
 
             """.getBytes(StandardCharsets.US_ASCII);
     private static final byte[] COMMENT = ":\n\n".getBytes(StandardCharsets.US_ASCII);
+
+    private final transient Set<Open> listening = ConcurrentHashMap.newKeySet();
 
     @Override
     protected void doPost(HttpServletRequest request, HttpServletResponse response) throws IOException {
@@ -42,7 +48,9 @@ final class FloorServlet extends HttpServlet {
         ServletOutputStream out = response.getOutputStream();
         out.write(ByteBuffer.wrap(COMMENT));
         out.flush();
-        out.setWriteListener(new Open(context));
+        Open open = new Open(context, out, listening);
+        listening.add(open);
+        out.setWriteListener(open);
     }
 
     @Override
@@ -56,14 +64,41 @@ final class FloorServlet extends HttpServlet {
         response.setHeader("X-Accel-Buffering", "no");
     }
 
-    /** An open response to which nothing more is written. */
-    private record Open(AsyncContext context) implements WriteListener {
+    /** Writes an event to each open response, one after the other. */
+    void broadcast(Map<String, String> data) {
+        String fields = data.entrySet().stream()
+                .map(field -> "\"" + field.getKey() + "\":\"" + field.getValue() + "\"")
+                .collect(Collectors.joining(","));
+        byte[] event =
+                ("id: 1.2s.1.1jns7bu.1\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\","
+                                + "\"params\":{\"level\":\"info\",\"data\":{" + fields + "}}}\n\n")
+                        .getBytes(StandardCharsets.US_ASCII);
+        listening.forEach(open -> open.write(event));
+    }
+
+    /** An open response. */
+    private record Open(AsyncContext context, ServletOutputStream out, Set<Open> all) implements WriteListener {
+        private void write(byte[] event) {
+            try {
+                if (out.isReady()) {
+                    out.write(event);
+                    if (out.isReady()) {
+                        out.flush();
+                    }
+                }
+            } catch (IOException e) {
+                onError(e);
+            }
+        }
+
         @Override
         public void onWritePossible() {}
 
         @Override
         public void onError(Throwable failure) {
-            context.complete();
+            if (all.remove(this)) {
+                context.complete();
+            }
         }
     }
 }
