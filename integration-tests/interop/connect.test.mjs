@@ -113,8 +113,9 @@ describe('connect', { concurrency: 1 }, () => {
       const { proxy } = await remote(t);
       const client = await StdioClient.to(t, proxy.url);
       proxy.outages({ serviceMs: 2_000, refuseMs, by: 'rst' });
+      const calm = delay(2_000 + refuseMs).then(() => proxy.calm());
       const done = await callSeries(client, { calls: 3, notes: 0, tool: slowAgain });
-      await proxy.calm();
+      await calm;
       await assertNothingLost(client, done, { calls: 3, notes: 0 });
       assert.equal(initializes(proxy), 1);
       assert.deepEqual(client.errors, []);

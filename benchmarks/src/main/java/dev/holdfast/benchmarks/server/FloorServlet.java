@@ -48,7 +48,7 @@ final class FloorServlet extends HttpServlet {
         ServletOutputStream out = response.getOutputStream();
         out.write(ByteBuffer.wrap(COMMENT));
         out.flush();
-        Open open = new Open(context, out, listening);
+        Open open = new Open(context, out);
         listening.add(open);
         out.setWriteListener(open);
     }
@@ -77,7 +77,15 @@ final class FloorServlet extends HttpServlet {
     }
 
     /** An open response. */
-    private record Open(AsyncContext context, ServletOutputStream out, Set<Open> all) implements WriteListener {
+    private final class Open implements WriteListener {
+        private final AsyncContext context;
+        private final ServletOutputStream out;
+
+        private Open(AsyncContext context, ServletOutputStream out) {
+            this.context = context;
+            this.out = out;
+        }
+
         private void write(byte[] event) {
             try {
                 if (out.isReady()) {
@@ -96,7 +104,7 @@ final class FloorServlet extends HttpServlet {
 
         @Override
         public void onError(Throwable failure) {
-            if (all.remove(this)) {
+            if (listening.remove(this)) {
                 context.complete();
             }
         }
