@@ -43,6 +43,10 @@ public final class BroadcastLoad implements Load {
         busy = THREADS.getCurrentThreadCpuTime() - busy;
         Usage after = meter.usage();
         group.cut();
+        if (!target.speaksMcp()) {
+            // it notices by a write that its peers are gone, and so many connections more would not fit beside these
+            target.tell();
+        }
         return Sample.of(latencies, absent + MESSAGES * count - latencies.size(), nanos, busy, before, after);
     }
 

@@ -32,9 +32,7 @@ public final class ReturnLoad implements Load {
     @Override
     public Sample run(Duration duration) throws IOException, InterruptedException {
         int missed = target.speaksMcp() ? 1 : 0;
-        if (missed > 0) {
-            target.tell();
-        }
+        target.tell();
         Usage before = meter.usage();
         long busy = THREADS.getCurrentThreadCpuTime();
         Latencies latencies = new Latencies();

@@ -2,7 +2,6 @@ package dev.holdfast.benchmarks.server;
 
 import jakarta.servlet.AsyncContext;
 import jakarta.servlet.ServletOutputStream;
-import jakarta.servlet.WriteListener;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -48,9 +47,7 @@ final class FloorServlet extends HttpServlet {
         ServletOutputStream out = response.getOutputStream();
         out.write(ByteBuffer.wrap(COMMENT));
         out.flush();
-        Open open = new Open(context, out);
-        listening.add(open);
-        out.setWriteListener(open);
+        listening.add(new Open(context, out));
     }
 
     @Override
@@ -76,8 +73,8 @@ final class FloorServlet extends HttpServlet {
         listening.forEach(open -> open.write(event));
     }
 
-    /** An open response. */
-    private final class Open implements WriteListener {
+    /** An open response. A peer that has gone is noticed by the next write. */
+    private final class Open {
         private final AsyncContext context;
         private final ServletOutputStream out;
 
@@ -88,23 +85,10 @@ final class FloorServlet extends HttpServlet {
 
         private void write(byte[] event) {
             try {
-                if (out.isReady()) {
-                    out.write(event);
-                    if (out.isReady()) {
-                        out.flush();
-                    }
-                }
+                out.write(event);
+                out.flush();
             } catch (IOException e) {
-                onError(e);
-            }
-        }
-
-        @Override
-        public void onWritePossible() {}
-
-        @Override
-        public void onError(Throwable failure) {
-            if (listening.remove(this)) {
+                listening.remove(this);
                 context.complete();
             }
         }
