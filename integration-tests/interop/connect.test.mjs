@@ -50,7 +50,7 @@ class StdioClient {
       progress.push(value);
       onprogress(value);
     };
-    const result = await this.#client.callTool({ name, arguments: args }, undefined, { onprogress: seen, timeout: 60_000 });
+    const result = await this.#client.callTool({ name, arguments: args }, undefined, { onprogress: seen, timeout: 60_000 + STOPPED_MS });
     return { text: result.content?.map(part => part.text).join('\n'), progress };
   }
 

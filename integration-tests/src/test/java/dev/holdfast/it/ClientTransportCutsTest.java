@@ -212,7 +212,8 @@ class ClientTransportCutsTest {
                             .isInstanceOf(CallOutcomeUnknownException.class));
             assertThat(client.call("echo", "after").get(20, TimeUnit.SECONDS)).isEqualTo("after");
             assertThat(executed).hasSize(CALLS).doesNotHaveDuplicates();
-            assertThat(news).contains("reconnecting", "gap");
+            // in 2.0.0 the session is lost with its connection
+            assertThat(news).contains("reconnecting").containsAnyOf("gap", "replaced");
         }
     }
 }
