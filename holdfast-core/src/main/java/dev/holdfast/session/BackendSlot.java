@@ -12,55 +12,27 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The place of a session's backend, through its incarnations. Whoever needs the backend while none is there starts exactly one
  * restore, and everybody who comes meanwhile waits in order. The state changes inside steps; backends are called outside.
- *
- * <pre>
- *   NEW --open--> OPENING --accepted--> SERVING --nobody waits--> CONNECTED --lost--> EMPTY
- *                 OPENING --refused--> NEW
- *   NEW --the session is back from the store--> EMPTY
- *   EMPTY --use--> RESTORING --replayed--> SERVING
- *                  RESTORING --not reached, lost--> EMPTY, those who waited are refused; if it was begun for nobody, RESTORING for them
- *                  RESTORING --refused--> the session ends
- *   SERVING, OPENING, CONNECTED --lost--> RESTORING if somebody waits, else EMPTY
- *   CONNECTED --released, nobody uses it--> EMPTY
- *   any --close--> CLOSED
- * </pre>
  */
 final class BackendSlot implements BackendSink.Hearer {
     private static final String UNINITIALIZED = "the session is not initialized yet";
     private static final int NONE = 0;
-
-    private enum State {
-        /** There was none yet. */
-        NEW,
-        /** The client's own {@code initialize} is on its way. */
-        OPENING,
-        EMPTY,
-        RESTORING,
-        /** A fresh backend is there, and those who waited for it come first. */
-        SERVING,
-        CONNECTED,
-        CLOSED
-    }
 
     private final SessionCore core;
     private final BackendOpenings openings;
     private final CallEnding calls;
     private final ServerIdentity identity;
     private final BackendQueue waiting;
-    private State state = State.NEW;
-    private int incarnation;
-    private int lastLost;
+    private BackendState state = BackendState.NEW;
+    private final Incarnations incarnations = new Incarnations();
     private boolean served;
     /** Whether a restore was begun for nobody: its patience is not that of those who came later. */
     private boolean unasked;
 
     private long restoringSince;
-    private @Nullable BackendConnection connection;
 
     BackendSlot(SessionCore core, Outbound outbound, Readers readers, CallEnding calls, ServerIdentity identity) {
         this.core = core;
@@ -77,7 +49,7 @@ final class BackendSlot implements BackendSink.Hearer {
      * @return those for whom there is no room
      */
     List<BackendUser> returned(List<? extends BackendUser> users) {
-        state = State.EMPTY;
+        state = BackendState.EMPTY;
         List<BackendUser> turnedAway = new ArrayList<>(0);
         for (BackendUser user : users) {
             if (!waiting.add(user)) {
@@ -90,7 +62,7 @@ final class BackendSlot implements BackendSink.Hearer {
     /** Opens a fresh backend if there was one and nobody has asked for it yet. */
     void restore() {
         begin(core.step(effects -> {
-            int next = state == State.EMPTY ? beginRestore() : NONE;
+            int next = state == BackendState.EMPTY ? beginRestore() : NONE;
             unasked = next != NONE;
             return next;
         }));
@@ -100,7 +72,7 @@ final class BackendSlot implements BackendSink.Hearer {
     BackendPresence presence() {
         return core.look(() -> switch (state) {
             case SERVING, CONNECTED -> BackendPresence.THERE;
-            case EMPTY -> incarnation > 0 ? BackendPresence.MISSING : BackendPresence.PENDING;
+            case EMPTY -> incarnations.latest() > 0 ? BackendPresence.MISSING : BackendPresence.PENDING;
             default -> BackendPresence.PENDING;
         });
     }
@@ -114,11 +86,11 @@ final class BackendSlot implements BackendSink.Hearer {
     /** Opens the first connection, for the client's own {@code initialize}; empty if there is or was one. */
     Optional<CompletionStage<Backend.Outcome>> open(InboundMessage initialize) {
         int first = core.step(effects -> {
-            if (state != State.NEW) {
+            if (state != BackendState.NEW) {
                 return NONE;
             }
-            state = State.OPENING;
-            return ++incarnation;
+            state = BackendState.OPENING;
+            return incarnations.next();
         });
         return first == NONE ? Optional.empty() : Optional.of(openings.open(initialize, first, this));
     }
@@ -132,20 +104,20 @@ final class BackendSlot implements BackendSink.Hearer {
     /** The first connection is there, even if it was lost again already; false if the slot was closed meanwhile. */
     boolean connected(BackendConnection first) {
         return core.step(effects -> {
-            if (state != State.OPENING) {
-                effects.then(() -> BackendRestore.close(first, core));
+            if (state != BackendState.OPENING) {
+                close(first, effects);
                 return false;
             }
-            int present = incarnation;
+            int present = incarnations.latest();
             if (present(present)) {
-                connection = first;
-                state = State.SERVING;
+                incarnations.connected(first);
+                state = BackendState.SERVING;
                 served = true;
                 effects.then(() -> serve(present, first));
                 return true;
             }
-            effects.then(() -> BackendRestore.close(first, core));
-            state = State.EMPTY;
+            close(first, effects);
+            state = BackendState.EMPTY;
             if (!waiting.isEmpty()) {
                 int next = beginRestore();
                 effects.then(() -> begin(next));
@@ -157,9 +129,9 @@ final class BackendSlot implements BackendSink.Hearer {
     /** The backend has refused the client's {@code initialize}; the client may try again. */
     void notOpened() {
         core.run(effects -> {
-            if (state == State.OPENING) {
-                state = State.NEW;
-                lastLost = incarnation;
+            if (state == BackendState.OPENING) {
+                state = BackendState.NEW;
+                incarnations.gone(incarnations.latest());
                 calls.backendLost(UNINITIALIZED);
                 waiting.refuseAll(UNINITIALIZED, effects);
             }
@@ -168,7 +140,7 @@ final class BackendSlot implements BackendSink.Hearer {
 
     @Override
     public boolean present(int which) {
-        return which == incarnation && which != lastLost;
+        return incarnations.present(which);
     }
 
     /** Who takes the client's answers for this incarnation, also while it is being opened; inside a step. */
@@ -176,16 +148,16 @@ final class BackendSlot implements BackendSink.Hearer {
         if (!present(which)) {
             return Optional.empty();
         }
-        BackendConnection now = connection;
+        BackendConnection now = incarnations.connection();
         return now == null ? openings.answers() : Optional.of(now::answer);
     }
 
     /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. */
     boolean use(BackendUser user) {
         BackendConnection now = core.step(effects -> {
-            if (state == State.CONNECTED) {
-                user.handedTo(incarnation);
-                return connection;
+            if (state == BackendState.CONNECTED) {
+                user.handedTo(incarnations.latest());
+                return incarnations.connection();
             }
             return null;
         });
@@ -198,10 +170,10 @@ final class BackendSlot implements BackendSink.Hearer {
 
     private boolean useLater(BackendUser user) {
         return core.<Boolean>step(effects -> {
-            if (state == State.CONNECTED) {
+            if (state == BackendState.CONNECTED) {
                 // it is there since a moment ago
-                user.handedTo(incarnation);
-                BackendConnection now = connection;
+                user.handedTo(incarnations.latest());
+                BackendConnection now = incarnations.connection();
                 effects.then(() -> {
                     if (now != null) {
                         user.use(now);
@@ -209,33 +181,35 @@ final class BackendSlot implements BackendSink.Hearer {
                 });
                 return true;
             }
-            if (state == State.NEW) {
+            if (state == BackendState.NEW) {
                 effects.then(() -> user.refused(UNINITIALIZED));
                 return false;
             }
-            if (state == State.CLOSED || !waiting.add(user)) {
+            if (state == BackendState.CLOSED || !waiting.add(user)) {
                 effects.then(() -> user.refused("no backend is there"));
                 return false;
             }
-            int next = state == State.EMPTY ? beginRestore() : NONE;
+            int next = state == BackendState.EMPTY ? beginRestore() : NONE;
             effects.then(() -> begin(next));
             return true;
         });
     }
 
     private int beginRestore() {
-        state = State.RESTORING;
+        state = BackendState.RESTORING;
         served = false;
         unasked = false;
         restoringSince = core.now();
-        return ++incarnation;
+        return incarnations.next();
     }
 
     /** A restore has got its connection; false if nobody wants it any more. */
     boolean reached(int restored, BackendConnection fresh) {
         boolean wanted = core.step(effects -> {
-            boolean awaited = state == State.RESTORING && present(restored);
-            connection = awaited ? fresh : connection;
+            boolean awaited = state == BackendState.RESTORING && present(restored);
+            if (awaited) {
+                incarnations.connected(fresh);
+            }
             return awaited;
         });
         if (!wanted) {
@@ -246,15 +220,15 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** Whether a restore is under way. */
     boolean restoring(int which) {
-        return core.look(() -> state == State.RESTORING && present(which));
+        return core.look(() -> state == BackendState.RESTORING && present(which));
     }
 
     /** A fresh backend is there, in the state of the one before; false if nobody wants it any more. */
     boolean restored(int restored) {
         return core.step(effects -> {
-            boolean awaited = state == State.RESTORING && present(restored);
+            boolean awaited = state == BackendState.RESTORING && present(restored);
             if (awaited) {
-                state = State.SERVING;
+                state = BackendState.SERVING;
                 tell(RestoreOutcome.RESTORED, effects);
             }
             return awaited;
@@ -279,7 +253,7 @@ final class BackendSlot implements BackendSink.Hearer {
     /** Who waits first; when nobody does, the backend is open to all. */
     private Optional<BackendUser> nextUser(int present) {
         return core.step(effects -> {
-            if (state != State.SERVING || !present(present)) {
+            if (state != BackendState.SERVING || !present(present)) {
                 return Optional.empty();
             }
             Optional<BackendUser> first = waiting.takeFirst();
@@ -287,7 +261,7 @@ final class BackendSlot implements BackendSink.Hearer {
                 served = true;
                 first.get().handedTo(present);
             } else {
-                state = State.CONNECTED;
+                state = BackendState.CONNECTED;
             }
             return first;
         });
@@ -310,11 +284,11 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** Ends a restore, if it is under way: what it has asked is withdrawn, and those who waited for it are refused. */
     private boolean endRestore(int restored, String cause, RestoreOutcome outcome, Effects effects) {
-        if (state != State.RESTORING || restored != incarnation) {
+        if (state != BackendState.RESTORING || restored != incarnations.latest()) {
             return false;
         }
-        state = State.EMPTY;
-        lastLost = restored;
+        state = BackendState.EMPTY;
+        incarnations.gone(restored);
         tell(outcome, effects);
         calls.backendLost(cause);
         if (unasked && outcome == RestoreOutcome.PUT_OFF && !waiting.isEmpty()) {
@@ -329,26 +303,25 @@ final class BackendSlot implements BackendSink.Hearer {
     @Override
     public void lost(int which, String cause, List<InboundMessage> untouched) {
         core.run(effects -> {
-            if (!present(which) || state == State.CLOSED) {
+            if (!present(which) || state == BackendState.CLOSED) {
                 return;
             }
-            lastLost = which;
-            Optional<BackendConnection> dead = Optional.ofNullable(connection);
-            connection = null;
+            incarnations.gone(which);
+            Optional<BackendConnection> dead = incarnations.disconnect();
             List<CallDispatch> again = calls.untouched(untouched);
             calls.backendLost(cause);
             again.stream().filter(user -> !waiting.add(user)).forEach(user -> effects.then(() -> user.refused(cause)));
             effects.then(() -> core.host().telemetry().backendLost(core.id(), cause));
-            dead.ifPresent(gone -> effects.then(() -> BackendRestore.close(gone, core)));
+            dead.ifPresent(connection -> close(connection, effects));
             replace(which, cause, effects);
         });
     }
 
     /** Goes on after a loss: those who wait get another backend, unless the one that is gone served nobody. */
     private void replace(int gone, String cause, Effects effects) {
-        if (state == State.RESTORING) {
+        if (state == BackendState.RESTORING) {
             endRestore(gone, cause, RestoreOutcome.PUT_OFF, effects);
-        } else if ((state == State.SERVING || state == State.CONNECTED) && !waiting.isEmpty()) {
+        } else if ((state == BackendState.SERVING || state == BackendState.CONNECTED) && !waiting.isEmpty()) {
             boolean useless = !served;
             int next = beginRestore();
             if (useless) {
@@ -356,8 +329,8 @@ final class BackendSlot implements BackendSink.Hearer {
             } else {
                 effects.then(() -> begin(next));
             }
-        } else if (state != State.OPENING) {
-            state = State.EMPTY;
+        } else if (state != BackendState.OPENING) {
+            state = BackendState.EMPTY;
             openings.forget();
         }
     }
@@ -365,18 +338,18 @@ final class BackendSlot implements BackendSink.Hearer {
     /** Ends the backend for another session's, unless it is in use; who needs it next gets a fresh one. */
     boolean release() {
         return core.<Boolean>step(effects -> {
-            BackendConnection unused = connection;
+            BackendConnection unused = incarnations.connection();
             Lifecycle.State now = core.lifecycle().state();
-            if (state != State.CONNECTED || unused == null || now.held() || now.closed()) {
+            if (state != BackendState.CONNECTED || unused == null || now.held() || now.closed()) {
                 return false;
             }
-            state = State.EMPTY;
-            lastLost = incarnation;
-            connection = null;
+            state = BackendState.EMPTY;
+            incarnations.gone(incarnations.latest());
+            incarnations.disconnect();
             openings.forget();
             calls.backendLost("another session needed the backend");
             effects.then(() -> core.host().telemetry().backendReleased(core.id()));
-            effects.then(() -> BackendRestore.close(unused, core));
+            close(unused, effects);
             return true;
         });
     }
@@ -387,13 +360,13 @@ final class BackendSlot implements BackendSink.Hearer {
     }
 
     private void close(Effects effects) {
-        state = State.CLOSED;
+        state = BackendState.CLOSED;
         waiting.takeAll().forEach(user -> effects.then(user::dropped));
-        BackendConnection last = connection;
-        connection = null;
         openings.abandon(effects);
-        if (last != null) {
-            effects.then(() -> BackendRestore.close(last, core));
-        }
+        incarnations.disconnect().ifPresent(last -> close(last, effects));
+    }
+
+    private void close(BackendConnection connection, Effects effects) {
+        effects.then(() -> BackendRestore.close(connection, core));
     }
 }
