@@ -1,36 +1,32 @@
 package dev.holdfast.benchmarks.load;
 
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
-/** A message to all clients that listen, some times, one after the other. A latency is from the sending to a client. */
-public final class BroadcastLoad implements Load {
+/**
+ * A message to all clients that listen, some times, one after the other. A latency is from the sending to a client; what did not come is
+ * an error. Connections are there in a round only, since those of two servers do not fit beside each other.
+ */
+public final class BroadcastLoad extends ListeningLoad {
     private static final int MESSAGES = 10;
-    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
-    private final Target target;
-    private final Meter meter;
-    private final ListeningGroup group;
-
-    /** Opens the sessions; connections are there in a round only, since two servers with so many do not fit beside each other. */
+    /** Opens the sessions, and no connection. */
     public BroadcastLoad(Target target, Workload workload, Meter meter) throws IOException, InterruptedException {
-        this.target = target;
-        this.meter = meter;
-        this.group = new ListeningGroup(target, workload.connections());
+        super(target, workload, meter);
     }
 
-    /** Some messages, however long they take. What did not come is an error. */
     @Override
-    public Sample run(Duration duration) throws IOException, InterruptedException {
-        int absent = group.connect(0, member -> {});
+    int prepare() throws IOException, InterruptedException {
+        if (!target.speaksMcp()) {
+            // it notices by a write that its peers of the round before are gone
+            target.tell();
+        }
+        return group.connect(0, member -> {});
+    }
+
+    @Override
+    int act(Latencies latencies) throws IOException {
         int count = group.members().size();
-        Usage before = meter.usage();
-        long busy = THREADS.getCurrentThreadCpuTime();
-        Latencies latencies = new Latencies();
-        long start = System.nanoTime();
         for (int i = 1; i <= MESSAGES; i++) {
             int expected = i * count;
             CompletableFuture<Void> sent = CompletableFuture.runAsync(this::tell);
@@ -39,15 +35,7 @@ public final class BroadcastLoad implements Load {
                     member -> latencies.add(System.nanoTime() - member.lastSentAt()));
             sent.join();
         }
-        long nanos = System.nanoTime() - start;
-        busy = THREADS.getCurrentThreadCpuTime() - busy;
-        Usage after = meter.usage();
-        group.cut();
-        if (!target.speaksMcp()) {
-            // it notices by a write that its peers are gone, and so many connections more would not fit beside these
-            target.tell();
-        }
-        return Sample.of(latencies, absent + MESSAGES * count - latencies.size(), nanos, busy, before, after);
+        return MESSAGES * count - latencies.size();
     }
 
     private void tell() {
@@ -58,10 +46,5 @@ public final class BroadcastLoad implements Load {
         } catch (InterruptedException e) {
             throw new IllegalStateException("ended while telling the clients", e);
         }
-    }
-
-    @Override
-    public void close() throws IOException {
-        group.close();
     }
 }
