@@ -3,7 +3,6 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.mcp.client.ClientListener;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
 import io.modelcontextprotocol.client.McpAsyncClient;
 import io.modelcontextprotocol.client.McpClient;
@@ -37,7 +36,7 @@ class ClientThroughNodeCutsTest {
     private static final int STEPS = 20;
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-    private final List<String> news = new CopyOnWriteArrayList<>();
+    private final ConnectionNews listener = new ConnectionNews();
     private final List<String> progress = new CopyOnWriteArrayList<>();
     private NodeServer server;
     private CuttingProxy proxy;
@@ -56,22 +55,7 @@ class ClientThroughNodeCutsTest {
 
     private HoldfastClientTransport.Builder holdfast() {
         return HoldfastClientTransport.builder("http://127.0.0.1:" + proxy.port())
-                .listener(new ClientListener() {
-                    @Override
-                    public void onReconnecting(Throwable cause) {
-                        news.add("reconnecting");
-                    }
-
-                    @Override
-                    public void onGap() {
-                        news.add("gap");
-                    }
-
-                    @Override
-                    public void onSessionReplaced() {
-                        news.add("replaced");
-                    }
-                });
+                .listener(listener);
     }
 
     private McpAsyncClient client(McpClientTransport transport, Duration requestTimeout) {
@@ -113,7 +97,7 @@ class ClientThroughNodeCutsTest {
                 .containsExactlyInAnyOrderElementsOf(IntStream.range(0, CALLS)
                         .mapToObj(number -> "slow: " + (MILLIS + number) + " ms")
                         .toList());
-        assertThat(news).contains("reconnecting").doesNotContain("replaced");
+        assertThat(listener.told).contains("reconnecting").doesNotContain("replaced");
     }
 
     @ParameterizedTest

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.mcp.client.CallOutcomeUnknownException;
-import dev.holdfast.mcp.client.ClientListener;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
 import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
 import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
@@ -27,29 +26,8 @@ class ClientTransportCutsTest {
     private static final int CALLS = 5;
 
     private final List<String> executed = new CopyOnWriteArrayList<>();
-    private final List<String> news = new CopyOnWriteArrayList<>();
-
-    private final ClientListener listener = new ClientListener() {
-        @Override
-        public void onReconnecting(Throwable cause) {
-            news.add("reconnecting");
-        }
-
-        @Override
-        public void onResumed(Duration away) {
-            news.add("resumed");
-        }
-
-        @Override
-        public void onGap() {
-            news.add("gap");
-        }
-
-        @Override
-        public void onSessionReplaced() {
-            news.add("replaced");
-        }
-    };
+    private final ConnectionNews listener = new ConnectionNews();
+    private final List<String> news = listener.told;
 
     private TestServer holdfast() throws Exception {
         return CutClients.withSteps(
