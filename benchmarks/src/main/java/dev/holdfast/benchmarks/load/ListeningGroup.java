@@ -8,7 +8,6 @@ import java.nio.channels.Selector;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 
 /** Many clients that listen, each with its session and its cursor, which survive their connections. For one thread. */
 final class ListeningGroup implements AutoCloseable {
@@ -16,6 +15,9 @@ final class ListeningGroup implements AutoCloseable {
     private static final int BUFFER_BYTES = 64 << 10;
     private static final long SELECT_MILLIS = 100;
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
+    /** So long is read on behind what was expected: what comes twice comes soon. */
+    private static final long SURPLUS_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+
     private static final int RESET = 0;
 
     private final Target target;
@@ -43,11 +45,6 @@ final class ListeningGroup implements AutoCloseable {
             this.session = session;
         }
 
-        /** How many messages it has received since it was connected last. */
-        int messages() {
-            return messages;
-        }
-
         /** When it began to connect. */
         long connectedAt() {
             return connectedAt;
@@ -64,14 +61,17 @@ final class ListeningGroup implements AutoCloseable {
         }
     }
 
-    /** Hears of a client that has received something. */
+    /** Hears of a client that has received what was waited for, once. */
     @FunctionalInterface
     interface Heard {
         void from(Member member);
     }
 
-    List<Member> members() {
-        return members;
+    /** How many messages are missing or too many, over all clients, where each was to receive so many since it connected. */
+    int faults(int messages) {
+        return members.stream()
+                .mapToInt(member -> Math.abs(member.messages - messages))
+                .sum();
     }
 
     /**
@@ -85,20 +85,17 @@ final class ListeningGroup implements AutoCloseable {
         List<Member> left = new ArrayList<>(members);
         int[] opening = {0};
         int[] missing = {members.size()};
-        Heard heard = member -> {
-            if (member.messages == messages) {
-                opening[0]--;
-                missing[0]--;
-                back.from(member);
-            }
-        };
         long end = System.nanoTime() + PATIENCE_NANOS;
         while (missing[0] > 0 && System.nanoTime() - end < 0) {
             while (opening[0] < OPENING_AT_ONCE && !left.isEmpty()) {
                 connect(left.remove(left.size() - 1));
                 opening[0]++;
             }
-            read(messages == 0, heard);
+            read(messages, member -> {
+                opening[0]--;
+                missing[0]--;
+                back.from(member);
+            });
         }
         return missing[0];
     }
@@ -112,16 +109,35 @@ final class ListeningGroup implements AutoCloseable {
 
     private record Connection(Member member, ListeningClient client) {}
 
-    /** Reads until something holds, or for a long time. */
-    void readUntil(BooleanSupplier done, Heard heard) throws IOException {
+    /**
+     * Reads until all have received so many messages since they connected.
+     *
+     * @return whether they have, after a long time
+     */
+    boolean receive(int messages, Heard heard) throws IOException {
         long end = System.nanoTime() + PATIENCE_NANOS;
-        while (!done.getAsBoolean() && System.nanoTime() - end < 0) {
-            read(false, heard);
+        int[] missing = {
+            (int) members.stream().filter(member -> member.messages < messages).count()
+        };
+        while (missing[0] > 0 && System.nanoTime() - end < 0) {
+            read(messages, member -> {
+                missing[0]--;
+                heard.from(member);
+            });
+        }
+        return missing[0] == 0;
+    }
+
+    /** Reads on for a moment. */
+    void readSurplus() throws IOException {
+        long end = System.nanoTime() + SURPLUS_NANOS;
+        while (System.nanoTime() - end < 0) {
+            read(Integer.MAX_VALUE, member -> {});
         }
     }
 
-    /** Tells of each client that has received a message, or else the head of its response. */
-    private void read(boolean heads, Heard heard) throws IOException {
+    /** Tells of each client that has now received so many messages, or the head of its response where none is waited for. */
+    private void read(int messages, Heard heard) throws IOException {
         selector.select(SELECT_MILLIS);
         for (SelectionKey key : selector.selectedKeys()) {
             Connection connection = (Connection) key.attachment();
@@ -129,7 +145,7 @@ final class ListeningGroup implements AutoCloseable {
             int before = member.messages;
             boolean head = connection.client().receive(buffer);
             member.cursor = connection.client().cursor();
-            if (heads ? head : member.messages > before) {
+            if (messages == 0 ? head : before < messages && member.messages >= messages) {
                 heard.from(member);
             }
         }

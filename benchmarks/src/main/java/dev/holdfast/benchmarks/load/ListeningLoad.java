@@ -23,8 +23,11 @@ abstract class ListeningLoad implements Load {
     /** What comes before the part that is measured; returns the errors of that. */
     abstract int prepare() throws IOException, InterruptedException;
 
-    /** What is measured; returns its errors. */
+    /** What is measured; returns its errors but for those that the count of messages shows. */
     abstract int act(Latencies latencies) throws IOException;
+
+    /** How many messages each client has received in a round, if none is lost and none comes twice. */
+    abstract int messages();
 
     @Override
     public Sample run(Duration duration) throws IOException, InterruptedException {
@@ -37,6 +40,8 @@ abstract class ListeningLoad implements Load {
         long nanos = System.nanoTime() - start;
         busy = THREADS.getCurrentThreadCpuTime() - busy;
         Usage after = meter.usage();
+        group.readSurplus();
+        errors += group.faults(messages());
         group.cut();
         return Sample.of(latencies, errors, nanos, busy, before, after);
     }

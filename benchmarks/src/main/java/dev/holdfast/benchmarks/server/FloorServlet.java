@@ -85,7 +85,8 @@ final class FloorServlet extends HttpServlet {
 
         private void write(byte[] event) {
             try {
-                out.write(event);
+                // as a buffer: of an array the container would make a copy of its own for each response
+                out.write(ByteBuffer.wrap(event));
                 out.flush();
             } catch (IOException e) {
                 listening.remove(this);
