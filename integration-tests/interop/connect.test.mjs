@@ -112,14 +112,16 @@ describe('connect', { concurrency: 1 }, () => {
     test(`the remote server refuses connections for ${refuseMs} ms: nothing lost, nothing twice, one session`, { timeout: 120_000 }, async t => {
       const { proxy } = await remote(t);
       const client = await StdioClient.to(t, proxy.url);
-      proxy.outages({ serviceMs: 2_000, refuseMs, by: 'rst' });
-      const calm = delay(2_000 + refuseMs).then(() => proxy.calm());
+      proxy.outages({ serviceMs: 700, refuseMs, by: 'rst' });
+      const calm = delay(700 + refuseMs).then(() => proxy.calm());
+      const meanwhile = waitFor('connections are refused', () => !proxy.serving).then(() => client.call('slow', { ms: 10, steps: 1 }));
       const done = await callSeries(client, { calls: 3, notes: 0, tool: slowAgain });
+      assert.match((await meanwhile).text, /run=/);
       await calm;
       await assertNothingLost(client, done, { calls: 3, notes: 0 });
       assert.equal(initializes(proxy), 1);
       assert.deepEqual(client.errors, []);
-      assert.ok(proxy.counts.cuts >= 1, 'the proxy has cut');
+      assert.ok(proxy.exchanges.some(each => each.request?.method === 'tools/call' && each.cutBy), 'a call was cut');
     });
   }
 
@@ -131,7 +133,7 @@ describe('connect', { concurrency: 1 }, () => {
     });
     await begun;
     process.kill(client.transport.pid, 'SIGSTOP');
-    proxy.cutNow(() => true, 'fin');
+    assert.ok(proxy.cutNow(() => true, 'fin') >= 2, 'the call and the listening stream are cut');
     await delay(STOPPED_MS);
     process.kill(client.transport.pid, 'SIGCONT');
     const { text, progress } = await client.running;

@@ -49,8 +49,11 @@ class ClientThroughNodeCutsTest {
 
     @AfterEach
     void stop() throws Exception {
-        proxy.close();
-        server.close();
+        try {
+            proxy.close();
+        } finally {
+            server.close();
+        }
     }
 
     private HoldfastClientTransport.Builder holdfast() {

@@ -28,16 +28,16 @@ final class NodeServer implements AutoCloseable {
     }
 
     /** Starts the reference server, in the release that the SDK's own tests are written for. */
-    static NodeServer everything() throws IOException {
+    static NodeServer everything() throws IOException, InterruptedException {
         return start("node_modules/server-everything-2025.12.18/dist/index.js", "streamableHttp");
     }
 
     /** Starts a small server with the event store of the SDK's examples; it logs each call of its tool {@code slow}. */
-    static NodeServer withEvents() throws IOException {
+    static NodeServer withEvents() throws IOException, InterruptedException {
         return start("plain-server.mjs", "events");
     }
 
-    private static NodeServer start(String script, String word) throws IOException {
+    private static NodeServer start(String script, String word) throws IOException, InterruptedException {
         int port = freePort();
         Path log = Files.createTempFile("node-server", ".log");
         String node = INTEROP.resolve("node_modules/.bin/node").toString();
@@ -47,8 +47,16 @@ final class NodeServer implements AutoCloseable {
                 .redirectOutput(log.toFile());
         builder.environment().put("PORT", Integer.toString(port));
         NodeServer server = new NodeServer(builder.start(), log, port);
-        await().atMost(START).until(server::accepts);
-        return server;
+        try {
+            await().atMost(START).until(() -> server.accepts() || !server.process.isAlive());
+            if (!server.process.isAlive()) {
+                throw new IllegalStateException(script + " has ended: " + String.join("\n", server.log()));
+            }
+            return server;
+        } catch (Throwable e) {
+            server.close();
+            throw e;
+        }
     }
 
     private static int freePort() throws IOException {
