@@ -12,7 +12,8 @@ public interface HttpSender {
      * is cancelled before breaks the connection.
      *
      * @param request its body, if it has one, is a {@link MarkedBody} or stands in the request as the JDK's client needs it
-     * @param answer takes the head, and says who takes the body
+     * @param answer takes the head, and says who takes the body. What {@code onNext} passes is to be read or copied before it returns:
+     *     its memory may be used again then.
      */
     <T> CompletableFuture<?> send(HttpRequest request, BodyHandler<T> answer);
 

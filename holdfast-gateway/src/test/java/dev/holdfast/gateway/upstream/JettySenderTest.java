@@ -17,11 +17,13 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandler;
 import java.net.http.HttpResponse.BodySubscribers;
 import java.net.http.HttpResponse.ResponseInfo;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Flow;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -71,12 +73,30 @@ class JettySenderTest {
         });
     }
 
-    private BodyHandler<String> taking() {
+    private BodyHandler<Void> taking() {
         return response -> {
             head.set(response);
-            return BodySubscribers.mapping(BodySubscribers.ofString(UTF_8), text -> {
-                body.set(text);
-                return text;
+            StringBuilder whole = new StringBuilder();
+            return BodySubscribers.fromSubscriber(new Flow.Subscriber<>() {
+                @Override
+                public void onSubscribe(Flow.Subscription subscription) {
+                    subscription.request(Long.MAX_VALUE);
+                }
+
+                @Override
+                public void onNext(List<ByteBuffer> parts) {
+                    parts.forEach(part -> whole.append(UTF_8.decode(part)));
+                }
+
+                @Override
+                public void onError(Throwable failure) {
+                    body.set(failure.toString());
+                }
+
+                @Override
+                public void onComplete() {
+                    body.set(whole.toString());
+                }
             });
         };
     }
@@ -104,7 +124,11 @@ class JettySenderTest {
             asked.getResponseHeaders().add("X-Answer", "one");
             asked.getResponseHeaders().add("x-answer", "two");
             asked.sendResponseHeaders(200, 0);
-            asked.getResponseBody().write(answer);
+            // in many parts: the memory of one is used again for the next
+            for (byte part : answer) {
+                asked.getResponseBody().write(part);
+                asked.getResponseBody().flush();
+            }
         });
 
         sender.send(
