@@ -26,7 +26,7 @@ final class InFlight {
     /** Sends a request. */
     CompletionStage<Outcome> call(
             URI uri, Envelope request, ServerSession.Repeat repeat, Object context, MessageSink taker) {
-        MessageSink sink = taker.guarded();
+        MessageSink sink = ofStream(request, taker.guarded());
         RequestId id = request.id().orElseThrow(() -> new IllegalArgumentException(request + " is no request"));
         Posting posting = new Posting(link, uri, request, repeat == ServerSession.Repeat.HARMLESS, context, sink);
         if (count.incrementAndGet() > link.limits().inFlight()) {
@@ -43,6 +43,13 @@ final class InFlight {
             count.decrementAndGet();
             return outcome;
         });
+    }
+
+    /** Takes what comes on the stream of a request. Some servers replay the responses of other requests on it, too. */
+    private MessageSink ofStream(Envelope request, MessageSink sink) {
+        return message -> isResponse(message) && !message.id().equals(request.id())
+                ? route(message, NOBODY)
+                : sink.message(message);
     }
 
     /** Sends what has no response. */
@@ -70,11 +77,15 @@ final class InFlight {
 
     /** Takes a message that came on another stream than that of a request: a response goes to its request, if that still waits. */
     CompletionStage<Void> route(Envelope message, MessageSink others) {
-        if (message.kind() != Envelope.Kind.RESPONSE && message.kind() != Envelope.Kind.ERROR) {
+        if (!isResponse(message)) {
             return others.message(message);
         }
         Optional<Posting> waiting = message.id().map(requests::get);
-        return waiting.isPresent() ? waiting.get().message(message) : CompletableFuture.completedFuture(null);
+        return waiting.isPresent() ? waiting.get().message(message) : NOBODY.message(message);
+    }
+
+    private static boolean isResponse(Envelope message) {
+        return message.kind() == Envelope.Kind.RESPONSE || message.kind() == Envelope.Kind.ERROR;
     }
 
     /** The stream is gone on which answers came that do not come on the streams of their requests. */

@@ -19,6 +19,7 @@ final class Link {
     private final HeartbeatWatch answers;
 
     private final HeartbeatWatch listening;
+    private final TakenEvents taken = new TakenEvents();
     private final Outage outage;
     private final Host host;
     private volatile Optional<String> id = Optional.empty();
@@ -53,6 +54,11 @@ final class Link {
 
     ClientLimits limits() {
         return server.limits();
+    }
+
+    /** What was taken on its streams. */
+    TakenEvents taken() {
+        return taken;
     }
 
     Outage outage() {
@@ -155,6 +161,11 @@ final class Link {
     /** Whether the server is known to send the head of a stream at once. */
     boolean headsAtOnce() {
         return answers.headsAtOnce() || listening.headsAtOnce();
+    }
+
+    /** Whether a silent connection is found without being asked: by the heartbeats of the server, or by a limit that was set. */
+    boolean findsSilence() {
+        return answers.limited() || listening.limited();
     }
 
     /** An exchange whose stream, if there is one, answers a request; it has not begun. */

@@ -68,11 +68,13 @@ final class StreamLoop implements StreamHandler {
     private final Owner owner;
     private final Cursor cursor;
     private final Retry retry;
+    private final SilentResume silence = new SilentResume();
     private long stated;
     private long connectedAt;
     private int connections;
     private int unauthorized;
-    /** Whether anything has come on this connection. */
+    private boolean resumed;
+    /** Whether anything new has come on this connection. */
     private volatile boolean progressed;
 
     private volatile boolean stopped;
@@ -116,7 +118,9 @@ final class StreamLoop implements StreamHandler {
             return;
         }
         progressed = false;
-        if (resuming && !link.headsAtOnce()) {
+        resumed = resuming;
+        if (resuming) {
+            exchange.limitSilence(silence.limit(link));
             expectSomething(exchange);
         }
         exchange.start(resuming ? RESUMED_HEAD.toNanos() : HeartbeatWatch.UNLIMITED)
@@ -143,8 +147,11 @@ final class StreamLoop implements StreamHandler {
      * but not longer than the patience.
      */
     private void expectSomething(HttpExchange exchange) {
+        if (link.headsAtOnce() || silence.replays()) {
+            return;
+        }
         Duration wait = owner.opensAnew() ? RESUMED_HEAD : link.limits().patience();
-        Future<?> check = link.later(wait.toMillis(), () -> {
+        Future<?> check = link.later(silence.leftMillis(wait), () -> {
             if (current == exchange && !progressed && !link.headsAtOnce()) {
                 nothingCame(exchange);
             }
@@ -192,14 +199,17 @@ final class StreamLoop implements StreamHandler {
 
     @Override
     public CompletionStage<Void> event(SseEvent event) {
-        progressed = true;
         if (stopped || !cursor.isNew(event, link.id())) {
             return TAKEN;
         }
-        if (event.data().length > 0) {
-            retry.succeeded();
-        }
-        return taken(event).thenRun(() -> cursor.passed(event));
+        return link.taken().once(event, resumed, () -> {
+            progressed = true;
+            silence.ended(resumed);
+            if (event.data().length > 0) {
+                retry.succeeded();
+            }
+            return taken(event).thenRun(() -> cursor.passed(event));
+        });
     }
 
     private CompletionStage<Void> taken(SseEvent event) {
@@ -238,6 +248,10 @@ final class StreamLoop implements StreamHandler {
             return;
         }
         boolean silent = end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException;
+        if (silent && silence.reached()) {
+            open();
+            return;
+        }
         if (!silent && System.nanoTime() - connectedAt > PROOF_NANOS) {
             retry.succeeded();
         }

@@ -5,6 +5,7 @@ import static dev.holdfast.client.Recorder.call;
 import static dev.holdfast.client.Recorder.initializeResult;
 import static dev.holdfast.client.Recorder.log;
 import static dev.holdfast.client.Recorder.now;
+import static dev.holdfast.client.Recorder.progress;
 import static dev.holdfast.client.Recorder.remote;
 import static dev.holdfast.client.ServerSession.NO_CONTEXT;
 import static dev.holdfast.client.ServerSession.Repeat.HARMLESS;
@@ -28,6 +29,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -136,6 +138,40 @@ class HostileServerTest {
         assertThat(sink.next()).contains("result");
         assertThat(sink.messages).isEmpty();
         assertThat(recorder.news).startsWith("reconnecting", "resumed");
+    }
+
+    /** A server that replays each event behind the cursor, of whichever stream. */
+    @Test
+    void whatAnotherStreamHasOrBringsIsNotTakenTwice() throws Exception {
+        Recorder others = new Recorder();
+        AtomicBoolean released = new AtomicBoolean();
+        server.then((request, reply) -> reply.stream()
+                        .chunk(event("a1", progress("a", 1)))
+                        .once(released::get)
+                        .chunk(event("a2", progress("a", 2)))
+                        .chunk(event("a3", progress("a", 3)) + event("a4", answer(2))))
+                .then((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("b1", progress("b", 1)))
+                        .once(this::told)
+                        .rst())
+                .onGet((request, reply) -> reply.stream()
+                        .chunk(event("a1", progress("a", 1)) + event("b2", progress("b", 2)))
+                        .chunk(event("a2", progress("a", 2)) + event("b3", answer(1)))
+                        .end());
+        CompletionStage<Outcome> other = session.call(call(2, "a"), NEVER, NO_CONTEXT, others);
+        assertThat(others.next()).contains("\"a\"");
+
+        assertThat(now(session.call(call(1, "b"), NEVER, NO_CONTEXT, sink))).isEqualTo(new Outcome.Done());
+        assertThat(sink.next()).contains("\"b\"", "\"progress\":1");
+        assertThat(sink.next()).contains("\"b\"", "\"progress\":2");
+        assertThat(sink.next()).contains("\"a\"", "\"progress\":2");
+        assertThat(sink.next()).contains("result");
+        released.set(true);
+        assertThat(now(other)).isEqualTo(new Outcome.Done());
+        assertThat(others.next()).contains("\"a\"", "\"progress\":3");
+        assertThat(others.next()).contains("result");
+        assertThat(sink.messages).isEmpty();
+        assertThat(others.messages).isEmpty();
     }
 
     @Test
@@ -294,6 +330,42 @@ class HostileServerTest {
 
         assertThat(now(hasty.call(call(1), NEVER, NO_CONTEXT, sink))).isInstanceOf(Outcome.Unknown.class);
         hasty.close();
+    }
+
+    @Test
+    void responseThatCameOnAnotherStreamOnlyReachesItsRequest() throws Exception {
+        Recorder others = new Recorder();
+        server.then((request, reply) -> reply.stream().chunk(event("a1", progress("a", 1))))
+                .then((request, reply) -> reply.stream()
+                        .chunk(event("a2", answer(2)) + event("b1", answer(1)))
+                        .end());
+        CompletionStage<Outcome> other = session.call(call(2, "a"), NEVER, NO_CONTEXT, others);
+        assertThat(others.next()).contains("progress");
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        assertThat(now(other)).isEqualTo(new Outcome.Done());
+        assertThat(others.next()).contains("\"id\":2");
+        assertThat(sink.next()).contains("\"id\":1");
+        assertThat(sink.messages).isEmpty();
+    }
+
+    /** A server that replays what was missed, and forgets that the stream goes on. */
+    @Test
+    void streamThatStaysSilentAfterItWasResumedIsResumedOnceMore() throws Exception {
+        server.then((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("e1", log("one")))
+                        .once(this::told)
+                        .rst())
+                .onGet((request, reply) -> reply.stream().chunk(event("e2", log("two"))))
+                .onGet((request, reply) ->
+                        reply.stream().chunk(event("e3", answer(1))).end());
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        assertThat(last().header("last-event-id")).isEqualTo("e2");
+        assertThat(sink.next()).contains("one");
+        assertThat(sink.next()).contains("two");
+        assertThat(sink.next()).contains("result");
+        assertThat(recorder.news).containsExactly("reconnecting", "resumed");
     }
 
     @Test

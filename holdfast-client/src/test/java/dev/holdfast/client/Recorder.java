@@ -60,6 +60,18 @@ final class Recorder implements MessageSink, SessionWatch {
                 + ",\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{}}}");
     }
 
+    /** A call that asks for progress. */
+    static Envelope call(int id, String token) {
+        return envelope("{\"jsonrpc\":\"2.0\",\"id\":" + id
+                + ",\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"_meta\":{\"progressToken\":\"" + token
+                + "\"}}}");
+    }
+
+    static String progress(String token, int step) {
+        return "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":\"" + token
+                + "\",\"progress\":" + step + "}}";
+    }
+
     static String answer(int id) {
         return "{\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"result\":{\"content\":[]}}";
     }

@@ -32,6 +32,11 @@ final class NodeServer implements AutoCloseable {
         return start("node_modules/server-everything-2025.12.18/dist/index.js", "streamableHttp");
     }
 
+    /** Starts the reference server of today, whose event store replays the events of all streams to each that is resumed. */
+    static NodeServer replayingEverything() throws IOException, InterruptedException {
+        return start("node_modules/@modelcontextprotocol/server-everything/dist/index.js", "streamableHttp");
+    }
+
     /** Starts a small server with the event store of the SDK's examples; it logs each call of its tool {@code slow}. */
     static NodeServer withEvents() throws IOException, InterruptedException {
         return start("plain-server.mjs", "events");

@@ -15,7 +15,6 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.io.EOFException;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Function;
@@ -142,13 +141,10 @@ final class UpstreamConnection implements BackendConnection {
         Optional<RequestId> token =
                 message.progressToken().filter(named -> !call.token().equals(Optional.of(named)));
         boolean foreign = token.isPresent() && (calls.ofToken(token.get()).isPresent() || calls.ended(token.get()));
-        return foreign ? CompletableFuture.completedFuture(null) : call.sink().send(message.outbound());
+        return foreign ? news.message(message) : call.sink().send(message.outbound());
     }
 
     private CompletionStage<Void> answered(Call call, Envelope message) {
-        if (!message.id().equals(Optional.of(call.id()))) {
-            return CompletableFuture.completedFuture(null);
-        }
         if (message.kind() == Envelope.Kind.RESPONSE && call.request().method().equals(RepeatRules.TOOLS_LIST)) {
             rules.learn(principal, message.bytes());
         }

@@ -1,0 +1,110 @@
+package dev.holdfast.client;
+
+import dev.holdfast.client.wire.SseEvent;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which events were taken lately on the streams of one session, so that each is taken once, whichever stream brings it first: some
+ * servers replay the events of all streams to the one that is resumed. An event is known by its id and its data. Thread-safe.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery">MCP, Resumability
+ *     and Redelivery</a>
+ */
+final class TakenEvents {
+    private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
+    /** So many are remembered; older ones that come again are taken again. */
+    private static final int MOST = 1_024;
+
+    private static final long FNV_BASIS = 0xcbf29ce484222325L;
+    private static final long FNV_PRIME = 0x100000001b3L;
+    /** The bit of a mark that says that the event came on a connection which resumed its stream. */
+    private static final long RESUMED = 1;
+
+    private final Map<Long, CompletableFuture<Void>> underWay = new HashMap<>(0);
+    /** Of each event a hash. The oldest stands at {@link #next} once the array is as large as it gets. */
+    private long[] marks = new long[16];
+
+    private int next;
+
+    /**
+     * Takes an event, unless another stream has. Where neither connection resumed its stream, nothing is a repetition: some servers
+     * give ids that count for one stream only, and resume none.
+     *
+     * @param resumed whether it came on a connection that resumed its stream
+     * @param taking takes it
+     * @return completes once the event was taken, on whichever stream, so that what follows on this one comes behind it
+     */
+    CompletionStage<Void> once(SseEvent event, boolean resumed, Supplier<CompletionStage<Void>> taking) {
+        if (event.id().isEmpty() || event.data().length == 0) {
+            return taking.get();
+        }
+        long key = key(event.id().get(), event.data());
+        CompletableFuture<Void> taken = new CompletableFuture<>();
+        CompletionStage<Void> before = claim(key, resumed, taken);
+        return before != null ? before : taking.get().whenComplete((nothing, failure) -> ended(key, taken, failure));
+    }
+
+    private synchronized @Nullable CompletionStage<Void> claim(
+            long key, boolean resumed, CompletableFuture<Void> taken) {
+        if (known(key, resumed)) {
+            CompletionStage<Void> other = underWay.get(key);
+            return other != null ? other : TAKEN;
+        }
+        underWay.put(key, taken);
+        remember(resumed ? key | RESUMED : key);
+        return null;
+    }
+
+    private boolean known(long key, boolean resumed) {
+        for (long mark : marks) {
+            if ((mark & ~RESUMED) == key && (resumed || (mark & RESUMED) != 0)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void remember(long mark) {
+        if (next == marks.length && next < MOST) {
+            marks = Arrays.copyOf(marks, 2 * next);
+        }
+        next %= marks.length;
+        marks[next++] = mark;
+    }
+
+    private void ended(long key, CompletableFuture<Void> taken, @Nullable Throwable failure) {
+        synchronized (this) {
+            underWay.remove(key, taken);
+            if (failure != null) {
+                forget(key);
+            }
+        }
+        if (failure == null) {
+            taken.complete(null);
+        } else {
+            taken.completeExceptionally(failure);
+        }
+    }
+
+    private void forget(long key) {
+        for (int i = 0; i < marks.length; i++) {
+            if ((marks[i] & ~RESUMED) == key) {
+                marks[i] = 0;
+            }
+        }
+    }
+
+    private static long key(String id, byte[] data) {
+        long hash = FNV_BASIS;
+        for (int i = 0; i < id.length(); i++) {
+            hash = (hash ^ id.charAt(i)) * FNV_PRIME;
+        }
+        return (hash ^ Arrays.hashCode(data)) * FNV_PRIME & ~RESUMED;
+    }
+}
