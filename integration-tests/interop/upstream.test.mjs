@@ -89,6 +89,7 @@ describe('server-everything', { concurrency: 1 }, () => {
       const done = await callSeries(client, { tool: operation, notes: 0, calls: 10 });
       await Promise.all([leg.calm(), proxy.calm()]);
       for (const { text } of done) assert.match(text, /completed/);
+      await assertNothingLost(client, done, { notes: 0, calls: 10 });
       assert.ok(leg.counts.cuts >= 5 && proxy.counts.cuts >= 5, 'both proxies have cut');
       assertOneSession(client);
       t.diagnostic(`upstream ${JSON.stringify(leg.counts)}, client ${JSON.stringify(proxy.counts)}`);
