@@ -677,4 +677,19 @@ class HostileServerTest {
         assertThat(last().method()).isEqualTo("DELETE");
         assertThat(last().header("mcp-session-id")).isEqualTo("s1");
     }
+
+    /** It waits for 5 s, and no longer. */
+    @Test
+    void closeEndsThoughTheServerNeverAnswersIt() throws Exception {
+        CountDownLatch left = new CountDownLatch(1);
+        server.then((request, reply) -> {
+            reply.gone();
+            left.countDown();
+        });
+
+        now(session.close());
+
+        assertThat(last().method()).isEqualTo("DELETE");
+        assertThat(left.await(10, TimeUnit.SECONDS)).isTrue();
+    }
 }

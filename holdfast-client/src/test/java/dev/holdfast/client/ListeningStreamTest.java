@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -78,6 +79,29 @@ class ListeningStreamTest {
         assertThat(recorder.next()).contains("three");
         assertThat(server.gets().get(3).header("last-event-id")).isEqualTo("e2");
         assertThat(recorder.news).doesNotContain("gap");
+    }
+
+    /** The least that it waits of its own is 100 ms. */
+    @Test
+    void comesBackNoSoonerThanTheServerSays() throws Exception {
+        AtomicLong ended = new AtomicLong();
+        AtomicLong back = new AtomicLong();
+        server.onGet((request, reply) -> {
+                    ScriptedServer.Reply stream = reply.stream().chunk("retry: 1500\n" + event("e1", log("one")));
+                    ended.set(System.nanoTime());
+                    stream.end();
+                })
+                .onGet((request, reply) -> {
+                    back.set(System.nanoTime());
+                    reply.stream().chunk(event("e2", log("two")));
+                });
+
+        open(ClientLimits.DEFAULT);
+
+        assertThat(recorder.next()).contains("one");
+        assertThat(recorder.next()).contains("two");
+        assertThat(Duration.ofNanos(back.get() - ended.get()))
+                .isBetween(Duration.ofMillis(1_500), Duration.ofMillis(5_000));
     }
 
     @Test

@@ -171,4 +171,15 @@ class ConnectTest {
         bridge.begin();
         assertThat(bridge.ask(echo(1, "in"))).contains("\"in\"");
     }
+
+    @Test
+    void headersGoAlongWithEachRequest() throws Exception {
+        Path tokens = Files.writeString(folder.resolve("tokens"), "somebody right-token-0123456789abcdef\n");
+        URI url = serving("--port", "0", "--store", "memory", "--auth-token-file", tokens.toString());
+        Bridge bridge = connect("--header", "Authorization: Bearer right-token-0123456789abcdef", url.toString());
+
+        bridge.begin();
+
+        assertThat(bridge.ask(echo(1, "in"))).contains("\"in\"");
+    }
 }

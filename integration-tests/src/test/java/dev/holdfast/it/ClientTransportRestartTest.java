@@ -7,12 +7,15 @@ import dev.holdfast.mcp.client.CallOutcomeUnknownException;
 import dev.holdfast.mcp.client.ClientListener;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
 import dev.holdfast.rocksdb.RocksDbStore;
+import io.modelcontextprotocol.server.McpAsyncServerExchange;
 import io.modelcontextprotocol.spec.McpError;
+import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpTransportException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -48,12 +51,14 @@ class ClientTransportRestartTest {
         return TestServer.in(ContainerKind.JETTY)
                 .options(options ->
                         options.heartbeatInterval(Duration.ofSeconds(1)).retryInterval(Duration.ofMillis(50)))
-                .tool("count", (exchange, request) -> {
-                    String name = Tools.textOf(request);
-                    return Mono.fromSupplier(() -> executed.merge(name, 1, Integer::sum))
-                            .delayElement(Duration.ofMillis(20))
-                            .map(times -> name);
-                });
+                .tool("count", this::count);
+    }
+
+    private Mono<String> count(McpAsyncServerExchange exchange, CallToolRequest request) {
+        String name = Tools.textOf(request);
+        return Mono.fromSupplier(() -> executed.merge(name, 1, Integer::sum))
+                .delayElement(Duration.ofMillis(20))
+                .map(times -> name);
     }
 
     /** Calls again as soon as there is an answer, until the test is over. */
@@ -78,8 +83,9 @@ class ClientTransportRestartTest {
                 .thenCompose(done -> caller(client));
     }
 
-    private HoldfastClientTransport transport(CuttingProxy proxy) {
+    private HoldfastClientTransport transport(CuttingProxy proxy, String endpoint) {
         return HoldfastClientTransport.builder("http://127.0.0.1:" + proxy.port())
+                .endpoint(endpoint)
                 .patience(Duration.ofSeconds(30))
                 .listener(new ClientListener() {
                     @Override
@@ -109,18 +115,45 @@ class ClientTransportRestartTest {
         return Stream.generate(caller).limit(CALLERS).toList();
     }
 
+    /** A server that forgets its sessions when it ends. */
+    private record Forgetful(int port, AutoCloseable end) implements AutoCloseable {
+        @Override
+        public void close() throws Exception {
+            end.close();
+        }
+    }
+
+    private Forgetful holdfast() throws Exception {
+        TestServer server = server().start();
+        return new Forgetful(server.port(), server);
+    }
+
+    private Forgetful official() throws Exception {
+        OfficialSseServer server = OfficialSseServer.start(Tools.tool("count", this::count));
+        return new Forgetful(server.port(), server);
+    }
+
     @Test
     void everyCallHasAnEndThoughTheServerForgetsItsSessions() throws Exception {
-        TestServer server = server().start();
+        assertEveryCallHasAnEnd(this::holdfast, "/mcp");
+    }
+
+    @Test
+    void everyCallHasAnEndThoughTheOfficialServerOverHttpSseForgetsItsSessions() throws Exception {
+        assertEveryCallHasAnEnd(this::official, "/sse");
+    }
+
+    private void assertEveryCallHasAnEnd(Callable<Forgetful> start, String endpoint) throws Exception {
+        Forgetful server = start.call();
         try (CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = new CutClients(transport(proxy), Duration.ofSeconds(60))) {
+                CutClients client = new CutClients(transport(proxy, endpoint), Duration.ofSeconds(60))) {
             List<CompletableFuture<Void>> callers = callers(() -> caller(client));
             for (int i = 0; i < RESTARTS; i++) {
                 awaitAnswers(5);
                 proxy.refuse();
                 proxy.cut(CuttingProxy.Cut.RST);
                 server.close();
-                server = server().start();
+                server = start.call();
                 proxy.leadTo(server.port());
                 proxy.accept();
             }
@@ -138,7 +171,7 @@ class ClientTransportRestartTest {
         RocksDbStore store = RocksDbStore.builder(folder).open();
         TestServer server = durable(store).start();
         try (CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = new CutClients(transport(proxy), Duration.ofSeconds(60))) {
+                CutClients client = new CutClients(transport(proxy, "/mcp"), Duration.ofSeconds(60))) {
             List<CompletableFuture<Void>> callers = callers(() -> caller(client));
             for (int i = 0; i < RESTARTS; i++) {
                 awaitAnswers(5);
@@ -156,8 +189,7 @@ class ClientTransportRestartTest {
             server.close();
             store.close();
         }
-        // of a call whose connection broke before the head of its response nobody knows whether it was executed, and
-        // one whose
+        // nobody knows whether a call was executed whose connection broke before the head of its response; one whose
         // body had not arrived is refused
         assertThat(failures)
                 .allMatch(failure -> failure instanceof McpError

@@ -5,11 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
 import io.modelcontextprotocol.server.McpAsyncServerExchange;
-import io.modelcontextprotocol.server.McpServer;
-import io.modelcontextprotocol.server.transport.HttpServletSseServerTransportProvider;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.ElicitFormRequest;
-import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -26,7 +23,6 @@ import tools.jackson.databind.JsonNode;
 
 /** A client over HTTP+SSE at a gateway, whose upstream speaks HTTP+SSE too: a call with progress and a question, and cuts on each leg. */
 @Timeout(60)
-@SuppressWarnings("deprecation") // the SDK gives HTTP+SSE up, its users do not yet
 class UpstreamSseCutsTest {
     private static final Duration GRACE = Duration.ofSeconds(30);
     private static final String ANSWER = "{\"action\":\"accept\",\"content\":{\"answer\":\"forty-two\"}}";
@@ -57,24 +53,8 @@ class UpstreamSseCutsTest {
                         .thenReturn(String.valueOf(result.content().get("answer"))));
     }
 
-    /** The transport of the SDK, which loses a session with its connection. */
-    private int official() throws Exception {
-        HttpServletSseServerTransportProvider transport = HttpServletSseServerTransportProvider.builder()
-                .sseEndpoint("/sse")
-                .messageEndpoint("/messages")
-                .build();
-        McpServer.async(transport)
-                .serverInfo("test", "1")
-                .capabilities(ServerCapabilities.builder().tools(false).build())
-                .tools(Tools.echo(), Tools.tool("asking", this::asking))
-                .build();
-        Container container = ContainerKind.TOMCAT.create(40, Duration.ofSeconds(20));
-        container.start(transport, List.of());
-        closing(() -> {
-            transport.closeGracefully().block(GRACE);
-            container.stop();
-        });
-        return container.port();
+    private OfficialSseServer official() throws Exception {
+        return OfficialSseServer.start(Tools.echo(), Tools.tool("asking", this::asking));
     }
 
     /** One that keeps a session for a while. */
@@ -118,7 +98,8 @@ class UpstreamSseCutsTest {
 
     @Test
     void aCallWithProgressAndAQuestionPassesBothWays() throws Exception {
-        try (RawSseSession session = RawSseSession.open(before(official()).port())) {
+        try (RawSseSession session =
+                RawSseSession.open(before(closing(official()).port()).port())) {
             answer(session, called(session));
             finish(session);
         }
@@ -128,7 +109,7 @@ class UpstreamSseCutsTest {
     @ParameterizedTest
     @EnumSource
     void aCutOfTheClientsLegLosesNothing(Breakage breakage) throws Exception {
-        UpstreamFront front = before(official());
+        UpstreamFront front = before(closing(official()).port());
         RawSseSession session = RawSseSession.open(front.port());
         Frame question = called(session);
         breakage.happenTo(session.stream());
@@ -158,20 +139,51 @@ class UpstreamSseCutsTest {
     @ParameterizedTest
     @EnumSource(names = {"RST", "FIN"})
     void aCutOfTheUpstreamsLegIsADefiniteErrorWhereThatLosesTheSession(CuttingProxy.Cut cut) throws Exception {
-        CuttingProxy leg = closing(CuttingProxy.to(official()));
+        CuttingProxy leg = closing(CuttingProxy.to(closing(official()).port()));
         try (RawSseSession session = RawSseSession.open(before(leg.port()).port())) {
             called(session);
             leg.cut(cut);
-            JsonNode message = session.receive();
-            while (message.has("method")) {
-                message = session.receive();
-            }
-            assertThat(message.at("/id").asInt()).isEqualTo(1);
-            assertThat(message.at("/error/message").asString())
-                    .contains("it is not known whether the upstream has executed the request");
+            assertFateIsUnknown(session);
             assertThat(session.receive().at("/method").asString()).isEqualTo("notifications/cancelled");
             session.assertAlive();
         }
         assertThat(executed).containsExactly("asking");
+    }
+
+    @Test
+    void anUpstreamThatIsStartedAgainServesTheSameSession() throws Exception {
+        OfficialSseServer server = official();
+        CuttingProxy leg = closing(CuttingProxy.to(server.port()));
+        try (RawSseSession session = RawSseSession.open(before(leg.port()).port())) {
+            called(session);
+            leg.refuse();
+            leg.cut(CuttingProxy.Cut.RST);
+            server.close();
+            leg.leadTo(closing(official()).port());
+            leg.accept();
+            assertFateIsUnknown(session);
+            session.send(Json.echo("2", "again"));
+            JsonNode response = response(session);
+            assertThat(response.at("/id").asInt()).isEqualTo(2);
+            assertThat(response.at("/result/content/0/text").asString()).isEqualTo("again");
+            session.assertAlive();
+        }
+        assertThat(executed).containsExactly("asking");
+    }
+
+    private static void assertFateIsUnknown(RawSseSession session) {
+        JsonNode response = response(session);
+        assertThat(response.at("/id").asInt()).isEqualTo(1);
+        assertThat(response.at("/error/message").asString())
+                .contains("it is not known whether the upstream has executed the request");
+    }
+
+    /** The next response; what else comes before it is passed over. */
+    private static JsonNode response(RawSseSession session) {
+        JsonNode message = session.receive();
+        while (message.has("method")) {
+            message = session.receive();
+        }
+        return message;
     }
 }

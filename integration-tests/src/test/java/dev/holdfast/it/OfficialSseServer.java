@@ -1,0 +1,41 @@
+package dev.holdfast.it;
+
+import io.modelcontextprotocol.server.McpServer;
+import io.modelcontextprotocol.server.McpServerFeatures.AsyncToolSpecification;
+import io.modelcontextprotocol.server.transport.HttpServletSseServerTransportProvider;
+import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
+import java.time.Duration;
+import java.util.List;
+
+/** A server on the HTTP+SSE transport of the SDK, which loses a session with its connection. */
+@SuppressWarnings("deprecation") // the SDK gives HTTP+SSE up, its users do not yet
+record OfficialSseServer(HttpServletSseServerTransportProvider transport, Container container)
+        implements AutoCloseable {
+    private static final Duration GRACE = Duration.ofSeconds(30);
+
+    /** Starts one with these tools; its stream is at {@code /sse}. */
+    static OfficialSseServer start(AsyncToolSpecification... tools) throws Exception {
+        HttpServletSseServerTransportProvider transport = HttpServletSseServerTransportProvider.builder()
+                .sseEndpoint("/sse")
+                .messageEndpoint("/messages")
+                .build();
+        McpServer.async(transport)
+                .serverInfo("test", "1")
+                .capabilities(ServerCapabilities.builder().tools(false).build())
+                .tools(tools)
+                .build();
+        Container container = ContainerKind.TOMCAT.create(40, Duration.ofSeconds(20));
+        container.start(transport, List.of());
+        return new OfficialSseServer(transport, container);
+    }
+
+    int port() {
+        return container.port();
+    }
+
+    @Override
+    public void close() throws Exception {
+        transport.closeGracefully().block(GRACE);
+        container.stop();
+    }
+}
