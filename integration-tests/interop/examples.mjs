@@ -31,6 +31,34 @@ export async function runExample(name) {
   return serve(port, mkdtempSync(join(tmpdir(), 'holdfast-example-')), first, again?.(port) ?? first);
 }
 
+/** Builds and runs the client of Spring AI, as a reader does, at the server with this base URL. */
+export function startSpringClient(base) {
+  const url = `--spring.ai.mcp.client.streamable-http.connections.weather.url=${base}`;
+  // a group of its own: the script builds first, in processes of its own
+  const running = spawn(join(ROOT, 'examples/spring-ai-client/run'), [url], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const exit = once(running, 'exit').then(([code]) => code);
+  process.on('exit', () => killQuietly(-running.pid));
+  const client = {
+    log: '',
+    says: (line, within) =>
+      waitFor(
+        `the client says ${line}`,
+        () => {
+          if (running.exitCode !== null) throw new Error(`the client has ended:\n${client.log}`);
+          return line.test(client.log);
+        },
+        within,
+      ),
+    ended: () => exit,
+    async stop() {
+      if (running.exitCode === null) killQuietly(-running.pid);
+      await exit;
+    },
+  };
+  for (const stream of [running.stdout, running.stderr]) stream.on('data', text => (client.log += text));
+  return client;
+}
+
 /** The blocks of a page in a language. */
 export function blocks(page, language) {
   const text = readFileSync(join(ROOT, page), 'utf8');

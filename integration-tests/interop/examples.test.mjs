@@ -1,4 +1,4 @@
-// The examples that a script starts, under cuts every 700 ms, and over a restart; the project that docs/spring.md writes; the example of a cluster.
+// The examples that a script starts, under cuts every 700 ms, and over a restart; the client of Spring AI over a restart; the project that docs/spring.md writes; the example of a cluster.
 // Runs alone, for it builds in the folders that others run from.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CLIENTS, connect } from './clients.mjs';
-import { EXAMPLES, blocks, runExample, serveWrittenProject, underCuts } from './examples.mjs';
+import { EXAMPLES, blocks, runExample, serveWrittenProject, startSpringClient, underCuts } from './examples.mjs';
 import { freePort } from './gateway.mjs';
 import { assertOneSession } from './series.mjs';
 
@@ -32,6 +32,21 @@ for (const name of Object.keys(EXAMPLES)) {
     assertOneSession(client);
   });
 }
+
+test('examples/spring-ai-client/run', { timeout: 420_000 }, async t => {
+  const server = await runExample('plain-sdk');
+  t.after(() => server.stop());
+  const client = startSpringClient(new URL(server.url).origin);
+  t.after(() => client.stop());
+  await client.says(/^day 3:/m, 300_000);
+  server.terminate();
+  await server.ended();
+  await server.restart();
+
+  assert.equal(await client.ended(), 0, client.log);
+
+  assert.equal([...client.log.matchAll(/^day \d+: \S*run=\d+: sunny in Bern/gm)].length, 20, client.log);
+});
 
 test('the project of docs/spring.md, and its client', { timeout: 420_000 }, async t => {
   const server = await serveWrittenProject('docs/spring.md');
