@@ -13,8 +13,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Level;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
 
 /** What the core does for a call, for a notification, and for a client that comes back. */
 @BenchmarkMode(Mode.AverageTime)
@@ -41,23 +45,70 @@ public class CoreBenchmark {
         StreamReader reader = called(conversation);
         String start = reader.position();
         reader.close(StreamReader.Close.BROKEN);
-        EventId cursor = EventId.parse(start).orElseThrow();
-        Resume resume =
-                conversation.session().resume(cursor).toCompletableFuture().join();
-        if (!(resume instanceof Resume.Resumed resumed)) {
-            throw new IllegalStateException("not resumed: " + resume);
-        }
-        StreamReader again = resumed.reader();
-        again.wakeWith(Conversation.nobody());
+        StreamReader again = resumed(conversation, start);
         int events = Conversation.read(again);
         again.close(StreamReader.Close.IN_ORDER);
         return events;
+    }
+
+    /** A client that comes back to a stream, and reads the ten events that it has missed; its connection breaks again. */
+    @Benchmark
+    public int resume(Missed missed, Conversation conversation) {
+        StreamReader reader = resumed(conversation, missed.cursor());
+        int events = Conversation.read(reader);
+        reader.close(StreamReader.Close.BROKEN);
+        return events;
+    }
+
+    /** Ten notifications in the log of a session's listening stream, and the cursor before them. */
+    @State(Scope.Thread)
+    public static class Missed {
+        private static final int EVENTS = 10;
+
+        private String cursor = "";
+
+        /** Once for each iteration, as the session. */
+        @Setup(Level.Iteration)
+        public void send(Conversation conversation) {
+            Resume listening =
+                    conversation.session().listen().toCompletableFuture().join();
+            StreamReader reader = ((Resume.Resumed) listening).reader();
+            reader.wakeWith(Conversation.nobody());
+            cursor = reader.position();
+            for (int i = 0; i < EVENTS; i++) {
+                conversation.listening().send(NOTIFICATION);
+            }
+            reader.close(StreamReader.Close.BROKEN);
+            StreamReader again = resumed(conversation, cursor);
+            if (Conversation.read(again) != EVENTS) {
+                throw new IllegalStateException("the stream has not " + EVENTS + " events");
+            }
+            again.close(StreamReader.Close.BROKEN);
+        }
+
+        /** As the client names it. */
+        String cursor() {
+            return cursor;
+        }
     }
 
     /** A notification into the log of a session to which nobody listens: append, and drop of what is too old. */
     @Benchmark
     public Object append(Conversation conversation) {
         return conversation.listening().send(NOTIFICATION);
+    }
+
+    private static StreamReader resumed(Conversation conversation, String cursor) {
+        Resume resume = conversation
+                .session()
+                .resume(EventId.parse(cursor).orElseThrow())
+                .toCompletableFuture()
+                .join();
+        if (!(resume instanceof Resume.Resumed resumed)) {
+            throw new IllegalStateException("not resumed: " + resume);
+        }
+        resumed.reader().wakeWith(Conversation.nobody());
+        return resumed.reader();
     }
 
     private static StreamReader called(Conversation conversation) {
