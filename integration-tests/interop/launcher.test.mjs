@@ -22,6 +22,7 @@ test('the heap stays small', async () => {
   const found = await flags({ HOLDFAST_JVM: '' });
   assert.equal(found.get('UseSerialGC'), 'true');
   assert.equal(found.get('MaxHeapFreeRatio'), '25');
+  assert.equal(found.get('TrimNativeHeapInterval'), '10000');
   assert.equal(found.get('InitialHeapSize'), String(16 << 20));
 });
 
