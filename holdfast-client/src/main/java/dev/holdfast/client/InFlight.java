@@ -12,12 +12,37 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** The messages of one session that are under way, at most so many. Thread-safe. */
 final class InFlight {
-    private static final MessageSink NOBODY = message -> CompletableFuture.completedFuture(null);
+    private static final StreamSink NOBODY = message -> CompletableFuture.completedFuture(null);
 
     private final Link link;
     private final Map<RequestId, Posting> requests = new ConcurrentHashMap<>();
     private final Map<Posting, Boolean> all = new ConcurrentHashMap<>();
     private final AtomicInteger count = new AtomicInteger();
+    /** Whether this server is known to tell the progress of a request on its stream. */
+    private volatile boolean tellsProgress;
+
+    /** Takes what comes on the stream of a request. Some servers replay on it what belongs to the streams of others. */
+    private final class OfRequest implements StreamSink {
+        private final Envelope request;
+        private final MessageSink sink;
+
+        private OfRequest(Envelope request, MessageSink sink) {
+            this.request = request;
+            this.sink = sink;
+        }
+
+        @Override
+        public CompletionStage<Void> message(Envelope message) {
+            boolean its = Response.concerns(message, request);
+            tellsProgress |= its && !isResponse(message);
+            return isResponse(message) && !its ? route(message, NOBODY) : sink.message(message);
+        }
+
+        @Override
+        public boolean leaves(Envelope message) {
+            return !Response.concerns(message, request) && isResumed(message);
+        }
+    }
 
     InFlight(Link link) {
         this.link = link;
@@ -26,7 +51,7 @@ final class InFlight {
     /** Sends a request. */
     CompletionStage<Outcome> call(
             URI uri, Envelope request, ServerSession.Repeat repeat, Object context, MessageSink taker) {
-        MessageSink sink = ofStream(request, taker.guarded());
+        StreamSink sink = new OfRequest(request, taker.guarded());
         RequestId id = request.id().orElseThrow(() -> new IllegalArgumentException(request + " is no request"));
         Posting posting = new Posting(link, uri, request, repeat == ServerSession.Repeat.HARMLESS, context, sink);
         if (count.incrementAndGet() > link.limits().inFlight()) {
@@ -43,13 +68,6 @@ final class InFlight {
             count.decrementAndGet();
             return outcome;
         });
-    }
-
-    /** Takes what comes on the stream of a request. Some servers replay the responses of other requests on it, too. */
-    private MessageSink ofStream(Envelope request, MessageSink sink) {
-        return message -> isResponse(message) && !message.id().equals(request.id())
-                ? route(message, NOBODY)
-                : sink.message(message);
     }
 
     /** Sends what has no response. */
@@ -82,6 +100,19 @@ final class InFlight {
         }
         Optional<Posting> waiting = message.id().map(requests::get);
         return waiting.isPresent() ? waiting.get().message(message) : NOBODY.message(message);
+    }
+
+    /**
+     * Whether a message that comes on the listening stream is left to the stream of a request. There are servers that tell progress
+     * on the listening stream only.
+     */
+    boolean leaves(Envelope message) {
+        return (tellsProgress || isResponse(message)) && isResumed(message);
+    }
+
+    /** Whether a message belongs to the stream of a request, which can be resumed and brings it, too. */
+    private boolean isResumed(Envelope message) {
+        return requests.values().stream().anyMatch(posting -> posting.resumes(message));
     }
 
     private static boolean isResponse(Envelope message) {

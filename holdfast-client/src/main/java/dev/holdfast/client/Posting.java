@@ -28,6 +28,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     private final Envelope message;
     private final boolean repeatable;
     private final Object context;
+    private final StreamSink sink;
     private final Response response;
     private final Retry retry;
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
@@ -46,12 +47,13 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
      * @param repeatable whether it may be sent again when its fate is unknown
      * @param sink takes what comes on its stream
      */
-    Posting(Link link, URI uri, Envelope message, boolean repeatable, Object context, MessageSink sink) {
+    Posting(Link link, URI uri, Envelope message, boolean repeatable, Object context, StreamSink sink) {
         this.link = link;
         this.uri = uri;
         this.message = message;
         this.repeatable = repeatable;
         this.context = context;
+        this.sink = sink;
         this.response = new Response(message, sink, () -> finish(new Outcome.Done()));
         this.retry = new Retry(link, this::send);
         this.stream = new StreamLoop(link, uri, context, this);
@@ -203,15 +205,17 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
             link.server()
                     .means()
                     .delivery()
-                    .execute(() -> stream.messages(body).whenComplete((taken, failure) -> {
-                        String reason = failure == null
-                                ? "the answer has no response in it"
-                                : "the response was not taken: " + failure;
-                        finish(
-                                response.taken() && failure == null
-                                        ? new Outcome.Done()
-                                        : new Outcome.Unreadable(reason));
-                    }));
+                    .execute(() -> new MessageBodies(link.outage().watch(), this)
+                            .take(body)
+                            .whenComplete((taken, failure) -> {
+                                String reason = failure == null
+                                        ? "the answer has no response in it"
+                                        : "the response was not taken: " + failure;
+                                finish(
+                                        response.taken() && failure == null
+                                                ? new Outcome.Done()
+                                                : new Outcome.Unreadable(reason));
+                            }));
         } catch (RejectedExecutionException e) {
             finish(new Outcome.Closed());
         }
@@ -287,6 +291,11 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     }
 
     @Override
+    public boolean leaves(Envelope received) {
+        return sink.leaves(received);
+    }
+
+    @Override
     public boolean complete() {
         if (cancelled && !response.taken()) {
             finish(new Outcome.Cancelled());
@@ -324,6 +333,11 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
                 open.abort("the server was silent on another connection");
             }
         }
+    }
+
+    /** Whether a message belongs to its stream, which can be resumed and brings it, too. */
+    boolean resumes(Envelope received) {
+        return Response.concerns(received, message) && stream.resumable();
     }
 
     /** Whether its response can come on another stream only. */

@@ -31,7 +31,7 @@ final class Response {
 
     /** Takes a message of the server. */
     CompletionStage<Void> message(Envelope received) {
-        if (!answers(received)) {
+        if (!answers(received, request)) {
             return sink.message(received);
         }
         if (!taken.compareAndSet(false, true)) {
@@ -46,7 +46,15 @@ final class Response {
         });
     }
 
-    private boolean answers(Envelope received) {
+    /** Whether a message is the response to a request, or tells its progress. */
+    static boolean concerns(Envelope received, Envelope request) {
+        return answers(received, request)
+                || (received.kind() == Envelope.Kind.NOTIFICATION
+                        && received.progressToken().isPresent()
+                        && received.progressToken().equals(request.progressToken()));
+    }
+
+    private static boolean answers(Envelope received, Envelope request) {
         return (received.kind() == Envelope.Kind.RESPONSE || received.kind() == Envelope.Kind.ERROR)
                 && received.id().equals(request.id());
     }

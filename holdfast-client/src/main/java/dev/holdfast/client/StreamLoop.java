@@ -7,15 +7,12 @@ import dev.holdfast.client.wire.OversizedEventException;
 import dev.holdfast.client.wire.SilenceException;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
-import dev.holdfast.json.Envelope;
-import dev.holdfast.json.EnvelopeReader;
 import java.io.EOFException;
 import java.net.URI;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -28,7 +25,6 @@ import org.jspecify.annotations.Nullable;
  * connection at a time, so its parts run on one thread at a time.
  */
 final class StreamLoop implements StreamHandler {
-    private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
     private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
     /** A connection that lasted so long was one, though nothing came on it. */
     private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -37,10 +33,7 @@ final class StreamLoop implements StreamHandler {
     private static final Duration RESUMED_HEAD = Duration.ofSeconds(10);
 
     /** Whose stream it is. */
-    interface Owner {
-        /** Takes a message. */
-        CompletionStage<Void> message(Envelope message);
-
+    interface Owner extends StreamSink {
         /** Takes an event that is no message. */
         default CompletionStage<Void> other(SseEvent event) {
             return TAKEN;
@@ -66,6 +59,7 @@ final class StreamLoop implements StreamHandler {
     private final URI uri;
     private final Object context;
     private final Owner owner;
+    private final MessageBodies messages;
     private final Cursor cursor;
     private final Retry retry;
     private final SilentResume silence = new SilentResume();
@@ -86,6 +80,7 @@ final class StreamLoop implements StreamHandler {
         this.uri = uri;
         this.context = context;
         this.owner = owner;
+        this.messages = new MessageBodies(link.outage().watch(), owner);
         this.cursor = new Cursor(link.limits().resumable());
         this.retry = new Retry(link, this::open);
     }
@@ -199,7 +194,7 @@ final class StreamLoop implements StreamHandler {
 
     @Override
     public CompletionStage<Void> event(SseEvent event) {
-        if (stopped || !cursor.isNew(event, link.id())) {
+        if (stopped || !cursor.isNew(event, link.id()) || (resumed && isLeft(event))) {
             return TAKEN;
         }
         return link.taken().once(event, resumed, () -> {
@@ -212,33 +207,15 @@ final class StreamLoop implements StreamHandler {
         });
     }
 
+    private boolean isLeft(SseEvent event) {
+        return MessageBodies.single(event.data()).filter(owner::leaves).isPresent();
+    }
+
     private CompletionStage<Void> taken(SseEvent event) {
         if (!event.name().equals(SseEvent.MESSAGE)) {
             return owner.other(event);
         }
-        return event.data().length == 0 ? TAKEN : messages(event.data());
-    }
-
-    /** Takes the message or messages of a body. */
-    CompletionStage<Void> messages(byte[] body) {
-        EnvelopeReader.Parsed parsed = ENVELOPES.read(body);
-        if (parsed instanceof EnvelopeReader.Single single) {
-            return owner.message(single.message());
-        }
-        if (parsed instanceof EnvelopeReader.Batch batch) {
-            return each(batch.messages());
-        }
-        EnvelopeReader.Malformed malformed = (EnvelopeReader.Malformed) parsed;
-        link.outage().watch().failed(new UnreadableMessageException(malformed.message()));
-        return TAKEN;
-    }
-
-    private CompletionStage<Void> each(List<Envelope> messages) {
-        CompletionStage<Void> taken = TAKEN;
-        for (Envelope message : messages) {
-            taken = taken.thenCompose(before -> owner.message(message));
-        }
-        return taken;
+        return event.data().length == 0 ? TAKEN : messages.take(event.data());
     }
 
     /** A connection that carried the stream has ended; it is resumed unless nothing is missing. */

@@ -151,6 +151,11 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.H
     }
 
     @Override
+    public boolean leaves(Envelope message) {
+        return inFlight.leaves(message);
+    }
+
+    @Override
     public boolean complete() {
         return link.closed() || gone.get();
     }

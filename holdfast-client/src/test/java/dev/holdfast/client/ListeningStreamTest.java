@@ -6,12 +6,16 @@ import static dev.holdfast.client.Recorder.initializeResult;
 import static dev.holdfast.client.Recorder.initialized;
 import static dev.holdfast.client.Recorder.log;
 import static dev.holdfast.client.Recorder.now;
+import static dev.holdfast.client.Recorder.progress;
 import static dev.holdfast.client.Recorder.remote;
 import static dev.holdfast.client.ServerSession.NO_CONTEXT;
+import static dev.holdfast.client.ServerSession.Repeat.NEVER;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -267,5 +271,42 @@ class ListeningStreamTest {
         assertThat(recorder.next()).contains("two");
         assertThat(server.gets().get(1).header("last-event-id")).isEqualTo("e1");
         assertThat(recorder.news).contains("gap");
+    }
+
+    /** A server that replays the events of all streams; the call has missed more of its own than the listening stream brings. */
+    @Test
+    void whatTheStreamOfACallWillBringIsLeftToIt() throws Exception {
+        AtomicBoolean cut = new AtomicBoolean();
+        AtomicBoolean back = new AtomicBoolean();
+        server.onGet((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("l1", log("one")))
+                        .once(cut::get)
+                        .rst())
+                .onGet((request, reply) -> {
+                    reply.stream()
+                            .chunk(event("a3", progress("a", 3)) + event("a4", answer(2)) + event("l2", log("two")));
+                    back.set(true);
+                })
+                .onGet((request, reply) -> reply.stream()
+                        .chunk(event("a2", progress("a", 2)) + event("l1", log("one")))
+                        .chunk(event("a3", progress("a", 3)) + event("a4", answer(2)))
+                        .end());
+        ServerSession opened = open(ClientLimits.DEFAULT);
+        assertThat(recorder.next()).contains("one");
+        Recorder caller = new Recorder();
+        server.then((request, reply) -> {
+            reply.stream().chunk("retry: 1\n" + event("a1", progress("a", 1)));
+            reply.once(() -> back.get() && recorder.messages.size() == 1).rst();
+        });
+        CompletionStage<Outcome> called = opened.call(call(2, "a"), NEVER, NO_CONTEXT, caller);
+        assertThat(caller.next()).contains("\"progress\":1");
+        cut.set(true);
+
+        assertThat(now(called)).isEqualTo(new Outcome.Done());
+        assertThat(caller.next()).contains("\"progress\":2");
+        assertThat(caller.next()).contains("\"progress\":3");
+        assertThat(caller.next()).contains("result");
+        assertThat(recorder.next()).contains("two");
+        assertThat(recorder.messages).isEmpty();
     }
 }
