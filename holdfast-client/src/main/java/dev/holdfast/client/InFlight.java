@@ -35,7 +35,8 @@ final class InFlight {
         public CompletionStage<Void> message(Envelope message) {
             boolean its = Response.concerns(message, request);
             tellsProgress |= its && !isResponse(message);
-            return isResponse(message) && !its ? route(message, NOBODY) : sink.message(message);
+            boolean foreign = isResponse(message) && message.id().isPresent() && !its;
+            return foreign ? route(message, NOBODY) : sink.message(message);
         }
 
         @Override

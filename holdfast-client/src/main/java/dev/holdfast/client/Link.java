@@ -163,11 +163,6 @@ final class Link {
         return answers.headsAtOnce() || listening.headsAtOnce();
     }
 
-    /** Whether a silent connection is found without being asked: by the heartbeats of the server, or by a limit that was set. */
-    boolean findsSilence() {
-        return answers.limited() || listening.limited();
-    }
-
     /** An exchange whose stream, if there is one, answers a request; it has not begun. */
     HttpExchange answering(HttpRequest request, StreamHandler handler) {
         return new HttpExchange(server.means(), request, limits().messageBytes(), answers, handler);

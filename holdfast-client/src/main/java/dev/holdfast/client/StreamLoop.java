@@ -13,10 +13,12 @@ import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -26,8 +28,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class StreamLoop implements StreamHandler {
     private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
+    /** What the TypeScript SDK replays for an event without data. */
+    private static final byte[] EMPTY = {'{', '}'};
     /** A connection that lasted so long was one, though nothing came on it. */
     private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** A server needs a moment to notice that the connection before is gone; at most twice as long, in milliseconds. */
+    private static final long LULL_PAUSE = 100;
 
     /** How long the head of a stream that is resumed may take: what is missing is there, so there is nothing to wait for. */
     private static final Duration RESUMED_HEAD = Duration.ofSeconds(10);
@@ -62,13 +69,13 @@ final class StreamLoop implements StreamHandler {
     private final MessageBodies messages;
     private final Cursor cursor;
     private final Retry retry;
-    private final SilentResume silence = new SilentResume();
+    private final Lull lull;
     private long stated;
     private long connectedAt;
     private int connections;
     private int unauthorized;
     private boolean resumed;
-    /** Whether anything new has come on this connection. */
+    /** Whether anything has come on this connection. */
     private volatile boolean progressed;
 
     private volatile boolean stopped;
@@ -82,6 +89,7 @@ final class StreamLoop implements StreamHandler {
         this.owner = owner;
         this.messages = new MessageBodies(link.outage().watch(), owner);
         this.cursor = new Cursor(link.limits().resumable());
+        this.lull = new Lull(link);
         this.retry = new Retry(link, this::open);
     }
 
@@ -114,8 +122,7 @@ final class StreamLoop implements StreamHandler {
         }
         progressed = false;
         resumed = resuming;
-        if (resuming) {
-            exchange.limitSilence(silence.limit(link));
+        if (resuming && !link.headsAtOnce()) {
             expectSomething(exchange);
         }
         exchange.start(resuming ? RESUMED_HEAD.toNanos() : HeartbeatWatch.UNLIMITED)
@@ -134,7 +141,9 @@ final class StreamLoop implements StreamHandler {
 
     /** Some servers give ids and take them, and then leave the connection alone. One that is known to answer at once is only away. */
     private boolean ignored(Throwable cause) {
-        return cause instanceof SilenceException && !link.headsAtOnce();
+        return cause instanceof SilenceException
+                && !link.headsAtOnce()
+                && !link.taken().repeats();
     }
 
     /**
@@ -142,11 +151,8 @@ final class StreamLoop implements StreamHandler {
      * but not longer than the patience.
      */
     private void expectSomething(HttpExchange exchange) {
-        if (link.headsAtOnce() || silence.replays()) {
-            return;
-        }
         Duration wait = owner.opensAnew() ? RESUMED_HEAD : link.limits().patience();
-        Future<?> check = link.later(silence.leftMillis(wait), () -> {
+        Future<?> check = link.later(wait.toMillis(), () -> {
             if (current == exchange && !progressed && !link.headsAtOnce()) {
                 nothingCame(exchange);
             }
@@ -156,11 +162,17 @@ final class StreamLoop implements StreamHandler {
 
     private void nothingCame(HttpExchange exchange) {
         if (owner.opensAnew()) {
-            cursor.forget();
+            forget();
             exchange.abort("the server does not resume the stream");
         } else {
             notResumed(new EOFException("nothing came on the stream that was resumed"));
         }
+    }
+
+    /** What follows comes without a place, and its ids may be those of before. */
+    private void forget() {
+        cursor.forget();
+        link.taken().clear();
     }
 
     private void notResumed(Throwable cause) {
@@ -168,7 +180,7 @@ final class StreamLoop implements StreamHandler {
             return;
         }
         if (owner.opensAnew()) {
-            cursor.forget();
+            forget();
             owner.gap();
             open();
         } else {
@@ -182,6 +194,10 @@ final class StreamLoop implements StreamHandler {
         unauthorized = 0;
         cursor.connected();
         retry.connected();
+        HttpExchange exchange = current;
+        if (resumed && exchange != null) {
+            lull.watch(exchange);
+        }
         if (connections++ > 0 && cursor.last().isEmpty()) {
             owner.gap();
         }
@@ -194,28 +210,33 @@ final class StreamLoop implements StreamHandler {
 
     @Override
     public CompletionStage<Void> event(SseEvent event) {
+        progressed = true;
         if (stopped || !cursor.isNew(event, link.id()) || (resumed && isLeft(event))) {
             return TAKEN;
         }
-        return link.taken().once(event, resumed, () -> {
-            progressed = true;
-            silence.ended(resumed);
-            if (event.data().length > 0) {
-                retry.succeeded();
-            }
-            return taken(event).thenRun(() -> cursor.passed(event));
-        });
+        if (event.data().length > 0) {
+            retry.succeeded();
+        }
+        return link.taken().once(event, resumed, () -> taken(event)).thenRun(() -> cursor.passed(event));
     }
 
     private boolean isLeft(SseEvent event) {
-        return MessageBodies.single(event.data()).filter(owner::leaves).isPresent();
+        boolean left = MessageBodies.single(event.data()).filter(owner::leaves).isPresent();
+        if (left) {
+            link.taken().repeated();
+        }
+        return left;
     }
 
     private CompletionStage<Void> taken(SseEvent event) {
         if (!event.name().equals(SseEvent.MESSAGE)) {
             return owner.other(event);
         }
-        return event.data().length == 0 ? TAKEN : messages.take(event.data());
+        if (event.data().length == 0 || Arrays.equals(event.data(), EMPTY)) {
+            return TAKEN;
+        }
+        lull.news();
+        return messages.take(event.data());
     }
 
     /** A connection that carried the stream has ended; it is resumed unless nothing is missing. */
@@ -224,11 +245,12 @@ final class StreamLoop implements StreamHandler {
             stop();
             return;
         }
-        boolean silent = end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException;
-        if (silent && silence.reached()) {
-            open();
+        if (lull.hasEnded(current)) {
+            retry.succeeded();
+            link.later(ThreadLocalRandom.current().nextLong(LULL_PAUSE, 2 * LULL_PAUSE), this::open);
             return;
         }
+        boolean silent = end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException;
         if (!silent && System.nanoTime() - connectedAt > PROOF_NANOS) {
             retry.succeeded();
         }
@@ -254,7 +276,7 @@ final class StreamLoop implements StreamHandler {
     /** The stream goes on behind the message that cannot be taken, if that has a place. */
     private void oversized(OversizedEventException oversized) {
         if (owner.opensAnew()) {
-            oversized.id().ifPresentOrElse(cursor::skip, cursor::forget);
+            oversized.id().ifPresentOrElse(cursor::skip, this::forget);
             link.outage().watch().failed(oversized);
             owner.gap();
             later(oversized, 0);
@@ -296,7 +318,7 @@ final class StreamLoop implements StreamHandler {
 
     private void noCursor(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
         if (resuming && owner.opensAnew()) {
-            cursor.forget();
+            forget();
             open();
         } else if (resuming) {
             lose(new StreamLoss.NoCursor(

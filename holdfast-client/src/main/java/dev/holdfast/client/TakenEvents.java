@@ -31,6 +31,7 @@ final class TakenEvents {
     private long[] marks = new long[16];
 
     private int next;
+    private volatile boolean repeats;
 
     /**
      * Takes an event, unless another stream has. Where neither connection resumed its stream, nothing is a repetition: some servers
@@ -47,7 +48,32 @@ final class TakenEvents {
         long key = key(event.id().get(), event.data());
         CompletableFuture<Void> taken = new CompletableFuture<>();
         CompletionStage<Void> before = claim(key, resumed, taken);
-        return before != null ? before : taking.get().whenComplete((nothing, failure) -> ended(key, taken, failure));
+        if (before != null) {
+            repeats = true;
+            return before;
+        }
+        try {
+            return taking.get().whenComplete((nothing, failure) -> ended(key, taken, failure));
+        } catch (RuntimeException | Error e) {
+            ended(key, taken, e);
+            throw e;
+        }
+    }
+
+    /** Whether the server has sent what belongs to one stream on another that was resumed. */
+    boolean repeats() {
+        return repeats;
+    }
+
+    /** The server has done so. */
+    void repeated() {
+        repeats = true;
+    }
+
+    /** Ids begin again from here on. */
+    synchronized void clear() {
+        marks = new long[16];
+        next = 0;
     }
 
     private synchronized @Nullable CompletionStage<Void> claim(

@@ -31,6 +31,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.Timeout;
 /** One call at a server that does wrong. */
 @Timeout(30)
 class HostileServerTest {
+    private static final long KEEPALIVE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
     private static final StreamHandler NO_STREAM = new StreamHandler() {
         @Override
         public void opened(HttpHeaders headers) {
@@ -385,16 +387,27 @@ class HostileServerTest {
         assertThat(sink.messages).isEmpty();
     }
 
-    /** A server that replays what was missed, and forgets that the stream goes on. */
+    /** A server that replays what was missed on all streams, and forgets that the stream goes on; the connection lives. */
     @Test
-    void streamThatStaysSilentAfterItWasResumedIsResumedOnceMore() throws Exception {
-        server.then((request, reply) -> reply.stream()
+    void streamOnWhichNothingNewComesAfterItWasResumedIsResumedOnceMore() throws Exception {
+        server.then((request, reply) ->
+                        reply.stream().chunk(event("a1", answer(2))).end())
+                .then((request, reply) -> reply.stream()
                         .chunk("retry: 1\n" + event("e1", log("one")))
                         .once(this::told)
                         .rst())
-                .onGet((request, reply) -> reply.stream().chunk(event("e2", log("two"))))
+                .onGet((request, reply) -> {
+                    ScriptedServer.Reply stream =
+                            reply.stream().chunk(event("a1", answer(2)) + event("p1", "{}") + event("e2", log("two")));
+                    while (true) {
+                        LockSupport.parkNanos(KEEPALIVE_NANOS);
+                        stream.chunk(": keepalive\n\n");
+                    }
+                })
                 .onGet((request, reply) ->
                         reply.stream().chunk(event("e3", answer(1))).end());
+        assertThat(now(session.call(call(2), NEVER, NO_CONTEXT, new Recorder())))
+                .isEqualTo(new Outcome.Done());
 
         assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
         assertThat(last().header("last-event-id")).isEqualTo("e2");
@@ -402,6 +415,27 @@ class HostileServerTest {
         assertThat(sink.next()).contains("two");
         assertThat(sink.next()).contains("result");
         assertThat(recorder.news).containsExactly("reconnecting", "resumed");
+    }
+
+    @Test
+    void streamThatWasResumedAtAServerThatKeepsStreamsApartIsLeftAlone() throws Exception {
+        server.then((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("e1", log("one")))
+                        .once(this::told)
+                        .rst())
+                .onGet((request, reply) -> {
+                    ScriptedServer.Reply stream = reply.stream().chunk("id: e1\ndata: \n\n" + event("e2", log("two")));
+                    for (int i = 0; i < 35; i++) {
+                        LockSupport.parkNanos(KEEPALIVE_NANOS);
+                        stream.chunk(": keepalive\n\n");
+                    }
+                    stream.chunk(event("e3", answer(1))).end();
+                });
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        assertThat(server.gets())
+                .filteredOn(request -> !request.header("last-event-id").isEmpty())
+                .hasSize(1);
     }
 
     @Test

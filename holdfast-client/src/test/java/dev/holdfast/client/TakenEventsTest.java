@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.client.wire.SseEvent;
 import java.util.ArrayList;
@@ -103,5 +104,36 @@ class TakenEventsTest {
         assertThat(taken).isEmpty();
         take("id-1", "data", true, DONE);
         assertThat(taken).hasSize(1);
+    }
+
+    @Test
+    void whatThrowsWasNotTaken() {
+        IllegalStateException broken = new IllegalStateException("not now");
+        assertThatThrownBy(() -> events.once(event("1", "one"), true, () -> {
+                    throw broken;
+                }))
+                .isSameAs(broken);
+
+        assertThat(take("1", "one", true, DONE)).isCompleted();
+        assertThat(taken).hasSize(1);
+    }
+
+    @Test
+    void onlyAnEventOfAnotherStreamShowsThatTheServerRepeats() {
+        take("1", "one", false, DONE);
+        take("2", "two", true, DONE);
+        assertThat(events.repeats()).isFalse();
+
+        take("1", "one", true, DONE);
+        assertThat(events.repeats()).isTrue();
+    }
+
+    @Test
+    void idsMayBeginAgain() {
+        take("1", "one", true, DONE);
+        events.clear();
+        take("1", "one", true, DONE);
+
+        assertThat(taken).hasSize(2);
     }
 }

@@ -74,6 +74,10 @@ class ClientThroughReplaysTest {
             client.callTool(CallToolRequest.builder("toggle-simulated-logging").build())
                     .block(PATIENCE);
             await().atMost(PATIENCE).until(() -> logged.size() >= 2);
+            client.callTool(CallToolRequest.builder("echo")
+                            .arguments(Map.of("message", "hello"))
+                            .build())
+                    .block(PATIENCE);
 
             proxy.cut(CuttingProxy.Cut.RST);
 

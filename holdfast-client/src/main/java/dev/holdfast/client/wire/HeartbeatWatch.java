@@ -47,11 +47,6 @@ public final class HeartbeatWatch {
         return headsAtOnce;
     }
 
-    /** Whether there is a limit. */
-    public boolean limited() {
-        return streamLimit() != UNLIMITED;
-    }
-
     /** How long a stream may be silent, in nanoseconds. */
     long streamLimit() {
         if (set > 0) {

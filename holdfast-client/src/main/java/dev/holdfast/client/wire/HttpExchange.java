@@ -28,7 +28,6 @@ public final class HttpExchange {
     private volatile @Nullable CompletableFuture<?> running;
     private volatile @Nullable StreamBody stream;
     private volatile boolean headSeen;
-    private volatile long mostSilence = HeartbeatWatch.UNLIMITED;
     /** An answer that is no stream was read to its end. */
     private volatile ExchangeEnd.@Nullable Answer answer;
 
@@ -45,11 +44,6 @@ public final class HttpExchange {
         this.messageBytes = messageBytes;
         this.watch = watch;
         this.handler = handler;
-    }
-
-    /** Limits how long the stream may be silent, in nanoseconds, before it begins; the watch may allow less. */
-    public void limitSilence(long nanos) {
-        mostSilence = nanos;
     }
 
     /** Begins, and returns how it will end. The stage never fails. */
@@ -161,7 +155,7 @@ public final class HttpExchange {
         int status = head.statusCode();
         String type = head.headers().firstValue("content-type").orElse("").toLowerCase(Locale.ROOT);
         if (status / 100 == 2 && type.startsWith("text/event-stream")) {
-            StreamBody body = new StreamBody(means, messageBytes, watch, mostSilence, handler);
+            StreamBody body = new StreamBody(means, messageBytes, watch, handler);
             stream = body;
             body.getBody().whenComplete((how, failure) -> end.complete(how));
             handler.opened(head.headers());

@@ -21,7 +21,6 @@ import org.jspecify.annotations.Nullable;
 final class StreamBody implements BodySubscriber<ExchangeEnd> {
     private final Means means;
     private final HeartbeatWatch watch;
-    private final long mostSilence;
     private final Beats beats;
     private final StreamHandler handler;
     private final SseParser parser;
@@ -41,15 +40,9 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     private volatile boolean first = true;
     private long retry = -1;
 
-    /**
-     * A stream of which nothing has come.
-     *
-     * @param mostSilence how long it may be silent, in nanoseconds, whatever the watch says
-     */
-    StreamBody(Means means, int messageBytes, HeartbeatWatch watch, long mostSilence, StreamHandler handler) {
+    StreamBody(Means means, int messageBytes, HeartbeatWatch watch, StreamHandler handler) {
         this.means = means;
         this.watch = watch;
-        this.mostSilence = mostSilence;
         this.beats = new Beats(watch);
         this.handler = handler;
         this.parser = new SseParser(messageBytes, events::add);
@@ -192,14 +185,10 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     }
 
     private void watchSilence() {
-        long limit = limit();
+        long limit = watch.streamLimit();
         if (limit != HeartbeatWatch.UNLIMITED && check.get() == null) {
             schedule(limit);
         }
-    }
-
-    private long limit() {
-        return Math.min(mostSilence, watch.streamLimit());
     }
 
     private void schedule(long nanos) {
@@ -214,11 +203,11 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
         if (end.isDone()) {
             return;
         }
-        long limit = limit();
+        long limit = watch.streamLimit();
         long since = waitingSince;
         long silent = since == 0 ? 0 : System.nanoTime() - since;
         if (silent >= limit) {
-            if (first && limit < mostSilence) {
+            if (first) {
                 watch.brokenInVain();
             }
             abort(new SilenceException(TimeUnit.NANOSECONDS.toMillis(silent)));

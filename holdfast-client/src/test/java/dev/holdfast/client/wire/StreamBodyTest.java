@@ -31,7 +31,6 @@ class StreamBodyTest {
                     Redirects.NONE),
             1_000,
             new HeartbeatWatch(Duration.ZERO),
-            HeartbeatWatch.UNLIMITED,
             new StreamHandler() {
                 @Override
                 public void opened(HttpHeaders headers) {}

@@ -1,0 +1,61 @@
+package dev.holdfast.client;
+
+import dev.holdfast.client.wire.HttpExchange;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ends a connection that resumed a stream and brings nothing new, so that the stream is resumed once more, where the server is known to
+ * replay what belongs to other streams: such a server may send what was missed, and nothing of what follows. It waits longer each
+ * time, until something new comes.
+ */
+final class Lull {
+    private static final long FIRST_MILLIS = 5_000;
+    private static final long LONGEST_MILLIS = 60_000;
+
+    private final Link link;
+    private volatile long wait = FIRST_MILLIS;
+    private volatile long news;
+    private volatile @Nullable HttpExchange ended;
+
+    Lull(Link link) {
+        this.link = link;
+    }
+
+    /** Watches a connection that has resumed the stream. */
+    void watch(HttpExchange exchange) {
+        news = System.nanoTime();
+        checkIn(wait, exchange);
+    }
+
+    private void checkIn(long millis, HttpExchange exchange) {
+        link.later(millis, () -> check(exchange));
+    }
+
+    private void check(HttpExchange exchange) {
+        if (exchange.end().isDone()) {
+            return;
+        }
+        long left = wait - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - news);
+        if (!link.taken().repeats()) {
+            checkIn(LONGEST_MILLIS, exchange);
+        } else if (left > 0) {
+            checkIn(left, exchange);
+        } else {
+            wait = Math.min(LONGEST_MILLIS, 2 * wait);
+            ended = exchange;
+            exchange.abort("nothing new comes on it");
+        }
+    }
+
+    /** Something new has come. */
+    void news() {
+        news = System.nanoTime();
+        wait = FIRST_MILLIS;
+    }
+
+    /** Whether a connection was ended by this. */
+    boolean hasEnded(@Nullable HttpExchange exchange) {
+        return exchange != null && exchange == ended;
+    }
+}
