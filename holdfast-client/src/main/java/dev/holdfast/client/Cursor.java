@@ -46,6 +46,11 @@ final class Cursor {
         return wanted && !unusable ? last : Optional.empty();
     }
 
+    /** Whether its ids are event ids, as far as is known. */
+    boolean usable() {
+        return !unusable;
+    }
+
     /** Gives the place up: what follows comes without one, and its ids may be those of before. */
     void forget() {
         last = Optional.empty();

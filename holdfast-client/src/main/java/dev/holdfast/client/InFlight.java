@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /** The messages of one session that are under way, at most so many. Thread-safe. */
 final class InFlight {
@@ -18,30 +19,29 @@ final class InFlight {
     private final Map<RequestId, Posting> requests = new ConcurrentHashMap<>();
     private final Map<Posting, Boolean> all = new ConcurrentHashMap<>();
     private final AtomicInteger count = new AtomicInteger();
-    /** Whether this server is known to tell the progress of a request on its stream. */
-    private volatile boolean tellsProgress;
 
     /** Takes what comes on the stream of a request. Some servers replay on it what belongs to the streams of others. */
     private final class OfRequest implements StreamSink {
-        private final Envelope request;
+        private final RequestId id;
         private final MessageSink sink;
 
-        private OfRequest(Envelope request, MessageSink sink) {
-            this.request = request;
+        private OfRequest(RequestId id, MessageSink sink) {
+            this.id = id;
             this.sink = sink;
         }
 
         @Override
         public CompletionStage<Void> message(Envelope message) {
-            boolean its = Response.concerns(message, request);
-            tellsProgress |= its && !isResponse(message);
-            boolean foreign = isResponse(message) && message.id().isPresent() && !its;
+            boolean foreign = isResponse(message)
+                    && message.id().filter(id::equals).isEmpty()
+                    && message.id().isPresent();
             return foreign ? route(message, NOBODY) : sink.message(message);
         }
 
         @Override
         public boolean leaves(Envelope message) {
-            return !Response.concerns(message, request) && isResumed(message);
+            Posting owner = owner(message);
+            return owner != null && owner.resumable() && owner != requests.get(id);
         }
     }
 
@@ -52,8 +52,8 @@ final class InFlight {
     /** Sends a request. */
     CompletionStage<Outcome> call(
             URI uri, Envelope request, ServerSession.Repeat repeat, Object context, MessageSink taker) {
-        StreamSink sink = new OfRequest(request, taker.guarded());
         RequestId id = request.id().orElseThrow(() -> new IllegalArgumentException(request + " is no request"));
+        StreamSink sink = new OfRequest(id, taker.guarded());
         Posting posting = new Posting(link, uri, request, repeat == ServerSession.Repeat.HARMLESS, context, sink);
         if (count.incrementAndGet() > link.limits().inFlight()) {
             count.decrementAndGet();
@@ -108,12 +108,20 @@ final class InFlight {
      * on the listening stream only.
      */
     boolean leaves(Envelope message) {
-        return (tellsProgress || isResponse(message)) && isResumed(message);
+        Posting owner = owner(message);
+        return owner != null
+                && owner.resumable()
+                && (isResponse(message) || owner.response().tellsProgress());
     }
 
-    /** Whether a message belongs to the stream of a request, which can be resumed and brings it, too. */
-    private boolean isResumed(Envelope message) {
-        return requests.values().stream().anyMatch(posting -> posting.resumes(message));
+    /** The request of which a message is the response, or the progress. */
+    private @Nullable Posting owner(Envelope message) {
+        for (Posting posting : requests.values()) {
+            if (posting.response().concerns(message)) {
+                return posting;
+            }
+        }
+        return null;
     }
 
     private static boolean isResponse(Envelope message) {

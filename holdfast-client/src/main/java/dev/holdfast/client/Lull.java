@@ -1,6 +1,7 @@
 package dev.holdfast.client;
 
 import dev.holdfast.client.wire.HttpExchange;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -16,7 +17,9 @@ final class Lull {
     private final Link link;
     private volatile long wait = FIRST_MILLIS;
     private volatile long news;
+    private volatile boolean busy;
     private volatile @Nullable HttpExchange ended;
+    private volatile @Nullable Future<?> pending;
 
     Lull(Link link) {
         this.link = link;
@@ -25,11 +28,20 @@ final class Lull {
     /** Watches a connection that has resumed the stream. */
     void watch(HttpExchange exchange) {
         news = System.nanoTime();
+        busy = false;
         checkIn(wait, exchange);
+        exchange.end().thenAccept(end -> cancel());
     }
 
     private void checkIn(long millis, HttpExchange exchange) {
-        link.later(millis, () -> check(exchange));
+        pending = link.later(millis, () -> check(exchange));
+    }
+
+    private void cancel() {
+        Future<?> check = pending;
+        if (check != null) {
+            check.cancel(false);
+        }
     }
 
     private void check(HttpExchange exchange) {
@@ -39,8 +51,8 @@ final class Lull {
         long left = wait - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - news);
         if (!link.taken().repeats()) {
             checkIn(LONGEST_MILLIS, exchange);
-        } else if (left > 0) {
-            checkIn(left, exchange);
+        } else if (busy || left > 0) {
+            checkIn(Math.max(left, 1_000), exchange);
         } else {
             wait = Math.min(LONGEST_MILLIS, 2 * wait);
             ended = exchange;
@@ -52,6 +64,17 @@ final class Lull {
     void news() {
         news = System.nanoTime();
         wait = FIRST_MILLIS;
+    }
+
+    /** Something that has come is being taken, or waited for. */
+    void taking() {
+        busy = true;
+    }
+
+    /** It was taken. */
+    void taken() {
+        news = System.nanoTime();
+        busy = false;
     }
 
     /** Whether a connection was ended by this. */

@@ -1,9 +1,10 @@
 package dev.holdfast.client;
 
+import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -15,18 +16,22 @@ import java.util.concurrent.CompletionStage;
  */
 record MessageBodies(SessionWatch watch, MessageSink sink) {
     private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
+    /** What the TypeScript SDK replays for an event without data. */
+    private static final byte[] EMPTY = {'{', '}'};
+
     private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
 
-    /** The message of a body that has one. */
-    static Optional<Envelope> single(byte[] body) {
-        return ENVELOPES.read(body) instanceof EnvelopeReader.Single single
-                ? Optional.of(single.message())
-                : Optional.empty();
+    /** Whether an event carries messages. */
+    static boolean in(SseEvent event) {
+        return event.name().equals(SseEvent.MESSAGE) && event.data().length > 0 && !Arrays.equals(event.data(), EMPTY);
+    }
+
+    static EnvelopeReader.Parsed read(byte[] body) {
+        return ENVELOPES.read(body);
     }
 
     /** Takes the message or messages of a body. */
-    CompletionStage<Void> take(byte[] body) {
-        EnvelopeReader.Parsed parsed = ENVELOPES.read(body);
+    CompletionStage<Void> take(EnvelopeReader.Parsed parsed) {
         if (parsed instanceof EnvelopeReader.Single single) {
             return sink.message(single.message());
         }

@@ -206,16 +206,8 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
                     .means()
                     .delivery()
                     .execute(() -> new MessageBodies(link.outage().watch(), this)
-                            .take(body)
-                            .whenComplete((taken, failure) -> {
-                                String reason = failure == null
-                                        ? "the answer has no response in it"
-                                        : "the response was not taken: " + failure;
-                                finish(
-                                        response.taken() && failure == null
-                                                ? new Outcome.Done()
-                                                : new Outcome.Unreadable(reason));
-                            }));
+                            .take(MessageBodies.read(body))
+                            .whenComplete((taken, failure) -> finish(response.outcome(failure))));
         } catch (RejectedExecutionException e) {
             finish(new Outcome.Closed());
         }
@@ -335,9 +327,14 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         }
     }
 
-    /** Whether a message belongs to its stream, which can be resumed and brings it, too. */
-    boolean resumes(Envelope received) {
-        return Response.concerns(received, message) && stream.resumable();
+    /** Whether the stream of its answer has a place to be resumed from. */
+    boolean resumable() {
+        return stream.resumable();
+    }
+
+    /** What it waits for. */
+    Response response() {
+        return response;
     }
 
     /** Whether its response can come on another stream only. */

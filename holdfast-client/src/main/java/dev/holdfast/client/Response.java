@@ -4,6 +4,7 @@ import dev.holdfast.json.Envelope;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /** The response that a request waits for, and what comes before it: handed over once, on whichever stream it comes. Thread-safe. */
 final class Response {
@@ -11,6 +12,7 @@ final class Response {
     private final MessageSink sink;
     private final Runnable done;
     private final AtomicBoolean taken = new AtomicBoolean();
+    private volatile boolean tellsProgress;
 
     /**
      * A response that has not come.
@@ -31,7 +33,10 @@ final class Response {
 
     /** Takes a message of the server. */
     CompletionStage<Void> message(Envelope received) {
-        if (!answers(received, request)) {
+        if (!answers(received)) {
+            if (!tellsProgress && concerns(received)) {
+                tellsProgress = true;
+            }
             return sink.message(received);
         }
         if (!taken.compareAndSet(false, true)) {
@@ -46,15 +51,32 @@ final class Response {
         });
     }
 
-    /** Whether a message is the response to a request, or tells its progress. */
-    static boolean concerns(Envelope received, Envelope request) {
-        return answers(received, request)
+    /**
+     * What a body amounts to that was to bring it.
+     *
+     * @param failure why its messages were not taken, if they were not
+     */
+    Outcome outcome(@Nullable Throwable failure) {
+        if (failure != null) {
+            return new Outcome.Unreadable("the response was not taken: " + failure);
+        }
+        return taken() ? new Outcome.Done() : new Outcome.Unreadable("the answer has no response in it");
+    }
+
+    /** Whether progress of the request has come on its stream. */
+    boolean tellsProgress() {
+        return tellsProgress;
+    }
+
+    /** Whether a message is the response, or tells the progress of the request. */
+    boolean concerns(Envelope received) {
+        return answers(received)
                 || (received.kind() == Envelope.Kind.NOTIFICATION
                         && received.progressToken().isPresent()
                         && received.progressToken().equals(request.progressToken()));
     }
 
-    private static boolean answers(Envelope received, Envelope request) {
+    private boolean answers(Envelope received) {
         return (received.kind() == Envelope.Kind.RESPONSE || received.kind() == Envelope.Kind.ERROR)
                 && received.id().equals(request.id());
     }

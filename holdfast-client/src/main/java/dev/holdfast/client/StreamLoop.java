@@ -7,19 +7,20 @@ import dev.holdfast.client.wire.OversizedEventException;
 import dev.holdfast.client.wire.SilenceException;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
+import dev.holdfast.json.EnvelopeReader;
 import java.io.EOFException;
 import java.net.URI;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Arrays;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,8 +29,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class StreamLoop implements StreamHandler {
     private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
-    /** What the TypeScript SDK replays for an event without data. */
-    private static final byte[] EMPTY = {'{', '}'};
     /** A connection that lasted so long was one, though nothing came on it. */
     private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -153,7 +152,10 @@ final class StreamLoop implements StreamHandler {
     private void expectSomething(HttpExchange exchange) {
         Duration wait = owner.opensAnew() ? RESUMED_HEAD : link.limits().patience();
         Future<?> check = link.later(wait.toMillis(), () -> {
-            if (current == exchange && !progressed && !link.headsAtOnce()) {
+            if (current == exchange
+                    && !progressed
+                    && !link.headsAtOnce()
+                    && !link.taken().repeats()) {
                 nothingCame(exchange);
             }
         });
@@ -211,32 +213,29 @@ final class StreamLoop implements StreamHandler {
     @Override
     public CompletionStage<Void> event(SseEvent event) {
         progressed = true;
-        if (stopped || !cursor.isNew(event, link.id()) || (resumed && isLeft(event))) {
+        if (stopped || !cursor.isNew(event, link.id())) {
             return TAKEN;
         }
         if (event.data().length > 0) {
             retry.succeeded();
         }
-        return link.taken().once(event, resumed, () -> taken(event)).thenRun(() -> cursor.passed(event));
+        return MessageBodies.in(event) ? message(event) : owner.other(event).thenRun(() -> cursor.passed(event));
     }
 
-    private boolean isLeft(SseEvent event) {
-        boolean left = MessageBodies.single(event.data()).filter(owner::leaves).isPresent();
-        if (left) {
+    private CompletionStage<Void> message(SseEvent event) {
+        EnvelopeReader.Parsed body = MessageBodies.read(event.data());
+        if (resumed && body instanceof EnvelopeReader.Single single && owner.leaves(single.message())) {
             link.taken().repeated();
-        }
-        return left;
-    }
-
-    private CompletionStage<Void> taken(SseEvent event) {
-        if (!event.name().equals(SseEvent.MESSAGE)) {
-            return owner.other(event);
-        }
-        if (event.data().length == 0 || Arrays.equals(event.data(), EMPTY)) {
             return TAKEN;
         }
-        lull.news();
-        return messages.take(event.data());
+        Supplier<CompletionStage<Void>> taking = () -> {
+            lull.news();
+            return messages.take(body);
+        };
+        lull.taking();
+        CompletionStage<Void> taken =
+                cursor.usable() ? link.taken().once(event, hashCode(), resumed, taking) : taking.get();
+        return taken.thenRun(() -> cursor.passed(event)).whenComplete((nothing, failure) -> lull.taken());
     }
 
     /** A connection that carried the stream has ended; it is resumed unless nothing is missing. */
@@ -247,7 +246,7 @@ final class StreamLoop implements StreamHandler {
         }
         if (lull.hasEnded(current)) {
             retry.succeeded();
-            link.later(ThreadLocalRandom.current().nextLong(LULL_PAUSE, 2 * LULL_PAUSE), this::open);
+            link.later(Math.max(stated, ThreadLocalRandom.current().nextLong(LULL_PAUSE, 2 * LULL_PAUSE)), this::open);
             return;
         }
         boolean silent = end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException;
@@ -276,7 +275,7 @@ final class StreamLoop implements StreamHandler {
     /** The stream goes on behind the message that cannot be taken, if that has a place. */
     private void oversized(OversizedEventException oversized) {
         if (owner.opensAnew()) {
-            oversized.id().ifPresentOrElse(cursor::skip, this::forget);
+            oversized.id().ifPresentOrElse(cursor::skip, cursor::forget);
             link.outage().watch().failed(oversized);
             owner.gap();
             later(oversized, 0);
@@ -367,7 +366,7 @@ final class StreamLoop implements StreamHandler {
 
     /** Whether there is a place to resume it from. */
     boolean resumable() {
-        return cursor.last().isPresent();
+        return !stopped && cursor.last().isPresent();
     }
 
     /** Ends the connection that was opened for it, so that it is resumed on another. */

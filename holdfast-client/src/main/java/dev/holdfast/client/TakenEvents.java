@@ -25,6 +25,10 @@ final class TakenEvents {
     private static final long FNV_PRIME = 0x100000001b3L;
     /** The bit of a mark that says that the event came on a connection which resumed its stream. */
     private static final long RESUMED = 1;
+    /** The bits of a mark that say on which stream. */
+    private static final long STREAM = 0xff << 1;
+
+    private static final long KEY = ~(RESUMED | STREAM);
 
     private final Map<Long, CompletableFuture<Void>> underWay = new HashMap<>(0);
     /** Of each event a hash. The oldest stands at {@link #next} once the array is as large as it gets. */
@@ -37,19 +41,20 @@ final class TakenEvents {
      * Takes an event, unless another stream has. Where neither connection resumed its stream, nothing is a repetition: some servers
      * give ids that count for one stream only, and resume none.
      *
+     * @param stream a number of the stream that brings it
      * @param resumed whether it came on a connection that resumed its stream
      * @param taking takes it
      * @return completes once the event was taken, on whichever stream, so that what follows on this one comes behind it
      */
-    CompletionStage<Void> once(SseEvent event, boolean resumed, Supplier<CompletionStage<Void>> taking) {
+    CompletionStage<Void> once(SseEvent event, int stream, boolean resumed, Supplier<CompletionStage<Void>> taking) {
         if (event.id().isEmpty() || event.data().length == 0) {
             return taking.get();
         }
         long key = key(event.id().get(), event.data());
         CompletableFuture<Void> taken = new CompletableFuture<>();
-        CompletionStage<Void> before = claim(key, resumed, taken);
+        long origin = (stream << 1 & STREAM) | (resumed ? RESUMED : 0);
+        CompletionStage<Void> before = claim(key, origin, taken);
         if (before != null) {
-            repeats = true;
             return before;
         }
         try {
@@ -76,24 +81,17 @@ final class TakenEvents {
         next = 0;
     }
 
-    private synchronized @Nullable CompletionStage<Void> claim(
-            long key, boolean resumed, CompletableFuture<Void> taken) {
-        if (known(key, resumed)) {
-            CompletionStage<Void> other = underWay.get(key);
-            return other != null ? other : TAKEN;
-        }
-        underWay.put(key, taken);
-        remember(resumed ? key | RESUMED : key);
-        return null;
-    }
-
-    private boolean known(long key, boolean resumed) {
+    private synchronized @Nullable CompletionStage<Void> claim(long key, long origin, CompletableFuture<Void> taken) {
         for (long mark : marks) {
-            if ((mark & ~RESUMED) == key && (resumed || (mark & RESUMED) != 0)) {
-                return true;
+            if ((mark & KEY) == key && ((mark | origin) & RESUMED) != 0) {
+                repeats |= ((mark ^ origin) & STREAM) != 0;
+                CompletionStage<Void> other = underWay.get(key);
+                return other != null ? other : TAKEN;
             }
         }
-        return false;
+        underWay.put(key, taken);
+        remember(key | origin);
+        return null;
     }
 
     private void remember(long mark) {
@@ -120,7 +118,7 @@ final class TakenEvents {
 
     private void forget(long key) {
         for (int i = 0; i < marks.length; i++) {
-            if ((marks[i] & ~RESUMED) == key) {
+            if ((marks[i] & KEY) == key) {
                 marks[i] = 0;
             }
         }
@@ -131,6 +129,6 @@ final class TakenEvents {
         for (int i = 0; i < id.length(); i++) {
             hash = (hash ^ id.charAt(i)) * FNV_PRIME;
         }
-        return (hash ^ Arrays.hashCode(data)) * FNV_PRIME & ~RESUMED;
+        return (hash ^ Arrays.hashCode(data)) * FNV_PRIME & KEY;
     }
 }

@@ -22,7 +22,12 @@ class TakenEventsTest {
     }
 
     private CompletableFuture<Void> take(String id, String data, boolean resumed, CompletableFuture<Void> end) {
-        return events.once(event(id, data), resumed, () -> {
+        return take(0, id, data, resumed, end);
+    }
+
+    private CompletableFuture<Void> take(
+            int stream, String id, String data, boolean resumed, CompletableFuture<Void> end) {
+        return events.once(event(id, data), stream, resumed, () -> {
                     taken.add(id + " " + data);
                     return end;
                 })
@@ -109,7 +114,7 @@ class TakenEventsTest {
     @Test
     void whatThrowsWasNotTaken() {
         IllegalStateException broken = new IllegalStateException("not now");
-        assertThatThrownBy(() -> events.once(event("1", "one"), true, () -> {
+        assertThatThrownBy(() -> events.once(event("1", "one"), 0, true, () -> {
                     throw broken;
                 }))
                 .isSameAs(broken);
@@ -122,10 +127,12 @@ class TakenEventsTest {
     void onlyAnEventOfAnotherStreamShowsThatTheServerRepeats() {
         take("1", "one", false, DONE);
         take("2", "two", true, DONE);
+        take("2", "two", true, DONE);
         assertThat(events.repeats()).isFalse();
 
-        take("1", "one", true, DONE);
+        take(1, "1", "one", true, DONE);
         assertThat(events.repeats()).isTrue();
+        assertThat(taken).hasSize(2);
     }
 
     @Test

@@ -15,6 +15,7 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.io.EOFException;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Function;
@@ -145,6 +146,9 @@ final class UpstreamConnection implements BackendConnection {
     }
 
     private CompletionStage<Void> answered(Call call, Envelope message) {
+        if (!message.id().equals(Optional.of(call.id()))) {
+            return CompletableFuture.completedFuture(null);
+        }
         if (message.kind() == Envelope.Kind.RESPONSE && call.request().method().equals(RepeatRules.TOOLS_LIST)) {
             rules.learn(principal, message.bytes());
         }
