@@ -33,8 +33,7 @@ final class InFlight {
         @Override
         public CompletionStage<Void> message(Envelope message) {
             boolean foreign = isResponse(message)
-                    && message.id().filter(id::equals).isEmpty()
-                    && message.id().isPresent();
+                    && message.id().filter(other -> !other.equals(id)).isPresent();
             return foreign ? route(message, NOBODY) : sink.message(message);
         }
 

@@ -26,11 +26,12 @@ record MessageBodies(SessionWatch watch, MessageSink sink) {
         return event.name().equals(SseEvent.MESSAGE) && event.data().length > 0 && !Arrays.equals(event.data(), EMPTY);
     }
 
+    /** Reads a body. */
     static EnvelopeReader.Parsed read(byte[] body) {
         return ENVELOPES.read(body);
     }
 
-    /** Takes the message or messages of a body. */
+    /** Takes the message or messages of a body; tells of one that cannot be read. */
     CompletionStage<Void> take(EnvelopeReader.Parsed parsed) {
         if (parsed instanceof EnvelopeReader.Single single) {
             return sink.message(single.message());

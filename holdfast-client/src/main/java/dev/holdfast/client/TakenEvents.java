@@ -84,7 +84,9 @@ final class TakenEvents {
     private synchronized @Nullable CompletionStage<Void> claim(long key, long origin, CompletableFuture<Void> taken) {
         for (long mark : marks) {
             if ((mark & KEY) == key && ((mark | origin) & RESUMED) != 0) {
-                repeats |= ((mark ^ origin) & STREAM) != 0;
+                if (((mark ^ origin) & STREAM) != 0) {
+                    repeats = true;
+                }
                 CompletionStage<Void> other = underWay.get(key);
                 return other != null ? other : TAKEN;
             }
