@@ -152,6 +152,22 @@ class UpstreamMessagesTest {
 
     /** The example of an event store in the TypeScript SDK replays more than the stream that is resumed. */
     @Test
+    void anErrorThatNamesNoRequestDoesNotEndACall() {
+        upstream.on("tools/call", asked -> {
+            try (OutputStream stream = asked.stream()) {
+                send(stream, "{'jsonrpc':'2.0','id':null,'error':{'code':-32700,'message':'what?'}}");
+                send(stream, "{'jsonrpc':'2.0','id':" + asked.id() + ",'result':{}}");
+            }
+        });
+
+        Iterator<String> lines = Wait.until(HttpPeer.connected(gateway.url()).posted(1, "any"))
+                .body()
+                .iterator();
+
+        assertThat(next(lines, "data: {")).contains("\"id\":1", "result");
+    }
+
+    @Test
     void progressThatIsRepeatedOnTheListeningStreamBehindItsResponseIsDropped() {
         BlockingQueue<String> news = new LinkedBlockingQueue<>();
         upstream.on("GET", asked -> {
