@@ -50,7 +50,15 @@ class SynchronousAnswerTest {
                                 .thenReturn("done"))
                 .start();
         session = RawSession.open(server.port());
+        await().until(this::answersAtOnce);
+    }
+
+    /** While the end of its opening is still being noted, a session's first call waits for that. */
+    private boolean answersAtOnce() {
         asynchronous.set(0);
+        assertThat(session.status(session.post(Json.request("0", "ping", "{}"))))
+                .isEqualTo(200);
+        return asynchronous.get() == 0;
     }
 
     @AfterEach
