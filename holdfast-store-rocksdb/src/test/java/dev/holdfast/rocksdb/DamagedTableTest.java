@@ -12,6 +12,8 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -235,16 +237,17 @@ class DamagedTableTest {
         return gone;
     }
 
+    /** In the largest, whose middle holds what sessions were sent; in a small one it may hold the records of many. */
     private void flipInTheMiddleOfATable() throws IOException {
-        try (DirectoryStream<Path> tables = Files.newDirectoryStream(folder.resolve("db"), "*.sst")) {
-            try (RandomAccessFile file =
-                    new RandomAccessFile(tables.iterator().next().toFile(), "rw")) {
-                long middle = file.length() / 2;
-                file.seek(middle);
-                int was = file.read();
-                file.seek(middle);
-                file.write(~was);
-            }
+        Path table = Collections.max(
+                Damage.files(folder.resolve("db"), ".sst"),
+                Comparator.comparingLong(path -> path.toFile().length()));
+        try (RandomAccessFile file = new RandomAccessFile(table.toFile(), "rw")) {
+            long middle = file.length() / 2;
+            file.seek(middle);
+            int was = file.read();
+            file.seek(middle);
+            file.write(~was);
         }
     }
 
