@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import dev.holdfast.client.wire.HttpExchange;
 import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 final class Lull {
     private static final long FIRST_MILLIS = 5_000;
     private static final long LONGEST_MILLIS = 60_000;
+    private static final long PAUSE_MILLIS = 100;
 
     private final Link link;
     private volatile long wait = FIRST_MILLIS;
@@ -23,6 +25,11 @@ final class Lull {
 
     Lull(Link link) {
         this.link = link;
+    }
+
+    /** How many milliseconds to wait before the next connection: the server has to notice first that the one before is gone. */
+    static long pause() {
+        return ThreadLocalRandom.current().nextLong(PAUSE_MILLIS, 2 * PAUSE_MILLIS);
     }
 
     /** Watches a connection that has resumed the stream. */

@@ -13,11 +13,20 @@ sealed interface PostVerdict {
     /** The server wants credentials first. */
     record Unauthorized() implements PostVerdict {}
 
+    /** It is to be sent again, with other credentials. */
+    record SendAgain() implements PostVerdict {}
+
+    /** The application failed to give credentials. */
+    record NotSent(Throwable failure) implements PostVerdict {}
+
     /** There is no such session. */
     record NoSession() implements PostVerdict {}
 
     /** It may be that there is no such session: some servers say 400 then. */
     record PerhapsNoSession() implements PostVerdict {}
+
+    /** The server has refused it, though the session is there: one that shuts down may lose the half of a body, and says so. */
+    record Doubtful() implements PostVerdict {}
 
     /** It was not executed, and may be sent again after so many milliseconds. */
     record Later(long millis) implements PostVerdict {}

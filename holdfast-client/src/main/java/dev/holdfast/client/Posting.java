@@ -30,10 +30,10 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     private final Object context;
     private final StreamSink sink;
     private final Response response;
+    private final PostJudge judge;
     private final Retry retry;
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     private volatile StreamLoop stream;
-    private int unauthorized;
     private int refusals;
     private boolean perhapsExecuted;
     private volatile boolean cancelled;
@@ -55,6 +55,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         this.context = context;
         this.sink = sink;
         this.response = new Response(message, sink, () -> finish(new Outcome.Done()));
+        this.judge = new PostJudge(link, uri, context);
         this.retry = new Retry(link, this::send);
         this.stream = new StreamLoop(link, uri, context, this);
     }
@@ -132,7 +133,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         if (outcome.isDone()) {
             inTime();
         } else if (end instanceof ExchangeEnd.Answer answer) {
-            judge(answer, request);
+            judge.judge(answer, request).thenAccept(verdict -> act(verdict, answer, request));
         } else if (end instanceof ExchangeEnd.NoAnswer none && none.cause() instanceof OversizedEventException big) {
             finish(new Outcome.Unreadable(String.valueOf(big.getMessage())));
         } else if (end instanceof ExchangeEnd.NoAnswer none) {
@@ -147,17 +148,16 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         }
     }
 
-    private void judge(ExchangeEnd.Answer answer, HttpRequest request) {
-        PostVerdict verdict = PostVerdict.of(answer, link.id().isPresent());
+    private void act(PostVerdict verdict, ExchangeEnd.Answer answer, HttpRequest request) {
         HttpStatusException status = new HttpStatusException(answer.status(), answer.body());
         if (verdict instanceof PostVerdict.Accepted) {
             accepted(answer);
-        } else if (verdict instanceof PostVerdict.Unauthorized) {
-            unauthorized(answer, request);
+        } else if (verdict instanceof PostVerdict.SendAgain) {
+            send();
+        } else if (verdict instanceof PostVerdict.NotSent none) {
+            finish(new Outcome.NotSent(none.failure()));
         } else if (verdict instanceof PostVerdict.NoSession) {
             finish(new Outcome.SessionGone());
-        } else if (verdict instanceof PostVerdict.PerhapsNoSession) {
-            probe(refused(answer, request));
         } else if (verdict instanceof PostVerdict.Later wait) {
             retry.broke(status);
             later(wait.millis(), status);
@@ -169,17 +169,13 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         } else if ((verdict instanceof PostVerdict.Refused && !notificationFailed(answer))
                 || refusals++ > 0
                 || !retry.again(0)) {
-            finish(refused(answer, request));
+            finish(new Outcome.Refused(answer.status(), answer.headers(), answer.body(), request));
         }
     }
 
     /** A server may fail at a notification because the listening stream, which was asked for before, is not there yet. */
     private boolean notificationFailed(ExchangeEnd.Answer answer) {
         return message.kind() == Envelope.Kind.NOTIFICATION && answer.status() == 500;
-    }
-
-    private static Outcome refused(ExchangeEnd.Answer answer, HttpRequest request) {
-        return new Outcome.Refused(answer.status(), answer.headers(), answer.body(), request);
     }
 
     /** The response of a request may be in the body, or come on another stream. */
@@ -211,36 +207,6 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         } catch (RejectedExecutionException e) {
             finish(new Outcome.Closed());
         }
-    }
-
-    private void unauthorized(ExchangeEnd.Answer answer, HttpRequest request) {
-        link.server()
-                .requests()
-                .authorization()
-                .sendAgain(request, answer.status(), answer.headers(), unauthorized++, context)
-                .whenComplete((again, failure) -> {
-                    if (failure != null) {
-                        finish(new Outcome.NotSent(failure));
-                    } else if (again) {
-                        send();
-                    } else {
-                        finish(refused(answer, request));
-                    }
-                });
-    }
-
-    /**
-     * Finds out whether the session is gone, or the message is wrong. It was not executed, so it is sent once more before that is
-     * believed: a server that shuts down may lose the half of a body, and says so.
-     */
-    private void probe(Outcome otherwise) {
-        Probe.ask(link, uri, context).thenAccept(found -> {
-            if (found == Probe.Finding.GONE) {
-                finish(new Outcome.SessionGone());
-            } else if (refusals++ > 0 || !retry.again(0)) {
-                finish(otherwise);
-            }
-        });
     }
 
     /** The server may have executed the request. */

@@ -13,12 +13,10 @@ import java.net.URI;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -31,9 +29,6 @@ final class StreamLoop implements StreamHandler {
     private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
     /** A connection that lasted so long was one, though nothing came on it. */
     private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(1);
-
-    /** A server needs a moment to notice that the connection before is gone; at most twice as long, in milliseconds. */
-    private static final long LULL_PAUSE = 100;
 
     /** How long the head of a stream that is resumed may take: what is missing is there, so there is nothing to wait for. */
     private static final Duration RESUMED_HEAD = Duration.ofSeconds(10);
@@ -67,12 +62,12 @@ final class StreamLoop implements StreamHandler {
     private final Owner owner;
     private final MessageBodies messages;
     private final Cursor cursor;
+    private final StreamJudge judge;
     private final Retry retry;
     private final Lull lull;
     private long stated;
     private long connectedAt;
     private int connections;
-    private int unauthorized;
     private boolean resumed;
     /** Whether anything has come on this connection. */
     private volatile boolean progressed;
@@ -88,6 +83,7 @@ final class StreamLoop implements StreamHandler {
         this.owner = owner;
         this.messages = new MessageBodies(link.outage().watch(), owner);
         this.cursor = new Cursor(link.limits().resumable());
+        this.judge = new StreamJudge(link, uri, context);
         this.lull = new Lull(link);
         this.retry = new Retry(link, this::open);
     }
@@ -193,7 +189,7 @@ final class StreamLoop implements StreamHandler {
     @Override
     public void opened(HttpHeaders headers) {
         connectedAt = System.nanoTime();
-        unauthorized = 0;
+        judge.opened();
         cursor.connected();
         retry.connected();
         HttpExchange exchange = current;
@@ -246,7 +242,7 @@ final class StreamLoop implements StreamHandler {
         }
         if (lull.hasEnded(current)) {
             retry.succeeded();
-            link.later(Math.max(stated, ThreadLocalRandom.current().nextLong(LULL_PAUSE, 2 * LULL_PAUSE)), this::open);
+            link.later(Math.max(stated, Lull.pause()), this::open);
             return;
         }
         boolean silent = end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException;
@@ -285,63 +281,24 @@ final class StreamLoop implements StreamHandler {
     }
 
     private void answered(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
-        if (stopped) {
-            return;
-        }
-        switch (answer.status()) {
-            case 401, 403 -> unauthorized(answer, request);
-            case 400, 404 -> suspect(answer, request, resuming);
-            case 204 -> noCursor(answer, request, resuming);
-            case 408, 409, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524 ->
-                unreachable(
-                        new HttpStatusException(answer.status(), answer.body()),
-                        RetryAfter.millis(answer.headers(), Instant.now()));
-            default -> lose(new StreamLoss.Refused(answer, request));
+        if (!stopped) {
+            judge.judge(answer, request, resuming).thenAccept(this::act);
         }
     }
 
-    /** The session may be gone, or this stream be none: some servers do not know GET. */
-    private void suspect(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
-        if (link.id().isEmpty()) {
-            noCursor(answer, request, resuming);
-            return;
-        }
-        Probe.ask(link, uri, context).thenAccept(found -> {
-            switch (found) {
-                case GONE -> lose(new StreamLoss.SessionGone());
-                case THERE -> noCursor(answer, request, resuming);
-                case UNKNOWN -> unreachable(new HttpStatusException(answer.status(), answer.body()), 0);
-            }
-        });
-    }
-
-    private void noCursor(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
-        if (resuming && owner.opensAnew()) {
+    private void act(StreamVerdict verdict) {
+        if (verdict instanceof StreamVerdict.OpenAgain) {
+            open();
+        } else if (verdict instanceof StreamVerdict.Later wait) {
+            unreachable(wait.cause(), wait.millis());
+        } else if (verdict instanceof StreamVerdict.NoPlace none && !owner.opensAnew()) {
+            lose(none.loss());
+        } else if (verdict instanceof StreamVerdict.Lost lost) {
+            lose(lost.loss());
+        } else {
             forget();
             open();
-        } else if (resuming) {
-            lose(new StreamLoss.NoCursor(
-                    answer.status() == 204
-                            ? "the server has nothing more of it"
-                            : "the server does not know it any more",
-                    new HttpStatusException(answer.status(), answer.body())));
-        } else {
-            lose(new StreamLoss.Refused(answer, request));
         }
-    }
-
-    private void unauthorized(ExchangeEnd.Answer answer, HttpRequest request) {
-        link.server()
-                .requests()
-                .authorization()
-                .sendAgain(request, answer.status(), answer.headers(), unauthorized++, context)
-                .whenComplete((again, failure) -> {
-                    if (failure == null && again) {
-                        open();
-                    } else {
-                        lose(new StreamLoss.Refused(answer, request));
-                    }
-                });
     }
 
     private void unreachable(Throwable cause, long wait) {

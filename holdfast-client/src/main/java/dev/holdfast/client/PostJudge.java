@@ -1,0 +1,40 @@
+package dev.holdfast.client;
+
+import dev.holdfast.client.wire.ExchangeEnd;
+import java.net.URI;
+import java.net.http.HttpRequest;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** Finds out what the answers to the POSTs of one message mean. For one thread at a time. */
+final class PostJudge {
+    private final Link link;
+    private final URI uri;
+    private final Object context;
+    private final Credentials credentials;
+
+    PostJudge(Link link, URI uri, Object context) {
+        this.link = link;
+        this.uri = uri;
+        this.context = context;
+        this.credentials = new Credentials(link, context);
+    }
+
+    /** Judges an answer; where it leaves a question open, the application or the server is asked. The stage never fails. */
+    CompletionStage<PostVerdict> judge(ExchangeEnd.Answer answer, HttpRequest request) {
+        PostVerdict verdict = PostVerdict.of(answer, link.id().isPresent());
+        if (verdict instanceof PostVerdict.Unauthorized) {
+            return credentials
+                    .asked(answer, request)
+                    .handle((again, failure) -> failure != null
+                            ? new PostVerdict.NotSent(failure)
+                            : again ? new PostVerdict.SendAgain() : new PostVerdict.Refused());
+        }
+        if (verdict instanceof PostVerdict.PerhapsNoSession) {
+            return Probe.ask(link, uri, context)
+                    .thenApply(found ->
+                            found == Probe.Finding.GONE ? new PostVerdict.NoSession() : new PostVerdict.Doubtful());
+        }
+        return CompletableFuture.completedFuture(verdict);
+    }
+}
