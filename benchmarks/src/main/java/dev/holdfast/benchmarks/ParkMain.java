@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -18,10 +19,17 @@ import java.util.regex.Pattern;
  */
 final class ParkMain {
     private static final Pattern PARKED = Pattern.compile("parked=(\\d+)");
+    /** Of how many sessions the store on disk still has something in memory: it forgets them a minute or two after their last use. */
+    private static final Pattern IN_USE = Pattern.compile("inUse=(\\d+)");
+
     private static final int WARM_UP = 300;
-    private static final int PATIENCE_SECONDS = 120;
-    /** A store on disk knows a session for a minute after its last use, and looks every minute for those. */
-    private static final long FORGOTTEN_MILLIS = 150_000;
+    private static final int PATIENCE_SECONDS = 180;
+    private static final long LOOK_MILLIS = 1_000;
+
+    /** What is waited for. */
+    private interface Condition {
+        boolean holds() throws IOException, InterruptedException;
+    }
 
     private ParkMain() {}
 
@@ -31,16 +39,16 @@ final class ParkMain {
         int from = options.number("from", 0);
         int count = options.number("parked", 8_000);
         park(target, from, WARM_UP);
-        Thread.sleep(FORGOTTEN_MILLIS);
+        await(target, "forgotten by the store", () -> count(target, IN_USE) == 0);
         Stats before = target.collected();
         park(target, from + WARM_UP, count);
         print("just parked", count, before, target.collected());
-        Thread.sleep(FORGOTTEN_MILLIS);
+        await(target, "forgotten by the store", () -> count(target, IN_USE) == 0);
         print("parked for a while", count, before, target.collected());
     }
 
     private static void park(Target target, int from, int count) throws IOException, InterruptedException {
-        long wanted = parked(target) + count;
+        long wanted = count(target, PARKED) + count;
         try (ListeningClients clients = new ListeningClients(target, time -> {})) {
             List<String> sessions = new ArrayList<>();
             for (int number = from; number < from + count; number++) {
@@ -48,18 +56,24 @@ final class ParkMain {
             }
             clients.open(sessions);
         }
-        for (int left = PATIENCE_SECONDS; parked(target) < wanted; left--) {
-            if (left == 0) {
-                throw new IOException("only " + parked(target) + " of " + wanted + " were parked: " + target.engine());
+        await(target, "parked", () -> count(target, PARKED) >= wanted);
+    }
+
+    private static void await(Target target, String what, Condition condition)
+            throws IOException, InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+        while (!condition.holds()) {
+            if (System.nanoTime() - deadline > 0) {
+                throw new IOException("not all sessions are " + what + ": " + target.engine());
             }
-            Thread.sleep(1000);
+            Thread.sleep(LOOK_MILLIS);
         }
     }
 
-    private static long parked(Target target) throws IOException, InterruptedException {
-        Matcher matcher = PARKED.matcher(target.engine());
+    private static long count(Target target, Pattern figure) throws IOException, InterruptedException {
+        Matcher matcher = figure.matcher(target.engine());
         if (!matcher.find()) {
-            throw new IOException("the server tells of no parked sessions");
+            throw new IOException("the server does not tell " + figure);
         }
         return Long.parseLong(matcher.group(1));
     }

@@ -152,6 +152,7 @@ public final class RocksDbStore implements SessionStore {
         ReopeningDatabase database = sessions.database();
         return new Usage(
                 folder.bytes(),
+                sessions.inUse().size(),
                 database.trouble().map(cause -> database.cannotWrite().getMessage()),
                 database.unread().map(Throwable::getMessage),
                 Optional.of(folder.lossMark().damage()).filter(damage -> !damage.isEmpty()));
@@ -172,10 +173,12 @@ public final class RocksDbStore implements SessionStore {
      * How a store is.
      *
      * @param bytes what its folder takes on disk
+     * @param inUse of how many sessions something is kept in memory: those that were used within the last minute, until the next sweep
      * @param trouble why it cannot write now; empty while all is well
      * @param unread why something could not be read in the last minute; empty if all could be
      * @param damage what was found damaged, so that something acknowledged may be lost; told until the store was closed in
      *     order and opened again
      */
-    public record Usage(long bytes, Optional<String> trouble, Optional<String> unread, Optional<String> damage) {}
+    public record Usage(
+            long bytes, int inUse, Optional<String> trouble, Optional<String> unread, Optional<String> damage) {}
 }

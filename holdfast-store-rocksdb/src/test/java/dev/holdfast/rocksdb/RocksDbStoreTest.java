@@ -65,6 +65,17 @@ class RocksDbStoreTest {
     }
 
     @Test
+    void sessionsThatWereNotUsedAreNotInMemory() throws Exception {
+        Sample.await(Sample.create(bed.store(), Sample.key(1)));
+        Sample.await(Sample.create(bed.store(), Sample.key(2)));
+        assertThat(bed.store().usage().inUse()).isEqualTo(2);
+        bed.reopen();
+        assertThat(bed.store().usage().inUse()).isZero();
+        Sample.await(bed.store().claim(Sample.key(1), 7));
+        assertThat(bed.store().usage().inUse()).isEqualTo(1);
+    }
+
+    @Test
     void expiredSessionsLeaveNoKeyThoughNobodyHasOpenedThem() throws Exception {
         for (int i = 0; i < 500; i++) {
             Sample.await(bed.store().create(Sample.key(i), Sample.FIRST, Sample.record(bed.millis() + 1000)));

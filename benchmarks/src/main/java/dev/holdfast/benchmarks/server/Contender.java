@@ -7,7 +7,6 @@ import dev.holdfast.redis.RedisStore;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
-import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Durability;
 import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
@@ -24,12 +23,14 @@ import java.util.Optional;
  * @param provider the transport under the SDK's server, where there is one
  * @param sessions the bare sessions of the SDK, where they are what is measured
  * @param template what its first session is written from again, where a folder is to be filled
+ * @param disk where its sessions are, where it is measured what that one keeps of them in memory
  */
 record Contender(
         HttpServlet servlet,
         Optional<McpStreamableServerTransportProvider> provider,
         Optional<SdkSessions> sessions,
-        Optional<Template> template) {
+        Optional<Template> template,
+        Optional<RocksDbStore> disk) {
 
     private static final int MANY = 200_000;
     private static final Duration BRIEF = Duration.ofSeconds(5);
@@ -71,30 +72,47 @@ record Contender(
                                 .store(RedisStore.builder(OwnRedis.start(folder()))
                                         .open()),
                         variant);
-            case "parking" ->
-                holdfast(
+            case "parking" -> {
+                RocksDbStore disk = onDisk(Durability.PROCESS_DEATH);
+                Contender parking = holdfast(
                         builder()
-                                .store(onDisk(Durability.PROCESS_DEATH))
+                                .store(disk)
                                 .heartbeatInterval(Duration.ofSeconds(1))
                                 .parkAfter(Duration.ofSeconds(10)),
                         variant);
+                yield new Contender(
+                        parking.servlet(), parking.provider(), Optional.empty(), Optional.empty(), Optional.of(disk));
+            }
             case "filling" -> {
                 Template template = new Template(folder());
                 Contender filling = holdfast(builder().store(template), variant);
-                yield new Contender(filling.servlet(), filling.provider(), Optional.empty(), Optional.of(template));
+                yield new Contender(
+                        filling.servlet(),
+                        filling.provider(),
+                        Optional.empty(),
+                        Optional.of(template),
+                        Optional.empty());
             }
             case "official" -> {
                 HttpServletStreamableServerTransportProvider transport =
                         HttpServletStreamableServerTransportProvider.builder().build();
                 variant.serve(transport);
-                yield new Contender(transport, Optional.of(transport), Optional.empty(), Optional.empty());
+                yield new Contender(
+                        transport, Optional.of(transport), Optional.empty(), Optional.empty(), Optional.empty());
             }
             case "sdk" -> {
                 SdkSessions sessions = new SdkSessions();
                 variant.serve(sessions);
-                yield new Contender(new FloorServlet(), Optional.of(sessions), Optional.of(sessions), Optional.empty());
+                yield new Contender(
+                        new FloorServlet(),
+                        Optional.of(sessions),
+                        Optional.of(sessions),
+                        Optional.empty(),
+                        Optional.empty());
             }
-            case "floor" -> new Contender(new FloorServlet(), Optional.empty(), Optional.empty(), Optional.empty());
+            case "floor" ->
+                new Contender(
+                        new FloorServlet(), Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
             default -> throw new IllegalArgumentException("no such server: " + kind);
         };
     }
@@ -104,7 +122,7 @@ record Contender(
     }
 
     /** In the folder that the system property {@code store} names; it ends with the process. */
-    private static SessionStore onDisk(Durability survives) {
+    private static RocksDbStore onDisk(Durability survives) {
         return RocksDbStore.builder(folder()).survives(survives).open();
     }
 
@@ -120,14 +138,15 @@ record Contender(
     private static Contender holdfast(HoldfastTransportProviderBuilder builder, Variant variant) {
         HoldfastTransportProvider transport = builder.build();
         variant.serve(transport);
-        return new Contender(transport, Optional.of(transport), Optional.empty(), Optional.empty());
+        return new Contender(transport, Optional.of(transport), Optional.empty(), Optional.empty(), Optional.empty());
     }
 
-    /** What the engine under the transport has counted; nothing where there is none. */
+    /** What the engine under the transport, and its store, have counted; nothing where there is none. */
     String engine() {
+        String kept = disk.map(store -> " inUse=" + store.usage().inUse()).orElse("");
         return provider.filter(HoldfastTransportProvider.class::isInstance)
                 .map(HoldfastTransportProvider.class::cast)
-                .map(transport -> transport.engine().stats().toString())
+                .map(transport -> transport.engine().stats() + kept)
                 .orElse("");
     }
 
