@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What is on its way into a session's log. It is filled inside steps; one batch at a time goes to the store, and what the store
- * has acknowledged is committed in order.
+ * has acknowledged is committed in order. Without a store each step commits what it has added.
  *
  * <p>A failed append leaves the log's end unknown. From then on everything is refused until a new epoch is claimed: the claim
  * tells whether the doubtful batch is in the log, and fences it if it is still on its way.
@@ -55,7 +55,7 @@ public final class Outbox {
     }
 
     private final Epochs epochs;
-    private final boolean placesLater;
+    private final Keeping keeping;
     private @Nullable Owner owner;
     private State state = State.UNNAMED;
     private List<Pending> waiting = List.of();
@@ -67,12 +67,9 @@ public final class Outbox {
     private boolean due;
     private boolean leaving;
 
-    /**
-     * @param placesLater whether the store gives events of the listening stream their offsets
-     */
-    Outbox(Epochs epochs, boolean placesLater) {
+    Outbox(Epochs epochs, Keeping keeping) {
         this.epochs = epochs;
-        this.placesLater = placesLater;
+        this.keeping = keeping;
     }
 
     /** Lets an owner hear of what becomes of the entries. Called once, before the first step. */
@@ -86,7 +83,7 @@ public final class Outbox {
 
     /** Whether the store gives events of this stream their offsets. */
     boolean placesLater(LiveStream stream) {
-        return placesLater && stream.listening();
+        return keeping == Keeping.SHARED_STORE && stream.listening();
     }
 
     /** The store knows the session from now on. */
@@ -147,6 +144,9 @@ public final class Outbox {
 
     /** Lets the store forget with the next append what is not kept here. */
     public void trim(StreamId stream, long offset) {
+        if (keeping == Keeping.MEMORY) {
+            return;
+        }
         if (trims.isEmpty()) {
             trims = new ArrayList<>(1);
         }
@@ -188,6 +188,10 @@ public final class Outbox {
 
     /** A step is about to end. Where it has no effects, its batch is taken at once. */
     Turn conclude(Effects effects) {
+        while (keeping == Keeping.MEMORY && due()) {
+            take();
+            commit(effects);
+        }
         owner().concluding(effects);
         return effects.none() || !due() ? next() : Turn.Wait.LATER;
     }
@@ -206,13 +210,18 @@ public final class Outbox {
             return Turn.Wait.NOTHING;
         }
         state = State.APPENDING;
-        due = false;
-        current = waiting;
-        waiting = List.of();
+        take();
         Turn.Batch batch = new Turn.Batch(epochs.present(), Pending.append(current, trims));
         appending = batch;
         trims = List.of();
         return batch;
+    }
+
+    /** What waits is the batch from here on. */
+    private void take() {
+        due = false;
+        current = waiting;
+        waiting = List.of();
     }
 
     /** The store has the batch, or says that it has not, or nothing. */
@@ -291,16 +300,7 @@ public final class Outbox {
             pending.committed = true;
             owner().committed(pending, effects);
         }
-        complete(batch, effects);
-    }
-
-    private static void complete(List<Pending> entries, Effects effects) {
-        for (Pending pending : entries) {
-            CompletableFuture<Void> stage = pending.stage;
-            if (stage != null) {
-                effects.complete(stage);
-            }
-        }
+        Pending.complete(batch, effects);
     }
 
     private void refuse(List<Pending> entries, Effects effects) {
@@ -311,21 +311,12 @@ public final class Outbox {
             pending.failure = failure;
             owner().refused(pending, effects);
         }
-        fail(entries, failure, effects);
-    }
-
-    private static void fail(List<Pending> entries, Throwable failure, Effects effects) {
-        for (Pending pending : entries) {
-            CompletableFuture<Void> stage = pending.stage;
-            if (stage != null) {
-                effects.fail(stage, failure);
-            }
-        }
+        Pending.fail(entries, failure, effects);
     }
 
     /** Nobody shall wait any longer for what is in doubt, though it may yet turn out to be in the log. */
     public void dismissWaiting(Effects effects) {
-        fail(current, Objects.requireNonNull(doubt, "nothing has failed"), effects);
+        Pending.fail(current, Objects.requireNonNull(doubt, "nothing has failed"), effects);
     }
 
     /** Decides the doubtful batch by what the log then holds, and goes on in the new epoch; false if nothing is in doubt. */
@@ -365,10 +356,10 @@ public final class Outbox {
         if (state == State.CLAIMING) {
             Throwable failure = Objects.requireNonNull(doubt, "nothing has failed");
             left.forEach(pending -> pending.failure = failure);
-            fail(left, failure, effects);
+            Pending.fail(left, failure, effects);
         } else {
             left.forEach(pending -> pending.committed = true);
-            complete(left, effects);
+            Pending.complete(left, effects);
         }
         if (renewal != null && state != State.RENEWING) {
             CompletableFuture<Boolean> stage = renewal.stage();

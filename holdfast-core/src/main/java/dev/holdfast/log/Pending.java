@@ -65,6 +65,26 @@ public class Pending {
     /** The log goes on after it was refused. */
     public void again() {}
 
+    /** Completes the stages of those that somebody waits for. */
+    static void complete(List<Pending> entries, Effects effects) {
+        for (Pending pending : entries) {
+            CompletableFuture<Void> stage = pending.stage;
+            if (stage != null) {
+                effects.complete(stage);
+            }
+        }
+    }
+
+    /** Fails the stages of those that somebody waits for. */
+    static void fail(List<Pending> entries, Throwable failure, Effects effects) {
+        for (Pending pending : entries) {
+            CompletableFuture<Void> stage = pending.stage;
+            if (stage != null) {
+                effects.fail(stage, failure);
+            }
+        }
+    }
+
     /** Everything that a batch does, in order. */
     static Append append(List<Pending> batch, List<Append.Trim> trims) {
         if (batch.size() == 1) {

@@ -38,7 +38,7 @@ public final class SessionLog {
         this.end = end;
         this.epochs = epochs;
         this.commits = Commits.into(store);
-        this.outbox = new Outbox(epochs, commits.isPresent());
+        this.outbox = new Outbox(epochs, Keeping.by(store));
     }
 
     /** Used inside a step. */

@@ -16,6 +16,9 @@ record ServletRequestHeaders(HttpServletRequest request) implements RequestHeade
 
     @Override
     public Optional<String> header(String name) {
+        if (request.getHeader(name) == null) {
+            return Optional.empty();
+        }
         Enumeration<String> values = request.getHeaders(name);
         if (values == null || !values.hasMoreElements()) {
             return Optional.empty();
