@@ -5,6 +5,8 @@ end
 if redis.call('HEXISTS', record, 'm' .. ARGV[2]) == 0 then
   return {STALE, latest_epoch()}
 end
+-- whoever begins to read must find what the server has lost
+follow_history(redis.call('HGET', record, 'o'))
 local token = redis.call('HGET', record, 't' .. ARGV[3]) or '0'
 if token == ARGV[4] then
   token = ARGV[5]

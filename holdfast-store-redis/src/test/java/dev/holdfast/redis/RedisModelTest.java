@@ -24,6 +24,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -69,6 +70,25 @@ class RedisModelTest {
                 assertThat(kept(store, key)).as(what).isEqualTo(kept(model, key));
             }
         }
+    }
+
+    /** The set of events is new with this commit, which forgets those of one stream at once. */
+    @Test
+    void whatIsKeptHasItsTimeThoughACommitForgetsItsOwnEvents() {
+        SessionKey key = SessionKey.of("own trims", "somebody");
+        try (RedisStore store = RedisStore.builder(server.url()).open()) {
+            await(store.create(key, FIRST, Given.record(), "node"));
+            List<Event> events = List.of(placed(1), placed(2), Given.unplaced(FIRST, "kept"));
+            List<Append.Trim> trims = List.of(new Append.Trim(Given.CALL, 1), new Append.Trim(Given.CALL, 2));
+            await(store.commit(key, FIRST, 1, new Append(events, List.of(), trims)));
+
+            byte[] name = SessionScripts.events(SessionScripts.name("holdfast:", key));
+            assertThat(Long.parseLong(server.command("PTTL", text(name)))).isPositive();
+        }
+    }
+
+    private static Event placed(long offset) {
+        return new Event(Given.CALL, FIRST, offset, EventKind.PROGRESS, null, new byte[] {'x'});
     }
 
     private static StreamId stream(int number) {

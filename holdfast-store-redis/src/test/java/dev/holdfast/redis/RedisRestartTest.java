@@ -15,7 +15,9 @@ import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.SessionStore.Claim;
+import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.SharedSessionStore.Appended;
+import dev.holdfast.spi.SharedSessionStore.Part;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
@@ -89,6 +91,28 @@ class RedisRestartTest {
                     .trimmed();
             assertThat(missed).isGreaterThanOrEqualTo(lost.listening()).isLessThan(next.listening());
             assertThat(join(store).certainFrom()).isEqualTo(again.certainFrom());
+        }
+    }
+
+    @Test
+    void whoBeginsToReadFindsWhatRedisHasLost() {
+        try (RedisServer server = RedisServer.start();
+                RedisStore store = open(server)) {
+            Epoch other = join(store).epoch();
+            commit(store, FIRST, 1, "kept");
+            server.command("SAVE");
+            Appended lost = commit(store, FIRST, 2, "lost");
+            restart(server, store);
+            // a call that goes on asks the store for no offset
+            await(store.commit(
+                    KEY, other, 1, all(new Event(CALL, other, 1, EventKind.PROGRESS, null, new byte[] {'x'}))));
+            await(store.token(KEY, other, StreamId.LISTENING, Part.READER, SharedSessionStore.NO_TOKEN, 7));
+
+            long missed = Objects.requireNonNull(
+                            await(store.look(KEY)).orElseThrow().streams().get(StreamId.LISTENING))
+                    .trimmed();
+            assertThat(missed).isGreaterThanOrEqualTo(lost.listening());
+            assertThat(commit(store, other, 2, "next").listening()).isGreaterThan(missed);
         }
     }
 
