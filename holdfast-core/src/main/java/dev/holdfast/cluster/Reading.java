@@ -103,8 +103,7 @@ final class Reading {
     CompletionStage<Resume> resume(EventId after) {
         StreamId stream = after.stream();
         if (stream.equals(StreamId.LISTENING)) {
-            return store.look(key)
-                    .thenCompose(look -> look.isEmpty() ? is(closed()) : resume(listening(look.get()), after));
+            return store.look(key).thenCompose(look -> look.isEmpty() ? is(closed()) : resumeListening(after));
         }
         if (here.shared().writes(stream)) {
             return resumeHere(after);
@@ -137,21 +136,33 @@ final class Reading {
     private CompletionStage<Resume> resume(Source source, EventId after) {
         return alone(
                 source.stream(),
-                () -> take(source.stream(), source.writer())
-                        .thenCompose(token -> place(source, after).thenApply(place -> {
-                            if (source.over()
-                                    && place.start().cursor() >= source.extent().last()) {
-                                node.deliveries().of(here, source.stream());
-                                return new Resume.Ended();
-                            }
-                            if (source.stream().equals(StreamId.LISTENING)) {
-                                long had = place.start().cursor();
-                                here.shared().release(had);
-                                node.peers().tellOthers(key, new NodeMessage.Released(key, had));
-                                node.deliveries().listened(here, had);
-                            }
-                            return begin(source, token, place, place.missed() ? Attachment.GAP : Attachment.RESUMED);
-                        })));
+                () -> take(source.stream(), source.writer()).thenCompose(token -> goOn(source, token, after)));
+    }
+
+    /** What the store has lost shows in a look that comes after the token. */
+    private CompletionStage<Resume> resumeListening(EventId after) {
+        return alone(
+                StreamId.LISTENING,
+                () -> take(StreamId.LISTENING, NOBODY)
+                        .thenCompose(token -> store.look(key)
+                                .thenCompose(look ->
+                                        look.isEmpty() ? is(closed()) : goOn(listening(look.get()), token, after))));
+    }
+
+    private CompletionStage<Resume> goOn(Source source, long token, EventId after) {
+        return place(source, after).thenApply(place -> {
+            if (source.over() && place.start().cursor() >= source.extent().last()) {
+                node.deliveries().of(here, source.stream());
+                return new Resume.Ended();
+            }
+            if (source.stream().equals(StreamId.LISTENING)) {
+                long had = place.start().cursor();
+                here.shared().release(had);
+                node.peers().tellOthers(key, new NodeMessage.Released(key, had));
+                node.deliveries().listened(here, had);
+            }
+            return begin(source, token, place, place.missed() ? Attachment.GAP : Attachment.RESUMED);
+        });
     }
 
     /** Finds the place of a cursor: of what is kept, the client has no event that is newer than its cursor's epoch. */
