@@ -8,10 +8,11 @@ module dev.holdfast.client {
 
     exports dev.holdfast.client to
             dev.holdfast.gateway,
-            dev.holdfast.mcp.client;
+            dev.holdfast.mcp.client,
+            dev.holdfast.upstream;
     exports dev.holdfast.client.held to
             dev.holdfast.gateway,
             dev.holdfast.mcp.client;
     exports dev.holdfast.client.wire to
-            dev.holdfast.gateway;
+            dev.holdfast.upstream;
 }

@@ -13,6 +13,7 @@ module dev.holdfast.gateway {
     requires dev.holdfast.redis;
     requires dev.holdfast.rocksdb;
     requires dev.holdfast.servlet;
+    requires dev.holdfast.upstream;
     requires info.picocli;
     requires io.modelcontextprotocol.sdk.mcp.core;
     requires jakarta.servlet;

@@ -21,4 +21,12 @@ class ExamplesTest {
 
         assertThat(Page.at("docs/java-sdk.md").blocks("java")).contains(server.text());
     }
+
+    /** {@code ModulePathTest} runs it. */
+    @Test
+    void theApplicationInThePageOfTheUpstreamIsTheOneThatIsTested() {
+        Page front = Page.at("integration-tests/src/test/modular-upstream/com/example/front/Front.java");
+
+        assertThat(Page.at("docs/upstream.md").blocks("java")).contains(front.text());
+    }
 }

@@ -10,6 +10,7 @@ import dev.holdfast.mcp.client.HoldfastClientTransport;
 import dev.holdfast.redis.RedisStoreBuilder;
 import dev.holdfast.rocksdb.RocksDbStoreBuilder;
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.upstream.UpstreamBackendBuilder;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -42,7 +43,12 @@ class KnobsTest {
     private static final String KNOBS = Page.at("docs/knobs.md").text();
 
     @ParameterizedTest
-    @ValueSource(classes = {HoldfastTransportProviderBuilder.class, HoldfastClientTransport.Builder.class})
+    @ValueSource(
+            classes = {
+                HoldfastTransportProviderBuilder.class,
+                HoldfastClientTransport.Builder.class,
+                UpstreamBackendBuilder.class
+            })
     void everyMethodOfTheBuilderIsListed(Class<?> builder) {
         assertThat(knobs(builder))
                 .isNotEmpty()

@@ -9,9 +9,6 @@ import dev.holdfast.gateway.process.RememberedProcesses;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.gateway.stdio.StdioBackend;
-import dev.holdfast.gateway.upstream.UpstreamBackend;
-import dev.holdfast.gateway.upstream.UpstreamClient;
-import dev.holdfast.gateway.upstream.UpstreamOptions;
 import dev.holdfast.json.HintedBackend;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.mcp.HoldfastRequest;
@@ -20,6 +17,8 @@ import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.McpServlet;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.upstream.UpstreamBackend;
+import dev.holdfast.upstream.UpstreamHttp;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 
 /**
@@ -76,15 +75,16 @@ record McpService(Endpoint endpoint, Runnable release) {
     private static McpService upstream(
             ServeOptions options, ServerChoice.Upstream server, EdgeOptions edge, SessionStore store, Meters meters) {
         ScheduledThreadPoolExecutor clock = clock();
-        UpstreamOptions upstream = new UpstreamOptions(server.url(), server.forwardedHeaders(), options.startTimeout());
-        UpstreamClient client = UpstreamClient.start(server.url(), clock);
-        UpstreamBackend backend = new UpstreamBackend(upstream, clock, client);
-        // without the headers of its client an upstream could show other tools, and no call is run again
-        Backend hinted = backend.needsContext() ? backend : new HintedBackend(backend);
-        McpService service = of(options, hinted, clock, edge, store, meters);
+        UpstreamBackend backend = UpstreamBackend.builder(server.url())
+                .http(UpstreamHttp.jetty())
+                .forward(server.forwarded())
+                .openTimeout(options.startTimeout())
+                .scheduler(clock)
+                .open();
+        McpService service = of(options, backend, clock, edge, store, meters);
         return new McpService(service.endpoint, () -> {
             service.release.run();
-            client.close();
+            backend.close();
         });
     }
 

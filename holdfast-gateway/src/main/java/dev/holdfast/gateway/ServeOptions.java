@@ -3,9 +3,9 @@ package dev.holdfast.gateway;
 import dev.holdfast.Lifetime;
 import dev.holdfast.gateway.http.JettyConnectionReset;
 import dev.holdfast.gateway.http.JettyPeerWatch;
-import dev.holdfast.gateway.upstream.ForwardedHeaders;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
+import dev.holdfast.upstream.ForwardedHeaders;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -72,8 +72,8 @@ record ServeOptions(
                 .httpSse(httpSse)
                 .connectionReset(new JettyConnectionReset())
                 .peerWatch(new JettyPeerWatch())
-                .context(ForwardedHeaders.named(
-                        server instanceof ServerChoice.Upstream upstream ? upstream.forwardedHeaders() : List.of()))
+                .context(
+                        server instanceof ServerChoice.Upstream upstream ? upstream.forwarded() : ForwardedHeaders.NONE)
                 .build();
     }
 }

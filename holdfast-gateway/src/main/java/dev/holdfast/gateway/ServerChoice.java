@@ -1,6 +1,7 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.upstream.ForwardedHeaders;
 import java.net.URI;
 import java.util.List;
 
@@ -32,9 +33,9 @@ public sealed interface ServerChoice {
      * One behind a URL.
      *
      * @param url its endpoint
-     * @param forwardedHeaders headers of requests that it gets too
+     * @param forwarded headers of requests that it gets too
      */
-    record Upstream(URI url, List<String> forwardedHeaders) implements ServerChoice {
+    record Upstream(URI url, ForwardedHeaders forwarded) implements ServerChoice {
         @Override
         public Identity identity() {
             return new Identity(url.getHost() + url.getPath(), List.of("--upstream", url.toString()));

@@ -1,13 +1,12 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.gateway.upstream.ForwardedHeaders;
+import dev.holdfast.upstream.ForwardedHeaders;
+import dev.holdfast.upstream.UpstreamBackend;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
 import picocli.CommandLine.Option;
 
 /** The options of {@code holdfast serve} that concern a server behind a URL. */
@@ -41,21 +40,17 @@ final class UpstreamFlags {
             }
             return Optional.empty();
         }
-        for (String name : forwarded) {
-            if (!ForwardedHeaders.canBe(name)) {
-                throw new IllegalArgumentException(
-                        "--forward-header must be a header that is the client's own, such as Authorization, not "
-                                + (name.isEmpty() ? "empty" : name));
-            }
-        }
-        return Optional.of(new ServerChoice.Upstream(parsed(url.get()), distinct()));
+        return Optional.of(new ServerChoice.Upstream(parsed(url.get()), headers()));
     }
 
-    /** Each name once, however it is written. */
-    private List<String> distinct() {
-        Set<String> names = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
-        names.addAll(forwarded);
-        return List.copyOf(names);
+    private ForwardedHeaders headers() {
+        try {
+            return ForwardedHeaders.named(forwarded);
+        } catch (IllegalArgumentException e) {
+            String refusal = String.valueOf(e.getMessage());
+            throw new IllegalArgumentException(
+                    "--forward-header" + refusal.substring(refusal.indexOf(' ')).replace(", got ", ", not "), e);
+        }
     }
 
     /** Whether headers of requests are forwarded. */
@@ -66,17 +61,11 @@ final class UpstreamFlags {
     private static URI parsed(String text) {
         try {
             URI url = new URI(text);
-            boolean http = "http".equals(url.getScheme()) || "https".equals(url.getScheme());
-            if (http && url.getHost() != null && url.getRawUserInfo() == null && url.getRawFragment() == null) {
-                return url;
-            }
-        } catch (URISyntaxException e) {
-            throw new IllegalArgumentException(wrong(text), e);
+            UpstreamBackend.builder(url);
+            return url;
+        } catch (URISyntaxException | IllegalArgumentException e) {
+            throw new IllegalArgumentException(
+                    "--upstream must be as in https://mcp.example/mcp, not " + (text.isEmpty() ? "empty" : text), e);
         }
-        throw new IllegalArgumentException(wrong(text));
-    }
-
-    private static String wrong(String text) {
-        return "--upstream must be as in https://mcp.example/mcp, not " + (text.isEmpty() ? "empty" : text);
     }
 }

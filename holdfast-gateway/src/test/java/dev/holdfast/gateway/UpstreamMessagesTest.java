@@ -3,10 +3,10 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Iterator;
-import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -23,7 +23,8 @@ class UpstreamMessagesTest {
     private static final Pattern ID = Pattern.compile("\"id\":(\"[^\"]+\"|\\d+)");
 
     private final ScriptedUpstream upstream = new ScriptedUpstream();
-    private final TestGateway gateway = new TestGateway(0, new ServerChoice.Upstream(upstream.url(), List.of()));
+    private final TestGateway gateway =
+            new TestGateway(0, new ServerChoice.Upstream(upstream.url(), ForwardedHeaders.NONE));
     private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
 
     @AfterEach

@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.gateway.ScriptedUpstream.Asked;
+import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -21,7 +22,7 @@ class UpstreamSettingsTest {
 
     private final ScriptedUpstream upstream = new ScriptedUpstream();
     private final TestGateway gateway =
-            new TestGateway(0, new ServerChoice.Upstream(upstream.url(), List.of("Authorization")));
+            new TestGateway(0, new ServerChoice.Upstream(upstream.url(), ForwardedHeaders.named("Authorization")));
     /** The session at the upstream that still lives. */
     private final AtomicReference<String> living = new AtomicReference<>("session-1");
     /** What was set in it, with the credentials it was set with. */

@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.gateway.stdio.ShellServer;
+import dev.holdfast.upstream.ForwardedHeaders;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
@@ -22,7 +23,7 @@ class UpstreamTest {
     }
 
     private static TestGateway before(URI url, String... forwarded) {
-        return new TestGateway(0, new ServerChoice.Upstream(url, List.of(forwarded)));
+        return new TestGateway(0, new ServerChoice.Upstream(url, ForwardedHeaders.named(forwarded)));
     }
 
     @Test
@@ -114,7 +115,7 @@ class UpstreamTest {
         gone.close();
         try (TestGateway gateway = before(url)) {
             assertThat(new HttpPeer(gateway.url()).post(Json.INITIALIZE).body())
-                    .contains("the upstream did not answer initialize within 10s");
+                    .contains("the upstream did not answer initialize within 10000 ms");
         }
     }
 

@@ -2,6 +2,7 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -93,7 +94,8 @@ class UpstreamTlsTest {
     @Test
     void oneThatIsNotTrustedIsNamedAsThatWithoutAWait() throws Exception {
         try (ScriptedUpstream upstream = upstream("ip:127.0.0.1");
-                TestGateway gateway = new TestGateway(0, new ServerChoice.Upstream(upstream.url(), List.of()))) {
+                TestGateway gateway =
+                        new TestGateway(0, new ServerChoice.Upstream(upstream.url(), ForwardedHeaders.NONE))) {
             assertThat(new HttpPeer(gateway.url()).post(Json.INITIALIZE).body()).contains(NOT_TRUSTED);
             assertThat(upstream.asked).isEmpty();
         }

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -17,12 +17,12 @@ import org.slf4j.LoggerFactory;
 /** What an upstream is asked of its tools by the gateway itself. */
 @Timeout(60)
 class UpstreamToolsTest {
-    private static final Logger LOGGER =
-            (Logger) LoggerFactory.getLogger("dev.holdfast.gateway.upstream.UpstreamSettings");
+    private static final Logger LOGGER = (Logger) LoggerFactory.getLogger("dev.holdfast.upstream.UpstreamSettings");
 
     private final ListAppender<ILoggingEvent> log = new ListAppender<>();
     private final ScriptedUpstream upstream = new ScriptedUpstream();
-    private final TestGateway gateway = new TestGateway(0, new ServerChoice.Upstream(upstream.url(), List.of()));
+    private final TestGateway gateway =
+            new TestGateway(0, new ServerChoice.Upstream(upstream.url(), ForwardedHeaders.NONE));
     private final AtomicInteger sessions = new AtomicInteger();
     /** The number of the session at the upstream that still lives. */
     private final AtomicInteger living = new AtomicInteger(1);

@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -31,7 +32,7 @@ class WrongUpstreamTest {
     private Path folder;
 
     private static TestGateway before(URI url, String... forwarded) {
-        return new TestGateway(0, new ServerChoice.Upstream(url, List.of(forwarded)));
+        return new TestGateway(0, new ServerChoice.Upstream(url, ForwardedHeaders.named(forwarded)));
     }
 
     @ParameterizedTest
@@ -140,7 +141,7 @@ class WrongUpstreamTest {
                 connection.setSoTimeout((int) Wait.PATIENCE.toMillis());
                 connection.getOutputStream().write(head.getBytes(UTF_8));
                 assertThat(Wait.until(refused).body())
-                        .anyMatch(line -> line.contains("the upstream did not answer initialize within 10s"));
+                        .anyMatch(line -> line.contains("the upstream did not answer initialize within 10000 ms"));
                 assertThat(connection.getInputStream().readAllBytes()).isNotEmpty();
             }
             mute.setSoTimeout(2_000);

@@ -21,9 +21,11 @@ class RoomsTest {
     private static final String CLUSTER = "dev.holdfast.cluster";
     private static final String ENGINE = "dev.holdfast.engine";
     private static final String JSON = "dev.holdfast.json";
+    private static final String BACKEND = "dev.holdfast.json.backend";
     private static final String CLIENT = "dev.holdfast.client";
     private static final String CLIENT_HELD = "dev.holdfast.client.held";
     private static final String CLIENT_WIRE = "dev.holdfast.client.wire";
+    private static final String UPSTREAM = "dev.holdfast.upstream";
     private static final String SERVLET = "dev.holdfast.servlet";
     private static final String EDGE_ROOMS = "dev.holdfast.servlet..";
     private static final String MCP = "dev.holdfast.mcp";
@@ -38,6 +40,7 @@ class RoomsTest {
     private static final String JSPECIFY = "org.jspecify.annotations";
     private static final String SLF4J = "org.slf4j..";
     private static final String SERVLET_API = "jakarta.servlet..";
+    private static final String JETTY_CLIENT = "org.eclipse.jetty..";
     private static final String JACKSON_STREAMING = "tools.jackson.core..";
 
     @ArchTest
@@ -51,10 +54,12 @@ class RoomsTest {
                     CLUSTER,
                     ENGINE,
                     JSON,
+                    BACKEND,
                     CLIENT,
                     CLIENT_HELD,
                     CLIENT_WIRE,
                     MCP_CLIENT,
+                    UPSTREAM,
                     SERVLET,
                     EDGE_ROOMS,
                     MCP,
@@ -116,6 +121,22 @@ class RoomsTest {
             .resideInAnyPackage(JSON, SPI, JDK, JSPECIFY, JACKSON_STREAMING);
 
     @ArchTest
+    static final ArchRule whatBackendsShareStandsOnMessages = classes()
+            .that()
+            .resideInAPackage(BACKEND)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(BACKEND, JSON, SPI, JDK, JSPECIFY);
+
+    @ArchTest
+    static final ArchRule whatBackendsShareIsForThem = classes()
+            .that()
+            .resideInAPackage(BACKEND)
+            .should()
+            .onlyBeAccessed()
+            .byAnyPackage(BACKEND, UPSTREAM, GATEWAY);
+
+    @ArchTest
     static final ArchRule clientStandsOnMessagesAndTheJdk = classes()
             .that()
             .resideInAnyPackage(CLIENT_HELD, CLIENT, CLIENT_WIRE)
@@ -134,14 +155,47 @@ class RoomsTest {
             .definedBy(CLIENT_WIRE)
             .layer("transport")
             .definedBy(MCP_CLIENT)
+            .layer("upstream")
+            .definedBy(UPSTREAM)
             .layer("gateway")
             .definedBy(GATEWAY)
             .whereLayer("held")
             .mayOnlyBeAccessedByLayers("transport", "gateway")
             .whereLayer("sessions")
-            .mayOnlyBeAccessedByLayers("transport", "gateway", "held")
+            .mayOnlyBeAccessedByLayers("transport", "upstream", "gateway", "held")
             .whereLayer("wire")
-            .mayOnlyBeAccessedByLayers("gateway", "sessions");
+            .mayOnlyBeAccessedByLayers("upstream", "sessions");
+
+    @ArchTest
+    static final ArchRule upstreamStandsOnTheClientAndTheSpi = classes()
+            .that()
+            .resideInAPackage(UPSTREAM)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(
+                    UPSTREAM,
+                    CLIENT,
+                    CLIENT_WIRE,
+                    BACKEND,
+                    JSON,
+                    SPI,
+                    JDK,
+                    "javax.net.ssl",
+                    JSPECIFY,
+                    SLF4J,
+                    SERVLET_API,
+                    JETTY_CLIENT);
+
+    /** Who does not ask for it needs none. */
+    @ArchTest
+    static final ArchRule jettysClientIsNamedWhereItIsUsed = classes()
+            .that()
+            .resideInAPackage(UPSTREAM)
+            .and()
+            .haveNameNotMatching(".*\\.Jetty[^.]*")
+            .should()
+            .onlyDependOnClassesThat()
+            .resideOutsideOfPackage(JETTY_CLIENT);
 
     @ArchTest
     static final ArchRule transportOfTheSdksClientStandsOnTheClientAndTheSdk = classes()

@@ -6,6 +6,7 @@ import java.io.File;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class ModulePathTest {
     private static final Path SOURCES = Path.of("src/test/modular");
+    private static final Path FRONT = Path.of("src/test/modular-upstream");
     /** What only tests need. On a module path it would stand in the way: some of it has packages of others. */
     private static final Predicate<String> OF_TESTS = Pattern.compile(
                     "test-classes|/mcp-test/|/mcp-json-jackson2/|/junit|/archunit|/lincheck|/jazzer|/assertj|/testcontainers/|/tomcat"
@@ -56,17 +58,23 @@ class ModulePathTest {
         return folder.resolve("classes");
     }
 
-    private Process started() throws IOException {
-        return new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "--module-path",
-                        classes() + File.pathSeparator + modulePath(),
-                        // the SDK has no descriptor that would name what its JSON mapper needs
-                        "--add-modules",
-                        "ALL-MODULE-PATH",
-                        "--module",
-                        "com.example.server/com.example.server.Application",
-                        folder.resolve("sessions").toString())
+    private Process server() throws IOException {
+        // the SDK has no descriptor that would name what its JSON mapper needs
+        return started(
+                "--add-modules",
+                "ALL-MODULE-PATH",
+                "--module",
+                "com.example.server/com.example.server.Application",
+                folder.resolve("sessions").toString());
+    }
+
+    private Process started(String... words) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--module-path",
+                classes() + File.pathSeparator + modulePath()));
+        command.addAll(List.of(words));
+        return new ProcessBuilder(command)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
     }
@@ -84,14 +92,14 @@ class ModulePathTest {
     @Test
     void anApplicationOnTheModulePathServesSessionsThatOutliveIt() throws Exception {
         assertThat(compiled(SOURCES)).isEmpty();
-        Process first = started();
+        Process first = server();
         Process second = null;
         try {
             RawSession session = RawSession.open(port(first));
             session.assertAlive();
             end(first);
 
-            second = started();
+            second = server();
             session.movedTo(port(second)).assertAlive();
             end(second);
         } finally {
@@ -102,20 +110,42 @@ class ModulePathTest {
         }
     }
 
+    /** Jetty's client is not among its modules. */
+    @Test
+    void anApplicationOnTheModulePathServesAnotherServer() throws Exception {
+        assertThat(compiled(FRONT)).isEmpty();
+        try (OfficialServer behind = OfficialServer.start(Tools.echo())) {
+            Process front = started(
+                    "--module",
+                    "com.example.front/com.example.front.Front",
+                    OfficialServer.at(behind.port()).toString(),
+                    "0");
+            try {
+                RawSession.open(URI.create(front.inputReader().readLine().replace("serving ", ""))
+                                .getPort())
+                        .assertAlive();
+                end(front);
+            } finally {
+                front.destroyForcibly();
+            }
+        }
+    }
+
     @Test
     void whatIsInternalIsNotSeen() throws Exception {
         Path sources = Files.createDirectories(folder.resolve("sources"));
         Files.writeString(
                 sources.resolve("module-info.java"),
-                "module com.example.curious { requires dev.holdfast.mcp; requires dev.holdfast.rocksdb; }");
+                "module com.example.curious { requires dev.holdfast.mcp; requires dev.holdfast.rocksdb; requires dev.holdfast.upstream; requires dev.holdfast.json; }");
         Files.writeString(
                 sources.resolve("Curious.java"),
                 "package com.example; class Curious { dev.holdfast.session.LiveSession session; dev.holdfast.log.Streams streams;"
-                        + " dev.holdfast.servlet.guard.Rejection rejection; }");
+                        + " dev.holdfast.servlet.guard.Rejection rejection; dev.holdfast.json.backend.Questions questions; }");
 
         assertThat(compiled(sources))
                 .contains("package dev.holdfast.session is not visible")
                 .contains("package dev.holdfast.log is not visible")
-                .contains("package dev.holdfast.servlet.guard is not visible");
+                .contains("package dev.holdfast.servlet.guard is not visible")
+                .contains("package dev.holdfast.json.backend is not visible");
     }
 }

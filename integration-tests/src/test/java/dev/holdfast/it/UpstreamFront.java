@@ -1,37 +1,34 @@
 package dev.holdfast.it;
 
 import dev.holdfast.engine.SessionEngine;
-import dev.holdfast.gateway.upstream.UpstreamBackend;
-import dev.holdfast.gateway.upstream.UpstreamClient;
-import dev.holdfast.gateway.upstream.UpstreamOptions;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.McpServlet;
+import dev.holdfast.upstream.UpstreamBackend;
+import dev.holdfast.upstream.UpstreamHttp;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 
-/** What {@code holdfast serve --upstream} serves, in a container of a test. */
+/** An application that serves what another server does over HTTP, in a container of a test. */
 final class UpstreamFront implements AutoCloseable {
-    private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
-    private final UpstreamClient client;
+    private final UpstreamBackend backend;
     private final Container container;
     private final SessionEngine engine;
 
-    /** Stands in front of the server at this URL. */
+    /** Stands in front of the server at this URL as {@code holdfast serve --upstream} does. */
     UpstreamFront(ContainerKind kind, URI url) {
         this(kind, url, EdgeOptions.builder().build());
     }
 
     UpstreamFront(ContainerKind kind, URI url, EdgeOptions edge) {
-        UpstreamOptions options = new UpstreamOptions(url, List.of(), Duration.ofSeconds(20));
-        client = UpstreamClient.start(url, clock);
-        engine = SessionEngine.builder(new UpstreamBackend(options, clock, client), JsonRpc.MESSAGES)
-                .scheduler(clock)
-                .build()
-                .start();
+        this(kind, UpstreamBackend.builder(url).http(UpstreamHttp.jetty()).open(), edge);
+    }
+
+    /** Serves a backend, which ends with it. */
+    UpstreamFront(ContainerKind kind, UpstreamBackend backend, EdgeOptions edge) {
+        this.backend = backend;
+        engine = SessionEngine.builder(backend, JsonRpc.MESSAGES).build().start();
         container = kind.create(40, Duration.ofSeconds(20));
         try {
             container.start(new McpServlet(engine, edge), List.of());
@@ -48,7 +45,6 @@ final class UpstreamFront implements AutoCloseable {
     public void close() throws Exception {
         engine.close();
         container.stop();
-        client.close();
-        clock.shutdownNow();
+        backend.close();
     }
 }

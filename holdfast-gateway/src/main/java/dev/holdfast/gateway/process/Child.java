@@ -1,7 +1,7 @@
 package dev.holdfast.gateway.process;
 
 import dev.holdfast.LogThrottle;
-import dev.holdfast.gateway.text.LogText;
+import dev.holdfast.json.backend.LogText;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

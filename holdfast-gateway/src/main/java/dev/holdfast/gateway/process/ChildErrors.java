@@ -1,7 +1,7 @@
 package dev.holdfast.gateway.process;
 
 import dev.holdfast.LogThrottle;
-import dev.holdfast.gateway.text.LogText;
+import dev.holdfast.json.backend.LogText;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;

@@ -2,11 +2,11 @@ package dev.holdfast.gateway.stdio;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.holdfast.gateway.asking.Questions;
 import dev.holdfast.gateway.process.Child;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.backend.Questions;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;

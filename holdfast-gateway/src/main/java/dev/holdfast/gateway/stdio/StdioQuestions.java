@@ -2,13 +2,13 @@ package dev.holdfast.gateway.stdio;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.holdfast.gateway.asking.Questions;
-import dev.holdfast.gateway.asking.Questions.Question;
 import dev.holdfast.gateway.process.ChildName;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.Span;
+import dev.holdfast.json.backend.Questions;
+import dev.holdfast.json.backend.Questions.Question;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.ListeningSink;

@@ -2,10 +2,10 @@ package dev.holdfast.gateway.stdio;
 
 import dev.holdfast.LogThrottle;
 import dev.holdfast.gateway.process.ChildName;
-import dev.holdfast.gateway.text.LogText;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.backend.LogText;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;

@@ -1,0 +1,104 @@
+package dev.holdfast.upstream;
+
+import dev.holdfast.client.RemoteServer;
+import dev.holdfast.json.HintedBackend;
+import dev.holdfast.json.RepeatRules;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.ListeningSink;
+import java.net.URI;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+
+/**
+ * An MCP server behind a URL, in any language, as the backend of an engine: each session of the engine has one of its own there. It speaks
+ * Streamable HTTP, and HTTP+SSE to a server that has nothing else. A session of the engine holds though the one at the server does not: a
+ * connection that breaks is resumed where the server gives event ids, a server that is away is tried again, and one that has lost the session
+ * gets another one with the client's {@code initialize}, log level and subscriptions. What may have been executed is sent again only if
+ * {@code tools/list} calls it read-only or idempotent; else it ends with an error that says so.
+ *
+ * <p>Messages pass as the bytes they are. Progress, cancellation and the server's own requests pass in both directions.
+ *
+ * <pre>{@code
+ * UpstreamBackend backend = UpstreamBackend.builder(URI.create("https://tools.example/mcp")).open();
+ * SessionEngine engine = SessionEngine.builder(backend, JsonRpc.MESSAGES).build().start();
+ * McpServlet servlet = new McpServlet(engine, EdgeOptions.builder().build());
+ * }</pre>
+ *
+ * <p>Close the engine first, then this. Safe for use by any thread, and by one engine.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports">MCP, Transports</a>
+ */
+public final class UpstreamBackend implements Backend, AutoCloseable {
+    private final Backend sessions;
+    private final UpstreamClient client;
+    private final Runnable clockEnd;
+
+    UpstreamBackend(UpstreamBackendBuilder knobs) {
+        ScheduledExecutorService clock = knobs.scheduler.orElseGet(UpstreamBackend::ownClock);
+        clockEnd = knobs.scheduler.isPresent() ? () -> {} : clock::shutdownNow;
+        try {
+            client = knobs.http.start(knobs.url, clock);
+        } catch (RuntimeException e) {
+            clockEnd.run();
+            throw e;
+        }
+        RemoteServer remote = RemoteServer.at(knobs.url, client.sender(), clock, client.threads())
+                .withLimits(knobs.limits)
+                .withDeliveryAtOnce();
+        boolean forwards = !knobs.forwarded.names().isEmpty();
+        Backend server = new UpstreamServer(remote, knobs.openTimeout, forwards, clock, new RepeatRules());
+        // without the headers of its client a server could show other tools, and no call is run again
+        sessions = forwards ? server : new HintedBackend(server);
+    }
+
+    private static ScheduledExecutorService ownClock() {
+        ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, task -> {
+            Thread thread = Executors.defaultThreadFactory().newThread(task);
+            thread.setName("holdfast-upstream-clock");
+            thread.setDaemon(true);
+            return thread;
+        });
+        clock.setRemoveOnCancelPolicy(true);
+        return clock;
+    }
+
+    /**
+     * A backend for a server; {@link UpstreamBackendBuilder#open} reaches nobody yet.
+     *
+     * @param url the endpoint, {@code http} or {@code https}: that of Streamable HTTP, or of the GET of HTTP+SSE
+     * @throws IllegalArgumentException if it has no host, has a fragment, or credentials in it
+     */
+    public static UpstreamBackendBuilder builder(URI url) {
+        return new UpstreamBackendBuilder(url);
+    }
+
+    @Override
+    public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+        return sessions.open(request, sink);
+    }
+
+    @Override
+    public boolean mayBeRerun(InboundMessage request, String principal) {
+        return sessions.mayBeRerun(request, principal);
+    }
+
+    @Override
+    public boolean existsOnce() {
+        return sessions.existsOnce();
+    }
+
+    @Override
+    public boolean needsContext() {
+        return sessions.needsContext();
+    }
+
+    /** Breaks what is on its way, and ends the threads of its own. What the caller brought stays open. */
+    @Override
+    public void close() {
+        client.close();
+        clockEnd.run();
+    }
+}

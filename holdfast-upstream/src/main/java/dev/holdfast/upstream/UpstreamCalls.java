@@ -1,0 +1,120 @@
+package dev.holdfast.upstream;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.client.Outcome;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+
+/** The calls of one session that an upstream works on, oldest first. Safe for use by any thread. */
+final class UpstreamCalls {
+    private static final int ENDED_TOKENS = 256;
+    /** A longer token is not remembered. */
+    private static final int LONGEST_TOKEN = 128;
+
+    private final Map<RequestId, Call> running = new LinkedHashMap<>(4);
+    private final List<InboundMessage> untouched = new ArrayList<>(0);
+    private final Map<RequestId, Boolean> endedTokens = new LinkedHashMap<>(0) {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<RequestId, Boolean> eldest) {
+            return size() > ENDED_TOKENS;
+        }
+    };
+
+    /**
+     * A call.
+     *
+     * @param token what its progress is told under, if it asked for that
+     * @param harmless whether another session may run it again
+     * @param unanswered what its sink gets in the place of a response that will not come
+     */
+    record Call(
+            InboundMessage request,
+            Optional<RequestId> token,
+            CallSink sink,
+            boolean harmless,
+            Function<Outcome, Optional<OutboundMessage>> unanswered) {
+        private static final byte[] TASK = "\"task\"".getBytes(UTF_8);
+
+        RequestId id() {
+            return request.requiredId();
+        }
+
+        /** Whether it may have asked for a task, whose progress goes on behind the response. */
+        private boolean mayBeTask() {
+            byte[] bytes = request.bytes();
+            for (int i = 0; i + TASK.length <= bytes.length; i++) {
+                if (Arrays.equals(bytes, i, i + TASK.length, TASK, 0, TASK.length)) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
+    synchronized void start(Call call) {
+        running.put(call.id(), call);
+        call.token.ifPresent(endedTokens::remove);
+    }
+
+    synchronized boolean running(Call call) {
+        return call.equals(running.get(call.id()));
+    }
+
+    /** The call is over. */
+    synchronized void end(Call call) {
+        if (running.remove(call.id(), call)) {
+            call.token
+                    .filter(token -> token.token().length() <= LONGEST_TOKEN && !call.mayBeTask())
+                    .ifPresent(token -> endedTokens.put(token, true));
+        }
+    }
+
+    /** The call is over, and the upstream has done nothing of it. */
+    synchronized void endUntouched(Call call) {
+        if (running.remove(call.id(), call)) {
+            untouched.add(call.request);
+        }
+    }
+
+    /** Those that the upstream has done nothing of. */
+    synchronized List<InboundMessage> untouched() {
+        return List.copyOf(untouched);
+    }
+
+    /** Those that run. */
+    synchronized List<Call> all() {
+        return List.copyOf(running.values());
+    }
+
+    synchronized boolean isEmpty() {
+        return running.isEmpty();
+    }
+
+    /** The call that asked for progress under a token. */
+    synchronized Optional<CallSink> ofToken(RequestId token) {
+        return running.values().stream()
+                .filter(call -> call.token.filter(token::equals).isPresent())
+                .findFirst()
+                .map(Call::sink);
+    }
+
+    /** Whether nothing comes any more under a token: its call is over, and what comes is a repetition. */
+    synchronized boolean ended(RequestId token) {
+        return endedTokens.containsKey(token);
+    }
+
+    /** The call that was started last. */
+    synchronized Optional<CallSink> newest() {
+        return running.values().stream().reduce((older, newer) -> newer).map(Call::sink);
+    }
+}

@@ -1,0 +1,196 @@
+package dev.holdfast.upstream;
+
+import dev.holdfast.client.Outcome;
+import dev.holdfast.client.ServerSession.Repeat;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.RepeatRules;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.upstream.UpstreamCalls.Call;
+import java.io.EOFException;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Function;
+
+/**
+ * A session's way to its session at the upstream. Messages pass as the bytes they are; only the ids of the upstream's own requests are
+ * replaced, and restored in the client's answers. What comes on the stream of a request goes to the stream of that call.
+ */
+final class UpstreamConnection implements BackendConnection {
+    private static final Outcome LOST =
+            new Outcome.Unknown("its session was lost", new EOFException("the upstream has lost the session"), true);
+
+    private final String principal;
+    private final RepeatRules rules;
+    private final UpstreamLink link;
+    private final UpstreamCalls calls = new UpstreamCalls();
+    private final UpstreamQuestions questions;
+    private final UpstreamNews news;
+    private final UpstreamSettings settings;
+    private final UpstreamLoss loss;
+
+    /**
+     * A connection whose session at the upstream is not open yet.
+     *
+     * @param incarnation makes the ids of the upstream's requests different from those of any other session there
+     */
+    UpstreamConnection(
+            String principal,
+            String incarnation,
+            RepeatRules rules,
+            ListeningSink listening,
+            UpstreamLink link,
+            ScheduledExecutorService clock) {
+        this.principal = principal;
+        this.rules = rules;
+        this.link = link;
+        this.questions = new UpstreamQuestions(incarnation, listening, link);
+        this.news = new UpstreamNews(calls, questions, listening);
+        this.settings = new UpstreamSettings(link, news);
+        this.loss = new UpstreamLoss(calls, listening, link, clock, call -> ended(call, LOST));
+        link.onStuck(loss::stuck);
+    }
+
+    UpstreamLink link() {
+        return link;
+    }
+
+    /** Takes what belongs to no request. */
+    UpstreamNews news() {
+        return news;
+    }
+
+    UpstreamLoss loss() {
+        return loss;
+    }
+
+    @Override
+    public void call(InboundMessage request, CallSink sink) {
+        Object context = link.context(request);
+        settings.before(request, context);
+        send(request, sink, context, outcome -> UpstreamErrors.of(outcome, request));
+    }
+
+    @Override
+    public void replay(InboundMessage request, CallSink sink) {
+        Object context = link.context(request);
+        // what sets nothing is a question that was not the client's
+        boolean sets = !(request.journal() instanceof JournalChange.None);
+        send(
+                request,
+                sink,
+                context,
+                outcome -> sets ? settings.unanswered(request, context, outcome) : UpstreamErrors.of(outcome, request));
+    }
+
+    /**
+     * Sends a request.
+     *
+     * @param unanswered what its sink gets in the place of a response that will not come
+     */
+    private void send(
+            InboundMessage request,
+            CallSink sink,
+            Object context,
+            Function<Outcome, Optional<OutboundMessage>> unanswered) {
+        Envelope message = UpstreamLink.parsed(request.bytes());
+        boolean harmless = !(request.journal() instanceof JournalChange.None)
+                || rules.harmless(principal, request.method(), request.bytes());
+        Call call = new Call(request, message.progressToken(), sink, harmless, unanswered);
+        calls.start(call);
+        if (loss.begun()) {
+            calls.endUntouched(call);
+            loss.settled();
+            return;
+        }
+        link.call(message, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
+                .thenAccept(outcome -> ended(call, outcome));
+        sink.onCancel(notification -> link.post(
+                notification
+                        .map(InboundMessage::bytes)
+                        .orElseGet(() -> JsonRpc.MESSAGES
+                                .cancelled(call.id(), "cancelled")
+                                .bytes()),
+                context));
+    }
+
+    /** What comes behind the response belongs to no call any more. */
+    private CompletionStage<Void> take(Call call, Envelope message) {
+        if (!calls.running(call)) {
+            return news.message(message);
+        }
+        return switch (message.kind()) {
+            case REQUEST -> questions.ask(message, Optional.of(call.sink()));
+            case NOTIFICATION -> notified(call, message);
+            case RESPONSE, ERROR -> answered(call, message);
+        };
+    }
+
+    /** A server that replays more than the stream which is resumed sends the progress of other calls on it too. */
+    private CompletionStage<Void> notified(Call call, Envelope message) {
+        if (message.method().equals("notifications/cancelled")) {
+            return questions.withdraw(message);
+        }
+        Optional<RequestId> token =
+                message.progressToken().filter(named -> !call.token().equals(Optional.of(named)));
+        boolean foreign = token.isPresent() && (calls.ofToken(token.get()).isPresent() || calls.ended(token.get()));
+        return foreign ? news.message(message) : call.sink().send(message.outbound());
+    }
+
+    private CompletionStage<Void> answered(Call call, Envelope message) {
+        if (!message.id().equals(Optional.of(call.id()))) {
+            return CompletableFuture.completedFuture(null);
+        }
+        if (message.kind() == Envelope.Kind.RESPONSE && call.request().method().equals(RepeatRules.TOOLS_LIST)) {
+            rules.learn(principal, message.bytes());
+        }
+        CompletionStage<Void> committed = call.sink().send(message.outbound());
+        over(call);
+        return committed;
+    }
+
+    private void over(Call call) {
+        calls.end(call);
+        questions.ended(call.sink());
+        loss.settled();
+    }
+
+    /** Nothing more comes for a request; what has no response gets a definite end. */
+    private void ended(Call call, Outcome outcome) {
+        boolean lost = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
+        if (outcome instanceof Outcome.SessionGone || (lost && call.harmless())) {
+            calls.endUntouched(call);
+            loss.gone();
+            loss.settled();
+            return;
+        }
+        call.unanswered().apply(outcome).ifPresent(last -> {
+            CompletionStage<Void> unused = call.sink().send(last);
+        });
+        over(call);
+    }
+
+    @Override
+    public void notify(InboundMessage notification) {
+        link.post(notification.bytes(), link.context(notification));
+    }
+
+    @Override
+    public void answer(InboundMessage response) {
+        Object context = link.context(response);
+        questions.answer(response).ifPresent(answer -> link.post(answer, context));
+    }
+
+    @Override
+    public CompletionStage<Void> close() {
+        return link.close();
+    }
+}

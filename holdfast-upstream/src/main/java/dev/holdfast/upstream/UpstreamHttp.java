@@ -1,0 +1,75 @@
+package dev.holdfast.upstream;
+
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.security.NoSuchAlgorithmException;
+import java.util.Objects;
+import java.util.concurrent.ScheduledExecutorService;
+import javax.net.ssl.SSLContext;
+
+/**
+ * By which HTTP client an upstream is reached. Each backend has a client of its own with one pool of connections, which is limited by the
+ * engine's limits on sessions and calls only; a connection has 10 s to be made. A proxy is used as the JVM's {@code ProxySelector} says. No
+ * client follows redirects or keeps cookies. Immutable.
+ */
+public final class UpstreamHttp {
+    private final Start start;
+
+    private interface Start {
+        UpstreamClient of(URI server, ScheduledExecutorService clock);
+    }
+
+    private UpstreamHttp(Start start) {
+        this.start = start;
+    }
+
+    /** The JDK's client, which needs no dependency; TLS goes by the trust of the JVM. */
+    public static UpstreamHttp jdk() {
+        return new UpstreamHttp((server, clock) -> JdkClient.start());
+    }
+
+    /**
+     * A client of the JDK that is the application's: with its trust, certificate, proxy and time to connect. It stays open. A cookie handler
+     * that it has keeps the cookies of all sessions together.
+     *
+     * @throws IllegalArgumentException if it follows redirects: credentials would go along
+     */
+    public static UpstreamHttp jdk(HttpClient http) {
+        if (http.followRedirects() != HttpClient.Redirect.NEVER) {
+            throw new IllegalArgumentException(
+                    "the client must follow no redirects (Redirect.NEVER), got " + http.followRedirects());
+        }
+        return new UpstreamHttp((server, clock) -> JdkClient.on(http));
+    }
+
+    /**
+     * Jetty's client, which takes a small part of the processor time that a call costs by the JDK's; TLS goes by the trust of the JVM. Needs
+     * {@code org.eclipse.jetty:jetty-client} 12.1 beside this library, on a module path required by the application.
+     */
+    public static UpstreamHttp jetty() {
+        return new UpstreamHttp((server, clock) -> JettyClient.start(server, clock, trustOfTheJvm()));
+    }
+
+    /** The same with another trust, or with a certificate of the application's own. */
+    public static UpstreamHttp jetty(SSLContext tls) {
+        Objects.requireNonNull(tls, "tls");
+        return new UpstreamHttp((server, clock) -> JettyClient.start(server, clock, tls));
+    }
+
+    private static SSLContext trustOfTheJvm() {
+        try {
+            return SSLContext.getDefault();
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("this JVM has no TLS", e);
+        }
+    }
+
+    /** A client for a server, which is running; the clock stays the caller's. */
+    UpstreamClient start(URI server, ScheduledExecutorService clock) {
+        try {
+            return start.of(server, clock);
+        } catch (NoClassDefFoundError e) {
+            throw new IllegalStateException("UpstreamHttp.jetty() needs org.eclipse.jetty:jetty-client", e);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+package dev.holdfast.upstream;
+
+import dev.holdfast.client.MessageSink;
+import dev.holdfast.client.Outcome;
+import dev.holdfast.client.RequestCustomizer;
+import dev.holdfast.client.ServerSession;
+import dev.holdfast.client.ServerSession.Repeat;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.spi.InboundMessage;
+import java.net.URI;
+import java.net.http.HttpRequest;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The way to one session at the upstream, which may still be opening. Each message takes the forwarded headers of its own request
+ * along; what has none takes those of the latest that had: the replay of the journal, GET and DELETE. Messages may overtake each
+ * other on their connections, which they begin in the order in which they came, but none overtakes
+ * {@code notifications/initialized}. Safe for use by any thread.
+ */
+final class UpstreamLink implements RequestCustomizer {
+    private static final Logger log = LoggerFactory.getLogger(UpstreamLink.class);
+    private static final int DEPTH = 1000;
+    private static final EnvelopeReader ENVELOPES = new EnvelopeReader(DEPTH, EnvelopeReader.DEFAULT_MAX_BATCH);
+    private static final String INITIALIZED = "notifications/initialized";
+    /** How long an upstream may leave {@code notifications/initialized} without an answer, before it gets what follows. */
+    private static final long INTRODUCTION_SECONDS = 5;
+
+    /** So much may be on its way without a response, and one message more. */
+    private static final long MOST_BYTES = 8 << 20;
+    /** What a message costs that has no bytes: its request, and a connection. */
+    private static final int MESSAGE_BYTES = 16 << 10;
+
+    private final CompletableFuture<ServerSession> session = new CompletableFuture<>();
+    private final Departures departures = new Departures();
+    private final AtomicLong posted = new AtomicLong();
+    private volatile Object latest = ServerSession.NO_CONTEXT;
+    private volatile Runnable stuck = () -> {};
+
+    /** Sets what to do when more is on its way than may be; called before anything is sent. */
+    void onStuck(Runnable hook) {
+        stuck = hook;
+    }
+
+    /** The session is open. */
+    void opened(ServerSession open) {
+        session.complete(open);
+        departures.open();
+    }
+
+    @Override
+    public CompletionStage<HttpRequest.Builder> customize(
+            HttpRequest.Builder request, String method, URI uri, Optional<byte[]> body, Object context) {
+        Object given = method.equals("POST") ? context : latest;
+        return CompletableFuture.completedFuture(
+                given instanceof HeaderValues headers ? headers.addTo(request) : request);
+    }
+
+    /** What goes along with a message. */
+    Object context(InboundMessage message) {
+        if (message.context() instanceof HeaderValues given) {
+            latest = given;
+        }
+        return latest;
+    }
+
+    /** Reads a message, which the edge has checked before. */
+    static Envelope parsed(byte[] message) {
+        if (ENVELOPES.read(message) instanceof EnvelopeReader.Single single) {
+            return single.message();
+        }
+        throw new IllegalArgumentException("not one JSON-RPC message");
+    }
+
+    /** Sends a request, whose messages go to the sink. */
+    CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink) {
+        return inOrder(open -> open.call(request, repeat, context, sink));
+    }
+
+    private CompletableFuture<Outcome> inOrder(Function<ServerSession, CompletionStage<Outcome>> sending) {
+        CompletableFuture<Outcome> sent = new CompletableFuture<>();
+        departures.add(() -> session.thenCompose(sending).thenAccept(sent::complete));
+        return sent;
+    }
+
+    /** Sends a message that has no response, unless too much is on its way already. */
+    void post(byte[] message, Object context) {
+        if (posted.get() > MOST_BYTES) {
+            stuck.run();
+            return;
+        }
+        int weight = message.length + MESSAGE_BYTES;
+        posted.addAndGet(weight);
+        Envelope envelope = parsed(message);
+        CompletableFuture<Outcome> sent = envelope.method().equals(INITIALIZED)
+                ? introduce(envelope, context)
+                : inOrder(open -> open.post(envelope, context));
+        sent.thenAccept(outcome -> {
+            posted.addAndGet(-weight);
+            UpstreamErrors.ofPost(outcome).ifPresent(text -> log.warn("a message got lost: {}", text));
+        });
+    }
+
+    private CompletableFuture<Outcome> introduce(Envelope initialized, Object context) {
+        CompletableFuture<Outcome> sent = inOrder(open -> {
+            departures.close();
+            return open.post(initialized, context);
+        });
+        sent.<Object>thenApply(outcome -> outcome)
+                .completeOnTimeout(INITIALIZED, INTRODUCTION_SECONDS, TimeUnit.SECONDS)
+                .thenAccept(answered -> departures.open());
+        return sent;
+    }
+
+    /** The same with the latest context. */
+    void post(byte[] message) {
+        post(message, latest);
+    }
+
+    /** Opens the listening stream at the upstream, if it is not open. */
+    void listen() {
+        session.thenAccept(open -> open.listen(latest));
+    }
+
+    /** Ends the session at the upstream. */
+    CompletionStage<Void> close() {
+        return session.thenCompose(ServerSession::close);
+    }
+}

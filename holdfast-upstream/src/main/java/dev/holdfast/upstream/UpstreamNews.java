@@ -1,0 +1,41 @@
+package dev.holdfast.upstream;
+
+import dev.holdfast.client.MessageSink;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.ListeningSink;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * What an upstream sends outside of the streams of requests; over HTTP+SSE that is all but responses. Progress goes to the call of its
+ * token. The rest goes to the listening stream, if its client listens or may be on its way back; else what names neither a list nor a
+ * resource goes to the newest running call.
+ */
+record UpstreamNews(UpstreamCalls calls, UpstreamQuestions questions, ListeningSink listening) implements MessageSink {
+    @Override
+    public CompletionStage<Void> message(Envelope message) {
+        return switch (message.kind()) {
+            case REQUEST -> questions.ask(message, listening.attached() ? Optional.empty() : calls.newest());
+            case NOTIFICATION -> notification(message);
+            case RESPONSE, ERROR -> CompletableFuture.completedFuture(null);
+        };
+    }
+
+    private CompletionStage<Void> notification(Envelope message) {
+        String method = message.method();
+        if (method.equals("notifications/cancelled")) {
+            return questions.withdraw(message);
+        }
+        if (message.progressToken().filter(calls::ended).isPresent()) {
+            return CompletableFuture.completedFuture(null);
+        }
+        Optional<CallSink> call = message.progressToken().flatMap(calls::ofToken);
+        boolean lasting = method.endsWith("/list_changed") || method.equals("notifications/resources/updated");
+        if (call.isEmpty() && !lasting && !listening.followed()) {
+            call = calls.newest();
+        }
+        return call.isPresent() ? call.get().send(message.outbound()) : listening.send(message.outbound());
+    }
+}

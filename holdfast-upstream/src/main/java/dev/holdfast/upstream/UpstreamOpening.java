@@ -1,0 +1,125 @@
+package dev.holdfast.upstream;
+
+import dev.holdfast.client.HttpStatusException;
+import dev.holdfast.client.Outcome;
+import dev.holdfast.client.ServerSession;
+import dev.holdfast.client.SessionOpening;
+import dev.holdfast.client.SessionOpening.Protocol;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.Backend.OpenRequest;
+import dev.holdfast.spi.OutboundMessage;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The opening of one session at the upstream, in a bounded time. */
+final class UpstreamOpening {
+    private static final Logger log = LoggerFactory.getLogger(UpstreamOpening.class);
+
+    private final OpenRequest request;
+    private final UpstreamConnection connection;
+    private final SessionOpening opening;
+    private final CompletableFuture<Backend.Outcome> end = new CompletableFuture<>();
+    private volatile @Nullable Envelope response;
+
+    UpstreamOpening(OpenRequest request, UpstreamConnection connection, SessionOpening opening) {
+        this.request = request;
+        this.connection = connection;
+        this.opening = opening;
+    }
+
+    /** Asks the upstream to {@code initialize}, and lets the time run. */
+    CompletionStage<Backend.Outcome> begin(Duration timeout, ScheduledExecutorService clock) {
+        Future<?> deadline = clock.schedule(
+                () -> abandon("the upstream did not answer initialize within " + timeout.toMillis() + " ms"),
+                timeout.toNanos(),
+                TimeUnit.NANOSECONDS);
+        connection.loss().onDistrust(this::abandon);
+        Envelope initialize = UpstreamLink.parsed(request.initialize().bytes());
+        opening.open(
+                        Protocol.AUTOMATIC,
+                        initialize,
+                        connection.link().context(request.initialize()),
+                        message -> take(initialize, message))
+                .thenAccept(this::opened);
+        return end.whenComplete((outcome, failure) -> deadline.cancel(false));
+    }
+
+    /** Gives up, if the upstream has not answered yet. */
+    void abandon(String cause) {
+        if (end.complete(unreachable(cause))) {
+            opening.close();
+        }
+    }
+
+    private CompletionStage<Void> take(Envelope initialize, Envelope message) {
+        if (message.id().equals(initialize.id()) && message.kind() != Envelope.Kind.REQUEST) {
+            response = message;
+            return CompletableFuture.completedFuture(null);
+        }
+        CompletionStage<Void> taken = connection.news().message(message);
+        // before the response nothing of the session is committed: whoever waited for that would never read the
+        // response
+        return end.isDone() ? taken : CompletableFuture.completedFuture(null);
+    }
+
+    private void opened(SessionOpening.Result result) {
+        Envelope answer = response;
+        if (result instanceof SessionOpening.Opened open) {
+            connection.link().opened(open.session());
+            if (answer == null || !end.complete(accepted(answer))) {
+                close(open.session());
+            }
+        } else {
+            end.complete(notOpened(((SessionOpening.NotOpened) result).outcome(), Optional.ofNullable(answer)));
+        }
+    }
+
+    private Backend.Outcome accepted(Envelope answer) {
+        OutboundMessage message = answer.outbound();
+        Optional<String> revision = answer.protocolVersion();
+        if (revision.isEmpty()) {
+            CompletionStage<Void> unused = connection.close();
+            return unreachable("the upstream answered initialize without a protocolVersion");
+        }
+        connection
+                .loss()
+                .promised(JsonRpc.MESSAGES.introduction(message.bytes()).lists());
+        return new Backend.Opened(connection, message, revision.get(), Optional.empty());
+    }
+
+    private static void close(ServerSession session) {
+        CompletionStage<Void> unused = session.close();
+    }
+
+    private Backend.Outcome notOpened(Outcome outcome, Optional<Envelope> answer) {
+        if (outcome instanceof Outcome.Done && answer.isPresent()) {
+            return new Backend.Refused(answer.get().outbound());
+        }
+        String cause = UpstreamErrors.text(outcome).orElse("the upstream has not opened a session");
+        if (outcome instanceof Outcome.NotSent unsent
+                && unsent.cause() instanceof HttpStatusException status
+                && (status.status() == 429 || status.status() == 503)) {
+            return new Backend.Busy(error(cause), cause);
+        }
+        return unreachable(cause);
+    }
+
+    private Backend.Unreachable unreachable(String cause) {
+        log.debug("a session could not be opened: {}", cause);
+        return new Backend.Unreachable(error(cause), cause);
+    }
+
+    private OutboundMessage error(String cause) {
+        return JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.SERVER_ERROR, cause);
+    }
+}

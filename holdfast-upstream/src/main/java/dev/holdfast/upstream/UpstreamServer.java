@@ -1,0 +1,58 @@
+package dev.holdfast.upstream;
+
+import dev.holdfast.client.RemoteServer;
+import dev.holdfast.client.Requests;
+import dev.holdfast.client.SessionOpening;
+import dev.holdfast.json.RepeatRules;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.ListeningSink;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledExecutorService;
+
+/**
+ * Opens sessions at one server.
+ *
+ * @param server where, and by what
+ * @param openTimeout how long it may take to answer {@code initialize}
+ * @param forwards whether headers of requests are passed on to it
+ * @param clock ends what takes too long
+ * @param rules what its tools say of themselves
+ */
+record UpstreamServer(
+        RemoteServer server, Duration openTimeout, boolean forwards, ScheduledExecutorService clock, RepeatRules rules)
+        implements Backend {
+
+    @Override
+    public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+        UpstreamLink link = new UpstreamLink();
+        RemoteServer session = server.withRequests(Requests.PLAIN.withCustomizer(link));
+        // with headers of its own each client may be shown other tools
+        RepeatRules promised = forwards ? new RepeatRules() : rules;
+        UpstreamConnection connection =
+                new UpstreamConnection(request.principal(), request.incarnation(), promised, sink, link, clock);
+        UpstreamOpening opening = new UpstreamOpening(
+                request, connection, new SessionOpening(session, connection.news(), connection.loss()));
+        sink.onAnswer(connection::answer);
+        sink.onAbandon(() -> opening.abandon("the client has left"));
+        return opening.begin(openTimeout, clock);
+    }
+
+    /** None where headers are forwarded: a process that was started again does not have those of the call. */
+    @Override
+    public boolean mayBeRerun(InboundMessage request, String principal) {
+        return !forwards && rules.harmless(principal, request.method(), request.bytes());
+    }
+
+    /** What it sends without being asked must not come once for each node. */
+    @Override
+    public boolean existsOnce() {
+        return true;
+    }
+
+    @Override
+    public boolean needsContext() {
+        return forwards;
+    }
+}
