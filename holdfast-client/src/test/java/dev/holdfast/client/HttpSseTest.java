@@ -10,10 +10,16 @@ import static dev.holdfast.client.Recorder.remote;
 import static dev.holdfast.client.ServerSession.NO_CONTEXT;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.client.held.HeldSession;
+import dev.holdfast.client.held.HeldWatch;
+import dev.holdfast.json.Envelope;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -185,5 +191,64 @@ class HttpSseTest {
                         Outcome.Unknown.class,
                         lost -> assertThat(lost.sessionGone()).isTrue());
         assertThat(recorder.news).contains("gone");
+    }
+
+    /** Answers the next request with this, whatever its id. */
+    private void answerNext(ScriptedServer.Reply reply, String result) throws IOException {
+        int before = server.requests.size();
+        reply.once(() -> server.requests.size() > before
+                && server.requests.get(before).body().contains("\"id\""));
+        Envelope request = Recorder.envelope(server.requests.get(before).body());
+        reply.chunk("data: {\"jsonrpc\":\"2.0\",\"id\":"
+                + request.id().orElseThrow().token() + ",\"result\":" + result + "}\n\n");
+    }
+
+    /** Its stream is cut behind its {@code initialize}: over Streamable HTTP that would be sent again. */
+    @Test
+    void sessionThatIsLostWhileItIsOpenedInThePlaceOfALostOneIsReplacedToo() {
+        String introduced = "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{},"
+                + "\"serverInfo\":{\"name\":\"t\",\"version\":\"1\"}}";
+        AtomicBoolean lost = new AtomicBoolean();
+        server.onGet((request, reply) -> {
+                    reply.stream().chunk("retry: 1\n" + ENDPOINT);
+                    answerNext(reply, introduced);
+                    reply.once(lost::get).rst();
+                })
+                .onGet((request, reply) -> {
+                    reply.stream().chunk("retry: 1\n" + ENDPOINT);
+                    int before = server.requests.size();
+                    reply.once(() -> server.requests.size() > before).rst();
+                })
+                .onGet((request, reply) -> {
+                    reply.stream().chunk("retry: 1\n" + ENDPOINT);
+                    answerNext(reply, introduced);
+                    answerNext(reply, "{}");
+                });
+        for (int i = 0; i < 4; i++) {
+            server.then((request, reply) -> reply.status(202));
+        }
+        List<String> news = new CopyOnWriteArrayList<>();
+        HeldSession session =
+                new HeldSession(remote(server.uri()), SessionOpening.Protocol.HTTP_SSE, recorder, new HeldWatch() {
+                    @Override
+                    public void sessionReplaced() {
+                        news.add("replaced");
+                    }
+
+                    @Override
+                    public void failed(Throwable failure) {
+                        news.add("failed");
+                    }
+                });
+        assertThat(now(session.send(initialize(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
+        lost.set(true);
+        while (server.gets().size() < 2) {
+            Thread.onSpinWait();
+        }
+
+        assertThat(now(session.send(call(1), NO_CONTEXT))).isEqualTo(new Outcome.Done());
+
+        assertThat(news).containsExactly("replaced");
+        session.close();
     }
 }

@@ -304,8 +304,7 @@ public final class HeldSession {
         }
         OptionalLong wait = replacement.lost();
         if (wait.isEmpty()) {
-            watch.failed(new IOException("the server loses each session as soon as it is opened"));
-            next.complete(new Place.Lost(missed.number() + 1));
+            next.complete(lostTooOften(missed.number() + 1));
         } else if (wait.getAsLong() == 0) {
             replaceNow(missed.number() + 1, next);
         } else {
@@ -314,24 +313,56 @@ public final class HeldSession {
         return next;
     }
 
+    private Place lostTooOften(int number) {
+        watch.failed(new IOException("the server loses each session as soon as it is opened"));
+        return new Place.Lost(number);
+    }
+
     private void replaceNow(int number, CompletableFuture<Place> next) {
-        SessionOpening begun = begin(number);
         CompletableFuture<Place> deadline = new CompletableFuture<>();
         Future<?> late =
                 server.later(server.limits().patience().toMillis(), () -> deadline.complete(new Place.Lost(number)));
-        replacement
-                .open(begun, protocol, number, toApplication(number))
-                .whenComplete((found, failure) -> deadline.complete(failure == null ? found : new Place.Lost(number)));
+        attempt(number, deadline);
         deadline.thenAccept(found -> {
             late.cancel(false);
+            arrived(next, found);
+            if (found instanceof Place.At at) {
+                replacement.tell(at.number());
+            }
+        });
+    }
+
+    /** Tries to open a session, and another where that is lost before it is there, until the deadline. */
+    private void attempt(int number, CompletableFuture<Place> deadline) {
+        if (deadline.isDone()) {
+            return;
+        }
+        SessionOpening begun = begin(number);
+        deadline.thenAccept(found -> {
             if (found instanceof Place.Lost) {
                 begun.close();
             }
-            arrived(next, found);
-            if (found instanceof Place.At) {
-                replacement.tell(number);
-            }
         });
+        replacement
+                .open(begun, protocol, number, toApplication(number))
+                .exceptionally(failure -> new Attempt.Failed())
+                .thenAccept(how -> attempted(how, number, begun, deadline));
+    }
+
+    private void attempted(Attempt how, int number, SessionOpening begun, CompletableFuture<Place> deadline) {
+        if (how instanceof Attempt.Arrived arrived) {
+            deadline.complete(arrived.place());
+        } else if (how instanceof Attempt.Failed || closed) {
+            deadline.complete(new Place.Lost(number));
+        } else {
+            begun.close();
+            OptionalLong wait = replacement.lostAgain();
+            if (wait.isEmpty()) {
+                deadline.complete(lostTooOften(number));
+            } else {
+                Future<?> unused = server.later(wait.getAsLong(), () -> attempt(number + 1, deadline));
+            }
+        }
     }
 
     private static void close(@Nullable ServerSession session) {

@@ -43,6 +43,16 @@ final class Pace {
         }
     }
 
+    /** In how many milliseconds to try again to replace a session, where that one was lost on its way; empty if no more should be tried. */
+    OptionalLong lostAgain() {
+        lock.lock();
+        try {
+            return patience.failed(0);
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** In how many milliseconds the session that was lost now may be replaced; empty if no more should be tried. */
     OptionalLong lost() {
         lock.lock();

@@ -60,59 +60,75 @@ final class Replacement {
         return pace.lost();
     }
 
-    /** Returns the place of the new session once it is where the lost one was; a place that is lost, if it does not get there. */
-    CompletionStage<Place> open(SessionOpening opening, Protocol protocol, int number, MessageSink others) {
+    /** In how many milliseconds to try again where an attempt was lost on its way; empty if no more should be tried. */
+    OptionalLong lostAgain() {
+        return pace.lostAgain();
+    }
+
+    /** Opens a session, and brings it to where the lost one was. */
+    CompletionStage<Attempt> open(SessionOpening opening, Protocol protocol, int number, MessageSink others) {
         Introduction.Said said = introduction.said().orElseThrow();
         Envelope initialize = ownCopy(said.initialize());
         CompletableFuture<Envelope> answer = new CompletableFuture<>();
         return opening.open(protocol, initialize, said.context(), swallowing(initialize, answer, others))
                 .thenCompose(result -> {
                     if (!(result instanceof SessionOpening.Opened opened)) {
-                        watch.failed(new IOException("the session is lost, and the server does not open another: "
-                                + ((SessionOpening.NotOpened) result).outcome()));
-                        return CompletableFuture.completedFuture(new Place.Lost(number));
+                        return CompletableFuture.completedFuture(
+                                notOpened(((SessionOpening.NotOpened) result).outcome()));
                     }
                     introduction.promised(
                             JsonRpc.MESSAGES.introduction(answer.join().bytes()).lists());
-                    Place at = new Place.At(number, opened.session());
-                    return restored(opened.session(), said.context(), others)
-                            .thenApply(whole -> whole ? at : new Place.Lost(number));
+                    Attempt arrived = new Attempt.Arrived(new Place.At(number, opened.session()));
+                    return restored(arrived, opened.session(), said.context(), others);
                 });
     }
 
-    /** Sets everything again; false if the session cannot be reached for that. */
-    private CompletionStage<Boolean> restored(ServerSession session, Object context, MessageSink others) {
-        CompletionStage<Boolean> done = introduction.isInitialized()
-                ? session.post(INITIALIZED, context).thenApply(outcome -> reached("initialized", outcome))
-                : CompletableFuture.completedFuture(true);
+    private Attempt notOpened(Outcome outcome) {
+        Attempt attempt = Attempt.of(outcome);
+        if (attempt instanceof Attempt.Failed) {
+            watch.failed(new IOException("the session is lost, and the server does not open another: " + outcome));
+        }
+        return attempt;
+    }
+
+    /** Sets everything again, as far as the session can be reached for that. */
+    private CompletionStage<Attempt> restored(
+            Attempt arrived, ServerSession session, Object context, MessageSink others) {
+        CompletionStage<Attempt> done = introduction.isInitialized()
+                ? session.post(INITIALIZED, context).thenApply(outcome -> behind(arrived, "initialized", outcome))
+                : CompletableFuture.completedFuture(arrived);
         for (Envelope setting : settings.requests()) {
-            done = done.thenCompose(before ->
-                    before ? restored(session, setting, context, others) : CompletableFuture.completedFuture(false));
+            done = done.thenCompose(before -> before instanceof Attempt.Arrived
+                    ? restored(before, session, setting, context, others)
+                    : CompletableFuture.completedFuture(before));
         }
         return done;
     }
 
-    private CompletionStage<Boolean> restored(
-            ServerSession session, Envelope setting, Object context, MessageSink others) {
+    private CompletionStage<Attempt> restored(
+            Attempt before, ServerSession session, Envelope setting, Object context, MessageSink others) {
         Envelope request = ownCopy(setting);
         CompletableFuture<Envelope> answer = new CompletableFuture<>();
         return session.call(request, ServerSession.Repeat.HARMLESS, context, swallowing(request, answer, others))
                 .thenApply(outcome -> {
                     boolean refused = answer.isDone() && answer.join().kind() == Envelope.Kind.ERROR;
-                    return reached(
+                    return behind(
+                            before,
                             setting.method(),
                             refused ? new Outcome.Unreadable("the server answered with an error") : outcome);
                 });
     }
 
-    /** What the server refuses is missing from now on; what does not reach it ends the replacement. */
-    private boolean reached(String what, Outcome outcome) {
-        if (!(outcome instanceof Outcome.Done)) {
-            watch.failed(new IOException("in the session that replaces the lost one, " + what + " failed: " + outcome));
-        }
-        return outcome instanceof Outcome.Done
+    /** What the server refuses is missing from now on; what does not reach it ends the attempt. */
+    private Attempt behind(Attempt before, String what, Outcome outcome) {
+        boolean reached = outcome instanceof Outcome.Done
                 || outcome instanceof Outcome.Unreadable
                 || outcome instanceof Outcome.Refused;
+        Attempt now = reached ? before : Attempt.of(outcome);
+        if (!(outcome instanceof Outcome.Done) && !(now instanceof Attempt.LostAgain)) {
+            watch.failed(new IOException("in the session that replaces the lost one, " + what + " failed: " + outcome));
+        }
+        return now;
     }
 
     private Envelope ownCopy(Envelope request) {

@@ -17,6 +17,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -53,6 +54,9 @@ class HeldSessionTest {
     private volatile boolean loses;
     private volatile boolean refusesInitialize;
     private volatile boolean forgets;
+    /** So many sessions are lost before they are introduced. */
+    private final AtomicInteger shortLived = new AtomicInteger();
+
     private volatile boolean failsOnce;
 
     private final HeldWatch watch = new HeldWatch() {
@@ -119,6 +123,10 @@ class HeldSessionTest {
         if (message.method().equals("initialize") && refusesInitialize) {
             answer(exchange, 403, "");
             return;
+        }
+        boolean introduction = message.method().equals("notifications/initialized");
+        if (introduction && shortLived.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+            sessions.incrementAndGet();
         }
         boolean unknown = forgets || !("s" + sessions.get()).equals(id);
         if (!message.method().equals("initialize") && unknown) {
@@ -310,6 +318,18 @@ class HeldSessionTest {
     }
 
     @Test
+    void sessionThatIsLostWhileItReplacesAnotherIsReplacedToo() {
+        begin();
+        sessions.incrementAndGet();
+        shortLived.set(3);
+
+        assertThat(call(1, "writes")).isEqualTo(new Outcome.Done());
+
+        assertThat(told.stream().filter(line -> line.contains("tools/call"))).hasSize(1);
+        assertThat(news).containsExactly("replaced");
+    }
+
+    @Test
     void manyWhoMissTheSessionGetOneNewOne() {
         begin();
         sessions.incrementAndGet();
@@ -334,7 +354,8 @@ class HeldSessionTest {
     }
 
     @Test
-    void sessionsThatAreLostAtOnceAreReplacedWithPauses() throws Exception {
+    void sessionsThatAreLostAtOnceAreReplacedWithPausesUntilThePatienceIsOver() throws Exception {
+        session = held(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(2)));
         begin();
         forgets = true;
 
