@@ -40,7 +40,7 @@ final class InFlight {
         @Override
         public boolean leaves(Envelope message) {
             Posting owner = owner(message);
-            return owner != null && owner.resumable() && owner != requests.get(id);
+            return owner != null && owner != requests.get(id) && owner.awaits(message);
         }
     }
 
@@ -108,9 +108,7 @@ final class InFlight {
      */
     boolean leaves(Envelope message) {
         Posting owner = owner(message);
-        return owner != null
-                && owner.resumable()
-                && (isResponse(message) || owner.response().tellsProgress());
+        return owner != null && (isResponse(message) || owner.response().tellsProgress()) && owner.awaits(message);
     }
 
     /** The request of which a message is the response, or the progress. */

@@ -271,7 +271,9 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
 
     @Override
     public void lost(StreamLoss loss) {
-        if (loss instanceof StreamLoss.GivenUp) {
+        if (response.left().isPresent()) {
+            takeLeft(response.left().get());
+        } else if (loss instanceof StreamLoss.GivenUp) {
             finish(new Outcome.Unknown("the server did not come back in time", loss.cause(), false));
         } else if (loss instanceof StreamLoss.Oversized) {
             finish(new Outcome.Unreadable(String.valueOf(loss.cause().getMessage())));
@@ -293,8 +295,9 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         }
     }
 
-    /** Whether the stream of its answer has a place to be resumed from. */
-    boolean resumable() {
+    /** Whether a message that came on another stream is left to that of its answer, which has a place to be resumed from. */
+    boolean awaits(Envelope received) {
+        response.leave(received);
         return stream.resumable();
     }
 
@@ -308,9 +311,16 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         return waitsElsewhere;
     }
 
-    /** The request was sent, and its response will not come. */
+    /** What came before it is lost with the stream. */
+    private void takeLeft(Envelope seen) {
+        response.message(seen).whenComplete((taken, failure) -> finish(response.outcome(failure)));
+    }
+
+    /** The request was sent, and its response will not come on its stream. */
     void lost(String reason, Throwable cause, boolean sessionGone) {
-        if (sessionGone) {
+        if (response.left().isPresent()) {
+            takeLeft(response.left().get());
+        } else if (sessionGone) {
             finish(new Outcome.Unknown(reason, cause, true));
         } else {
             unknown(reason, cause);

@@ -1,6 +1,7 @@
 package dev.holdfast.client;
 
 import dev.holdfast.json.Envelope;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -13,6 +14,7 @@ final class Response {
     private final Runnable done;
     private final AtomicBoolean taken = new AtomicBoolean();
     private volatile boolean tellsProgress;
+    private volatile @Nullable Envelope left;
 
     /**
      * A response that has not come.
@@ -29,6 +31,18 @@ final class Response {
     /** Whether it has come, and the sink has it or is about to. */
     boolean taken() {
         return taken.get();
+    }
+
+    /** It was seen on another stream, and left to that of the request, which brings what comes before it too. */
+    void leave(Envelope received) {
+        if (answers(received)) {
+            left = received;
+        }
+    }
+
+    /** What was left to the stream of the request. */
+    Optional<Envelope> left() {
+        return Optional.ofNullable(left);
     }
 
     /** Takes a message of the server. */

@@ -213,6 +213,34 @@ class HostileServerTest {
     }
 
     @Test
+    void responseThatWasLeftToAStreamWhichIsNotGivenAnyMoreIsTaken() throws Exception {
+        Recorder others = new Recorder();
+        AtomicBoolean released = new AtomicBoolean();
+        server.then((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("a1", progress("a", 1)))
+                        .once(released::get)
+                        .rst())
+                .then((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("b1", progress("b", 1)))
+                        .once(this::told)
+                        .rst())
+                .onGet((request, reply) -> reply.stream()
+                        .chunk(event("a2", answer(2)) + event("b2", answer(1)))
+                        .end())
+                .onGet((request, reply) -> reply.status(405));
+        CompletionStage<Outcome> other = session.call(call(2, "a"), NEVER, NO_CONTEXT, others);
+        assertThat(others.next()).contains("\"progress\":1");
+        assertThat(now(session.call(call(1, "b"), NEVER, NO_CONTEXT, sink))).isEqualTo(new Outcome.Done());
+        assertThat(others.messages).isEmpty();
+
+        released.set(true);
+
+        assertThat(now(other)).isEqualTo(new Outcome.Done());
+        assertThat(others.next()).contains("result");
+        assertThat(others.messages).isEmpty();
+    }
+
+    @Test
     void streamThatEndsInOrderBeforeTheAnswerIsResumed() {
         server.then((request, reply) ->
                         reply.stream().chunk("id: p\nretry: 1\ndata:\n\n").end())
