@@ -25,8 +25,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Servers of revision 2024-11-05. */
 @Timeout(30)
@@ -206,11 +204,8 @@ class HttpSseTest {
     }
 
     /** Its stream is cut behind its {@code initialize}: over Streamable HTTP that would be sent again. */
-    @ParameterizedTest
-    @EnumSource(
-            value = SessionOpening.Protocol.class,
-            names = {"HTTP_SSE", "AUTOMATIC"})
-    void sessionThatIsLostWhileItIsOpenedInThePlaceOfALostOneIsReplacedToo(SessionOpening.Protocol protocol) {
+    @Test
+    void sessionThatIsLostWhileItIsOpenedInThePlaceOfALostOneIsReplacedToo() {
         String introduced = "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{},"
                 + "\"serverInfo\":{\"name\":\"t\",\"version\":\"1\"}}";
         AtomicBoolean lost = new AtomicBoolean();
@@ -229,16 +224,12 @@ class HttpSseTest {
                     answerNext(reply, introduced);
                     answerNext(reply, "{}");
                 });
-        for (int i = 0; i < 3; i++) {
-            if (protocol == SessionOpening.Protocol.AUTOMATIC) {
-                server.then((request, reply) -> reply.status(405));
-            }
+        for (int i = 0; i < 4; i++) {
             server.then((request, reply) -> reply.status(202));
         }
-        server.then((request, reply) -> reply.status(202));
         List<String> news = new CopyOnWriteArrayList<>();
         HeldSession session =
-                new HeldSession(remote(server.uri()), protocol, recorder, new HeldWatch() {
+                new HeldSession(remote(server.uri()), SessionOpening.Protocol.HTTP_SSE, recorder, new HeldWatch() {
                     @Override
                     public void sessionReplaced() {
                         news.add("replaced");
