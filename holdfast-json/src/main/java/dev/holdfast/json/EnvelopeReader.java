@@ -1,6 +1,7 @@
 package dev.holdfast.json;
 
 import dev.holdfast.spi.RequestId;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -34,6 +35,7 @@ public final class EnvelopeReader {
     /** How many messages a batch may have unless told otherwise: 100. */
     public static final int DEFAULT_MAX_BATCH = 100;
 
+    private static final int MAX_SERVER_DEPTH = 1000;
     private static final int MAX_SHARED_NAMES = 256;
 
     private final int maxDepth;
@@ -74,6 +76,11 @@ public final class EnvelopeReader {
         this(DEFAULT_MAX_DEPTH, DEFAULT_MAX_BATCH);
     }
 
+    /** A reader of what a server says, which may be nested 1,000 levels deep: what it answers is not the reader's to judge. */
+    public static EnvelopeReader ofServer() {
+        return new EnvelopeReader(MAX_SERVER_DEPTH, DEFAULT_MAX_BATCH);
+    }
+
     /**
      * A reader with other limits.
      *
@@ -94,13 +101,14 @@ public final class EnvelopeReader {
         int start = startsWithByteOrderMark(body) ? 3 : 0;
         int valid = Utf8.validEnd(body, start);
         if (valid < body.length) {
-            return notJson("the body is not UTF-8 at byte " + valid);
+            return notJson("the body is not UTF-8 at byte " + valid, answeredBy(read(mended(body))));
         }
         Parsers source = parsers;
         JsonParser parser = source.createParser(ObjectReadContext.empty(), body, start, body.length - start);
         JsonCursor cursor = new JsonCursor(parser, start);
+        EnvelopeScan first = new EnvelopeScan(cursor);
         try {
-            Parsed parsed = read(cursor, body);
+            Parsed parsed = read(cursor, first, body);
             // Long names are not shared: a few large bodies would fill the memory. Reading bytes needs no closing.
             if (!cursor.longNames()) {
                 parser.close();
@@ -110,25 +118,41 @@ public final class EnvelopeReader {
             }
             return parsed;
         } catch (JacksonException e) {
-            return notJson(complaint(e, parser, cursor.faultAt(e), body.length));
+            return notJson(complaint(e, parser, cursor.faultAt(e), body.length), first.answeredId());
         }
     }
 
-    private Parsed read(JsonCursor cursor, byte[] body) {
-        if (!cursor.next()) {
-            return notJson("the body is empty");
+    /** The same text with every byte replaced that is no part of a character. */
+    private static byte[] mended(byte[] body) {
+        return new String(body, StandardCharsets.UTF_8).getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** The id of the request that a body answers, or was to answer. */
+    private static Optional<RequestId> answeredBy(Parsed parsed) {
+        if (parsed instanceof Malformed malformed) {
+            return malformed.answered();
         }
-        Parsed parsed = cursor.at(JsonToken.START_ARRAY) ? batch(cursor, body) : single(cursor, body);
+        return parsed instanceof Single single && single.message.kind() != Envelope.Kind.REQUEST
+                ? single.message.id()
+                : Optional.empty();
+    }
+
+    private Parsed read(JsonCursor cursor, EnvelopeScan first, byte[] body) {
+        if (!cursor.next()) {
+            return notJson("the body is empty", Optional.empty());
+        }
+        Parsed parsed = cursor.at(JsonToken.START_ARRAY) ? batch(cursor, body) : single(first, body);
         // not left to the parser, which closes itself when it meets the end
         int end = cursor.position();
         while (end < body.length && isWhiteSpace(body[end])) {
             end++;
         }
-        return end < body.length ? notJson("the body goes on after its JSON at byte " + end) : parsed;
+        return end < body.length
+                ? notJson("the body goes on after its JSON at byte " + end, answeredBy(parsed))
+                : parsed;
     }
 
-    private static Parsed single(JsonCursor cursor, byte[] body) {
-        EnvelopeScan scan = new EnvelopeScan(cursor);
+    private static Parsed single(EnvelopeScan scan, byte[] body) {
         scan.message();
         String fault = scan.fault();
         if (!fault.isEmpty()) {
@@ -185,8 +209,8 @@ public final class EnvelopeReader {
                 + " at byte " + at;
     }
 
-    private static Malformed notJson(String message) {
-        return new Malformed(JsonRpc.PARSE_ERROR, message, Optional.empty());
+    private static Malformed notJson(String message, Optional<RequestId> answered) {
+        return new Malformed(JsonRpc.PARSE_ERROR, message, Optional.empty(), answered);
     }
 
     private static boolean isWhiteSpace(byte b) {

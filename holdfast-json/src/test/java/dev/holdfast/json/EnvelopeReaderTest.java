@@ -217,6 +217,43 @@ class EnvelopeReaderTest {
                         JsonRpc.INVALID_REQUEST, complaint, Optional.empty(), Optional.of(new RequestId("1"))));
     }
 
+    @ParameterizedTest
+    @CsvSource(quoteCharacter = '`', delimiter = '|', textBlock = """
+            {'jsonrpc':'2.0','id':1,'result':{'x':[[[[[[[[[[[1]]]]]]]]]]]}}   | deeper than 10 levels
+            {'jsonrpc':'2.0','id':1,'error':{'x':[[[[[[[[[[[1]]]]]]]]]]]}}    | deeper than 10 levels
+            {'jsonrpc':'2.0','id':1,'result':{'x':                            | ends in the middle
+            {'jsonrpc':'2.0','id':1,'result':{}} {}                           | goes on after its JSON
+            {'jsonrpc':'2.0','result':{'x':'\u00ff'},'id':1}                  | is not UTF-8
+            {'id':1,'result':{'x':'\u00ff'}}                                  | is not UTF-8
+            """)
+    void whatIsNoJsonTellsWhichRequestItWasToAnswer(String body, String complaint) {
+        byte[] bytes = body.replace('\'', '"').getBytes(ISO_8859_1);
+
+        assertThat(new EnvelopeReader(10, 10).read(bytes)).isInstanceOfSatisfying(Malformed.class, malformed -> {
+            assertThat(malformed.code()).isEqualTo(JsonRpc.PARSE_ERROR);
+            assertThat(malformed.message()).contains(complaint);
+            assertThat(malformed.id()).isEmpty();
+            assertThat(malformed.answered()).contains(new RequestId("1"));
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'jsonrpc':'2.0','id':1,'method':'x','params':{'x':'\u00ff'}}",
+                "{'jsonrpc':'2.0','result':{'x':[[[[[[[[[[[1]]]]]]]]]]]},'id':1}",
+                "{'jsonrpc':'2.0','id':1,'params':{'x':",
+                "caf\u00e9"
+            })
+    void whatIsNoAnswerOrTellsItsIdTooLateAnswersNothing(String body) {
+        byte[] bytes = body.replace('\'', '"').getBytes(ISO_8859_1);
+
+        assertThat(new EnvelopeReader(10, 10).read(bytes))
+                .isInstanceOfSatisfying(
+                        Malformed.class,
+                        malformed -> assertThat(malformed.answered()).isEmpty());
+    }
+
     @Test
     void tooLongAnIdOrMethodIsRefused() {
         assertThat(malformed("{'jsonrpc':'2.0','method':'x','id':'" + "a".repeat(513) + "'}")

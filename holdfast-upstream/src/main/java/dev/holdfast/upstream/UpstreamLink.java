@@ -27,8 +27,7 @@ import org.slf4j.LoggerFactory;
  */
 final class UpstreamLink implements RequestCustomizer {
     private static final Logger log = LoggerFactory.getLogger(UpstreamLink.class);
-    private static final int DEPTH = 1000;
-    private static final EnvelopeReader ENVELOPES = new EnvelopeReader(DEPTH, EnvelopeReader.DEFAULT_MAX_BATCH);
+    private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     private static final String INITIALIZED = "notifications/initialized";
     /** How long an upstream may leave {@code notifications/initialized} without an answer, before it gets what follows. */
     private static final long INTRODUCTION_SECONDS = 5;

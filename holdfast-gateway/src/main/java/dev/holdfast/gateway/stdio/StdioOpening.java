@@ -26,8 +26,7 @@ import org.slf4j.LoggerFactory;
 /** The opening of one connection, in a bounded time: a child is started, and is asked to {@code initialize}. */
 final class StdioOpening {
     private static final Logger log = LoggerFactory.getLogger(StdioOpening.class);
-    private static final int DEPTH = 1000;
-    private static final EnvelopeReader ENVELOPES = new EnvelopeReader(DEPTH, EnvelopeReader.DEFAULT_MAX_BATCH);
+    private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
 
     private final StdioBackend backend;
     private final Backend.OpenRequest request;

@@ -11,6 +11,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.BlockingQueue;
@@ -76,8 +77,13 @@ final class Puppet implements AutoCloseable {
 
     /** Lets the child write a line. */
     void says(String line) {
+        says(line, UTF_8);
+    }
+
+    /** The child writes a line in another encoding. */
+    void says(String line, Charset encoding) {
         try {
-            says.write((Json.of(line) + "\n").getBytes(UTF_8));
+            says.write((Json.of(line) + "\n").getBytes(encoding));
             says.flush();
         } catch (IOException e) {
             throw new UncheckedIOException(e);

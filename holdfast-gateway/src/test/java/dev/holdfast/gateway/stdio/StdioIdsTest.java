@@ -1,5 +1,6 @@
 package dev.holdfast.gateway.stdio;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.gateway.Json;
@@ -190,6 +191,28 @@ class StdioIdsTest {
         assertThat(call.next())
                 .startsWith(Json.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
                 .contains("the server process sent an answer that is not JSON-RPC: ");
+    }
+
+    @Test
+    void anAnswerThatIsNotUtf8EndsItsCallWithAnError() {
+        RecordedCall call = child.call(1, "tools/call");
+
+        child.says("{'jsonrpc':'2.0','id':1,'result':{'content':[{'type':'text','text':'caf\u00e9'}]}}", ISO_8859_1);
+
+        assertThat(call.next())
+                .startsWith(Json.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
+                .contains("the body is not UTF-8 at byte 71");
+    }
+
+    @Test
+    void anAnswerThatIsNestedTooDeeplyEndsItsCallWithAnError() {
+        RecordedCall call = child.call(1, "tools/call");
+
+        child.says("{'jsonrpc':'2.0','id':1,'result':{'x':" + "[".repeat(1_001) + "]".repeat(1_001) + "}}");
+
+        assertThat(call.next())
+                .startsWith(Json.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
+                .contains("nested deeper than 1000 levels");
     }
 
     @Test
