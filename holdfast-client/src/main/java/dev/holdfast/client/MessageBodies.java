@@ -15,7 +15,7 @@ import java.util.concurrent.CompletionStage;
  * @param sink takes the messages
  */
 record MessageBodies(SessionWatch watch, MessageSink sink) {
-    private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
+    private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     /** What the TypeScript SDK replays for an event without data. */
     private static final byte[] EMPTY = {'{', '}'};
 

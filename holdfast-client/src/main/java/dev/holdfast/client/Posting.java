@@ -275,7 +275,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
             takeLeft(response.left().get());
         } else if (loss instanceof StreamLoss.GivenUp) {
             finish(new Outcome.Unknown("the server did not come back in time", loss.cause(), false));
-        } else if (loss instanceof StreamLoss.Oversized) {
+        } else if (loss instanceof StreamLoss.Unreadable) {
             finish(new Outcome.Unreadable(String.valueOf(loss.cause().getMessage())));
         } else {
             boolean gone = loss instanceof StreamLoss.SessionGone;

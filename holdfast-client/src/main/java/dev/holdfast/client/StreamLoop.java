@@ -66,9 +66,14 @@ final class StreamLoop implements StreamHandler {
     private final Retry retry;
     private final Lull lull;
     private long stated;
+    /** Whether the server has stated it on this connection. */
+    private boolean statedHere;
+
     private long connectedAt;
     private int connections;
     private boolean resumed;
+    /** Why a message that has come could not be read, if there was one. */
+    private @Nullable Throwable unread;
     /** Whether anything has come on this connection. */
     private volatile boolean progressed;
 
@@ -116,6 +121,7 @@ final class StreamLoop implements StreamHandler {
             return;
         }
         progressed = false;
+        statedHere = false;
         resumed = resuming;
         if (resuming && !link.headsAtOnce()) {
             expectSomething(exchange);
@@ -204,6 +210,7 @@ final class StreamLoop implements StreamHandler {
     @Override
     public void retry(long millis) {
         stated = millis;
+        statedHere = true;
     }
 
     @Override
@@ -220,6 +227,14 @@ final class StreamLoop implements StreamHandler {
 
     private CompletionStage<Void> message(SseEvent event) {
         EnvelopeReader.Parsed body = MessageBodies.read(event.data());
+        if (body instanceof EnvelopeReader.Malformed malformed) {
+            unread = new UnreadableMessageException(malformed.message());
+            if (malformed.answered().isPresent() && !owner.opensAnew()) {
+                // it was the answer: another would be no better
+                lose(new StreamLoss.Unreadable(unread));
+                return TAKEN;
+            }
+        }
         if (resumed && body instanceof EnvelopeReader.Single single && owner.leaves(single.message())) {
             link.taken().repeated();
             return TAKEN;
@@ -244,6 +259,15 @@ final class StreamLoop implements StreamHandler {
             retry.succeeded();
             link.later(Math.max(stated, Lull.pause()), this::open);
             return;
+        }
+        boolean inOrder = end instanceof ExchangeEnd.StreamEnded;
+        if (inOrder && unread != null && !owner.opensAnew()) {
+            lose(new StreamLoss.Unreadable(unread));
+            return;
+        }
+        if (inOrder && statedHere) {
+            // the server works, and says when it wants to be asked again
+            retry.succeeded();
         }
         boolean silent = end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException;
         if (!silent && System.nanoTime() - connectedAt > PROOF_NANOS) {
@@ -276,7 +300,7 @@ final class StreamLoop implements StreamHandler {
             owner.gap();
             later(oversized, 0);
         } else {
-            lose(new StreamLoss.Oversized(oversized));
+            lose(new StreamLoss.Unreadable(oversized));
         }
     }
 

@@ -30,6 +30,6 @@ sealed interface StreamLoss {
     /** The patience is over. */
     record GivenUp(Throwable cause) implements StreamLoss {}
 
-    /** A message is too long. */
-    record Oversized(Throwable cause) implements StreamLoss {}
+    /** What was to be the answer cannot be read: it is too long, or no JSON-RPC. */
+    record Unreadable(Throwable cause) implements StreamLoss {}
 }

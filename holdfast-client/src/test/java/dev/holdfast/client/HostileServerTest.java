@@ -36,6 +36,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** One call at a server that does wrong. */
 @Timeout(30)
@@ -306,6 +308,42 @@ class HostileServerTest {
 
         assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
         assertThat(recorder.news).singleElement().asString().contains("no JSON-RPC message");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"caf\u00e9", "deep"})
+    void answerThatCannotBeReadEndsItsCallThoughItWouldDoNoHarmToSendItAgain(String what) {
+        String content = what.equals("deep") ? "[".repeat(1_001) + "]".repeat(1_001) : "\"" + what + "\"";
+        String unreadable = answer(1).replace("[]", content);
+        server.then((request, reply) ->
+                reply.stream().latin1("id: e1\ndata: " + unreadable + "\n\n").end());
+
+        assertThat(now(send(HARMLESS))).isInstanceOf(Outcome.Unreadable.class);
+        assertThat(posts()).isEqualTo(1);
+    }
+
+    @Test
+    void streamThatEndsInOrderBehindWhatCannotBeReadHadNoBetterAnswer() {
+        server.then((request, reply) -> reply.stream()
+                .chunk(event("e1", answer(1).replace("\"id\":1", "\"id\":1.0")))
+                .end());
+
+        assertThat(now(send(HARMLESS))).isInstanceOf(Outcome.Unreadable.class);
+        assertThat(posts()).isEqualTo(1);
+    }
+
+    private long posts() {
+        return server.requests.stream()
+                .filter(request -> request.body().contains("tools/call"))
+                .count();
+    }
+
+    @Test
+    void answerThatIsNestedAsDeeplyAsServersMayIsTaken() {
+        String deep = answer(1).replace("[]", "[".repeat(900) + "]".repeat(900));
+        server.then((request, reply) -> reply.stream().chunk(event("e1", deep)).end());
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
     }
 
     @Test
@@ -736,6 +774,28 @@ class HostileServerTest {
         }
 
         assertThat(now(hasty.call(call(1), NEVER, NO_CONTEXT, sink))).isInstanceOf(Outcome.Unknown.class);
+        hasty.close();
+    }
+
+    /** A server may send its client away again and again, and be asked whether it is done. */
+    @Test
+    void serverThatSaysWhenToComeBackIsAskedForLongerThanThePatience() {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        ServerSession hasty = recorder.open(
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(500))));
+        long begun = System.nanoTime();
+        server.then((request, reply) ->
+                reply.stream().chunk("id: e0\nretry: 20\ndata:\n\n").end());
+        for (int i = 1; i < 1_000; i++) {
+            String poll = "id: e" + i + "\nretry: 20\ndata:\n\n";
+            server.onGet((request, reply) -> {
+                boolean done =
+                        System.nanoTime() - begun > Duration.ofMillis(1_500).toNanos();
+                reply.stream().chunk(done ? event("last", answer(1)) : poll).end();
+            });
+        }
+
+        assertThat(now(hasty.call(call(1), NEVER, NO_CONTEXT, sink))).isEqualTo(new Outcome.Done());
         hasty.close();
     }
 

@@ -80,6 +80,13 @@ final class ScriptedServer implements AutoCloseable {
             return raw(Integer.toHexString(text.getBytes(UTF_8).length) + "\r\n" + text + "\r\n");
         }
 
+        /** A chunk in an encoding that no JSON has. */
+        Reply latin1(String text) throws IOException {
+            raw(Integer.toHexString(text.length()) + "\r\n");
+            socket.getOutputStream().write(text.getBytes(ISO_8859_1));
+            return raw("\r\n");
+        }
+
         /** The stream ends in order. */
         void end() throws IOException {
             raw("0\r\n\r\n");
