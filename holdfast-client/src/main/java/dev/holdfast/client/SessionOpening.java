@@ -5,6 +5,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 
 /** Opens sessions at a server, over the protocol that it speaks. */
 public final class SessionOpening {
@@ -64,7 +65,7 @@ public final class SessionOpening {
     public CompletionStage<Result> open(Protocol protocol, Envelope initialize, Object context, MessageSink sink) {
         if (protocol == Protocol.HTTP_SSE) {
             return overHttpSse(
-                    initialize, context, sink, server.limits().patience().toMillis());
+                    initialize, context, sink, server.limits().patience().toMillis(), NotOpened::new);
         }
         StreamableSession session = new StreamableSession(server, listening, watch);
         began(session);
@@ -73,8 +74,7 @@ public final class SessionOpening {
                     && not.outcome() instanceof Outcome.Refused refused
                     && (refused.status() == 400 || refused.status() == 404 || refused.status() == 405);
             return old && protocol == Protocol.AUTOMATIC
-                    ? overHttpSse(initialize, context, sink, FALLBACK_MILLIS)
-                            .thenApply(other -> other instanceof Opened ? other : result)
+                    ? overHttpSse(initialize, context, sink, FALLBACK_MILLIS, outcome -> result)
                     : CompletableFuture.completedFuture(result);
         });
     }
@@ -94,7 +94,13 @@ public final class SessionOpening {
         }
     }
 
-    private CompletionStage<Result> overHttpSse(Envelope initialize, Object context, MessageSink sink, long millis) {
+    /**
+     * Opens a session over HTTP+SSE.
+     *
+     * @param none the result where the server names no endpoint
+     */
+    private CompletionStage<Result> overHttpSse(
+            Envelope initialize, Object context, MessageSink sink, long millis, Function<Outcome, Result> none) {
         HttpSseSession session = new HttpSseSession(server, context, listening, watch);
         began(session);
         return session.open(millis).thenCompose(outcome -> {
@@ -102,7 +108,7 @@ public final class SessionOpening {
                 return initialize(session, initialize, context, sink);
             }
             begun.remove(session);
-            return CompletableFuture.completedFuture(new NotOpened(outcome));
+            return CompletableFuture.completedFuture(none.apply(outcome));
         });
     }
 

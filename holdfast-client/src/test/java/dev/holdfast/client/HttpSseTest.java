@@ -25,6 +25,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Servers of revision 2024-11-05. */
 @Timeout(30)
@@ -204,8 +206,9 @@ class HttpSseTest {
     }
 
     /** Its stream is cut behind its {@code initialize}: over Streamable HTTP that would be sent again. */
-    @Test
-    void sessionThatIsLostWhileItIsOpenedInThePlaceOfALostOneIsReplacedToo() {
+    @ParameterizedTest
+    @EnumSource(names = {"AUTOMATIC", "HTTP_SSE"})
+    void sessionThatIsLostWhileItIsOpenedInThePlaceOfALostOneIsReplacedToo(SessionOpening.Protocol protocol) {
         String introduced = "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{},"
                 + "\"serverInfo\":{\"name\":\"t\",\"version\":\"1\"}}";
         AtomicBoolean lost = new AtomicBoolean();
@@ -224,22 +227,25 @@ class HttpSseTest {
                     answerNext(reply, introduced);
                     answerNext(reply, "{}");
                 });
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 3; i++) {
+            if (protocol == SessionOpening.Protocol.AUTOMATIC) {
+                server.then((request, reply) -> reply.status(405));
+            }
             server.then((request, reply) -> reply.status(202));
         }
+        server.then((request, reply) -> reply.status(202));
         List<String> news = new CopyOnWriteArrayList<>();
-        HeldSession session =
-                new HeldSession(remote(server.uri()), SessionOpening.Protocol.HTTP_SSE, recorder, new HeldWatch() {
-                    @Override
-                    public void sessionReplaced() {
-                        news.add("replaced");
-                    }
+        HeldSession session = new HeldSession(remote(server.uri()), protocol, recorder, new HeldWatch() {
+            @Override
+            public void sessionReplaced() {
+                news.add("replaced");
+            }
 
-                    @Override
-                    public void failed(Throwable failure) {
-                        news.add("failed");
-                    }
-                });
+            @Override
+            public void failed(Throwable failure) {
+                news.add("failed");
+            }
+        });
         assertThat(now(session.send(initialize(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
         lost.set(true);
         while (server.gets().size() < 2) {

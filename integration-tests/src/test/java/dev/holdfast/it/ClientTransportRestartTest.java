@@ -21,7 +21,6 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -112,8 +111,8 @@ class ClientTransportRestartTest {
         assertThat(answered.get() + failures.size()).isEqualTo(number.get());
     }
 
-    private static List<CompletableFuture<Void>> callers(Supplier<CompletableFuture<Void>> caller) {
-        return Stream.generate(caller).limit(CALLERS).toList();
+    private static List<CompletableFuture<Void>> callers(Supplier<CompletableFuture<Void>> caller, int atOnce) {
+        return Stream.generate(caller).limit(atOnce).toList();
     }
 
     /** A server that forgets its sessions when it ends. */
@@ -136,24 +135,30 @@ class ClientTransportRestartTest {
 
     @Test
     void everyCallHasAnEndThoughTheServerForgetsItsSessions() throws Exception {
-        assertEveryCallHasAnEnd(this::holdfast, "/mcp");
+        assertEveryCallHasAnEnd(this::holdfast, "/mcp", CALLERS);
         assertThat(failures).allMatch(failure -> failure instanceof CallOutcomeUnknownException);
         assertThat(replaced).hasValue(RESTARTS);
     }
 
-    /** Sessions over HTTP+SSE that are lost one after the other may end calls that were not executed with an error, too. */
+    /**
+     * This server answers 500 where a stream breaks under a message that it handles. It mixes up answers that it writes at the same time,
+     * so there is one call at a time.
+     */
     @Test
     void everyCallHasAnEndThoughTheOfficialServerOverHttpSseForgetsItsSessions() throws Exception {
-        assertEveryCallHasAnEnd(this::official, "/sse");
-        assertThat(failures).noneMatch(failure -> failure instanceof TimeoutException);
+        assertEveryCallHasAnEnd(this::official, "/sse", 1);
+        assertThat(failures)
+                .allMatch(failure ->
+                        failure instanceof CallOutcomeUnknownException || failure instanceof McpTransportException);
         assertThat(replaced).hasPositiveValue();
     }
 
-    private void assertEveryCallHasAnEnd(Callable<Forgetful> start, String endpoint) throws Exception {
+    private void assertEveryCallHasAnEnd(Callable<Forgetful> start, String endpoint, int callersAtOnce)
+            throws Exception {
         Forgetful server = start.call();
         try (CuttingProxy proxy = CuttingProxy.to(server.port());
                 CutClients client = new CutClients(transport(proxy, endpoint), Duration.ofSeconds(60))) {
-            List<CompletableFuture<Void>> callers = callers(() -> caller(client));
+            List<CompletableFuture<Void>> callers = callers(() -> caller(client), callersAtOnce);
             for (int i = 0; i < RESTARTS; i++) {
                 awaitAnswers(5);
                 proxy.refuse();
@@ -176,7 +181,7 @@ class ClientTransportRestartTest {
         TestServer server = durable(store).start();
         try (CuttingProxy proxy = CuttingProxy.to(server.port());
                 CutClients client = new CutClients(transport(proxy, "/mcp"), Duration.ofSeconds(60))) {
-            List<CompletableFuture<Void>> callers = callers(() -> caller(client));
+            List<CompletableFuture<Void>> callers = callers(() -> caller(client), CALLERS);
             for (int i = 0; i < RESTARTS; i++) {
                 awaitAnswers(5);
                 proxy.refuse();
