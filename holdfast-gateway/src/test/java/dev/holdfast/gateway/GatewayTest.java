@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.gateway.stdio.StdioBed;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -29,6 +30,22 @@ class GatewayTest {
 
             assertThat(TestGateway.server(one, 1)).isNotEqualTo(TestGateway.server(other, 1));
             assertThat(TestGateway.server(one, 2)).isEqualTo(TestGateway.server(one, 3));
+        }
+    }
+
+    @Test
+    void aServerThatChoosesARevisionThatIsNotServedIsRefusedAtOnce() {
+        String chosen = Json.INITIALIZED_RESULT.replaceFirst("20\\d\\d-\\d\\d-\\d\\d", "2030-01-01");
+        String script = "read line; echo '" + chosen + "'; while read line; do :; done";
+        try (TestGateway gateway = new TestGateway(0, new ServerChoice.Command(StdioBed.script(script)))) {
+            HttpResponse<String> response = new HttpPeer(gateway.url()).post(Json.INITIALIZE);
+
+            assertThat(response.headers().firstValue("Mcp-Session-Id")).isEmpty();
+            assertThat(response.body())
+                    .contains("\"error\"")
+                    .contains("2030-01-01")
+                    .contains("served are 2025-11-25");
+            Wait.until("the session has ended", () -> gateway.gateway.engine().size() == 0);
         }
     }
 

@@ -5,6 +5,7 @@ import dev.holdfast.Opening;
 import dev.holdfast.Session;
 import dev.holdfast.Unavailable;
 import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Exchange;
@@ -116,7 +117,21 @@ final class StreamableHttp implements Face, PostFace {
                                 exchange.principal(),
                                 context.options().lifetime()),
                 request.id(),
-                opening -> answer(exchange, opening)));
+                opening -> opened(exchange, request.id(), opening)));
+    }
+
+    /** A session whose revision is not served would be refused with its next request: it ends at once. */
+    private static Step opened(Exchange exchange, Optional<RequestId> id, Opening opening) {
+        Optional<String> unserved = opening instanceof Opening.Opened opened
+                ? RequestGuard.unserved(opened.session().revision())
+                : Optional.empty();
+        if (unserved.isEmpty()) {
+            return answer(exchange, opening);
+        }
+        return exchange.when(((Opening.Opened) opening).session().terminate(), id, ended -> {
+            exchange.answer().json(200, JsonRpc.errorBody(id, JsonRpc.SERVER_ERROR, unserved.get()));
+            return Step.DONE;
+        });
     }
 
     private static Step answer(Exchange exchange, Opening opening) {

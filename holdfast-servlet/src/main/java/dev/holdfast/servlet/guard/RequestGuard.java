@@ -86,6 +86,14 @@ public final class RequestGuard {
         return Revisions.modern(message.modernVersion()).map(RequestGuard::unsupported);
     }
 
+    /** Why a session is of no use in which nothing but this revision is spoken; empty if it is of use. */
+    public static Optional<String> unserved(String revision) {
+        return Revisions.SUPPORTED.contains(revision)
+                ? Optional.empty()
+                : Optional.of("the server has chosen protocol revision " + Rejection.quote(revision) + "; served are "
+                        + String.join(", ", Revisions.SUPPORTED));
+    }
+
     /** A modern client falls back to {@code initialize} when it reads this. */
     private static Rejection unsupported(String requested) {
         String supported = "[\"" + String.join("\",\"", Revisions.SUPPORTED) + "\"]";
