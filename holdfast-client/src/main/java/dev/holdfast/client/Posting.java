@@ -6,6 +6,7 @@ import dev.holdfast.client.wire.OversizedEventException;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
 import dev.holdfast.json.Envelope;
+import dev.holdfast.spi.RequestId;
 import java.net.URI;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
@@ -262,6 +263,12 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
             inTime();
         }
         return outcome.isDone();
+    }
+
+    @Override
+    public boolean isFor(RequestId request) {
+        return message.kind() == Envelope.Kind.REQUEST
+                && message.id().filter(request::equals).isPresent();
     }
 
     @Override

@@ -8,6 +8,7 @@ import dev.holdfast.client.wire.SilenceException;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
 import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.spi.RequestId;
 import java.io.EOFException;
 import java.net.URI;
 import java.net.http.HttpHeaders;
@@ -43,6 +44,11 @@ final class StreamLoop implements StreamHandler {
         /** Whether everything has come that this stream is for. */
         boolean complete();
 
+        /** Whether the stream is there for the answer to this request: where that cannot be read, nothing better will come. */
+        default boolean isFor(RequestId request) {
+            return false;
+        }
+
         /** Whether the stream is worth opening again without a cursor. */
         boolean opensAnew();
 
@@ -72,7 +78,7 @@ final class StreamLoop implements StreamHandler {
     private long connectedAt;
     private int connections;
     private boolean resumed;
-    /** Why a message that has come could not be read, if there was one. */
+    /** Why the last message that has come on this connection could not be read, if it could not. */
     private @Nullable Throwable unread;
     /** Whether anything has come on this connection. */
     private volatile boolean progressed;
@@ -122,6 +128,7 @@ final class StreamLoop implements StreamHandler {
         }
         progressed = false;
         statedHere = false;
+        unread = null;
         resumed = resuming;
         if (resuming && !link.headsAtOnce()) {
             expectSomething(exchange);
@@ -227,10 +234,10 @@ final class StreamLoop implements StreamHandler {
 
     private CompletionStage<Void> message(SseEvent event) {
         EnvelopeReader.Parsed body = MessageBodies.read(event.data());
+        unread = null;
         if (body instanceof EnvelopeReader.Malformed malformed) {
             unread = new UnreadableMessageException(malformed.message());
-            if (malformed.answered().isPresent() && !owner.opensAnew()) {
-                // it was the answer: another would be no better
+            if (malformed.answered().filter(owner::isFor).isPresent()) {
                 lose(new StreamLoss.Unreadable(unread));
                 return TAKEN;
             }
