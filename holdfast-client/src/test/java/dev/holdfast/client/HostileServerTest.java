@@ -696,9 +696,7 @@ class HostileServerTest {
         for (int id = 1; id <= 2; id++) {
             calls.add(session.call(call(id), NEVER, NO_CONTEXT, sink).toCompletableFuture());
         }
-        while (replies.size() < 2) {
-            Thread.onSpinWait();
-        }
+        Eventually.await(() -> replies.size() == 2, () -> replies.size() + " of 2 calls");
         // whichever ends first, the connections of both are cut before the other is looked at
         CompletableFuture<?> both = CompletableFuture.allOf(calls.toArray(new CompletableFuture<?>[0]));
         for (CompletableFuture<Outcome> one : calls) {

@@ -53,8 +53,8 @@ class HttpSseTest {
 
     private void answers(String... events) {
         server.onGet((request, reply) -> {
-            reply.stream().chunk("retry: 1\n" + ENDPOINT);
             int posts = server.requests.size();
+            reply.stream().chunk("retry: 1\n" + ENDPOINT);
             for (String event : events) {
                 int before = posts++;
                 reply.once(() -> server.requests.size() > before).chunk(event);
@@ -195,12 +195,10 @@ class HttpSseTest {
         assertThat(recorder.news).contains("gone");
     }
 
-    /** Answers the next request with this, whatever its id. */
-    private void answerNext(ScriptedServer.Reply reply, String result) throws IOException {
-        int before = server.requests.size();
-        reply.once(() -> server.requests.size() > before
-                && server.requests.get(before).body().contains("\"id\""));
-        Envelope request = Recorder.envelope(server.requests.get(before).body());
+    /** Answers the request that comes as this one in the order of all, counted from 0, whatever its id. */
+    private void answerPlace(ScriptedServer.Reply reply, int place, String result) throws IOException {
+        reply.once(() -> server.requests.size() > place);
+        Envelope request = Recorder.envelope(server.requests.get(place).body());
         reply.chunk("data: {\"jsonrpc\":\"2.0\",\"id\":"
                 + request.id().orElseThrow().token() + ",\"result\":" + result + "}\n\n");
     }
@@ -213,19 +211,21 @@ class HttpSseTest {
                 + "\"serverInfo\":{\"name\":\"t\",\"version\":\"1\"}}";
         AtomicBoolean lost = new AtomicBoolean();
         server.onGet((request, reply) -> {
+                    int next = server.requests.size();
                     reply.stream().chunk("retry: 1\n" + ENDPOINT);
-                    answerNext(reply, introduced);
+                    answerPlace(reply, next, introduced);
                     reply.once(lost::get).rst();
                 })
                 .onGet((request, reply) -> {
+                    int next = server.requests.size();
                     reply.stream().chunk("retry: 1\n" + ENDPOINT);
-                    int before = server.requests.size();
-                    reply.once(() -> server.requests.size() > before).rst();
+                    reply.once(() -> server.requests.size() > next).rst();
                 })
                 .onGet((request, reply) -> {
+                    int next = server.requests.size();
                     reply.stream().chunk("retry: 1\n" + ENDPOINT);
-                    answerNext(reply, introduced);
-                    answerNext(reply, "{}");
+                    answerPlace(reply, next, introduced);
+                    answerPlace(reply, next + 1, "{}");
                 });
         for (int i = 0; i < 3; i++) {
             if (protocol == SessionOpening.Protocol.AUTOMATIC) {
@@ -248,9 +248,7 @@ class HttpSseTest {
         });
         assertThat(now(session.send(initialize(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
         lost.set(true);
-        while (server.gets().size() < 2) {
-            Thread.onSpinWait();
-        }
+        Eventually.await(() -> server.gets().size() >= 2, () -> "a second GET");
 
         assertThat(now(session.send(call(1), NO_CONTEXT))).isEqualTo(new Outcome.Done());
 

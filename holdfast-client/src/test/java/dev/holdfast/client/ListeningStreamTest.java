@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -162,9 +163,7 @@ class ListeningStreamTest {
 
         open(ClientLimits.DEFAULT);
 
-        while (recorder.news.isEmpty()) {
-            Thread.onSpinWait();
-        }
+        Eventually.await(() -> !recorder.news.isEmpty(), () -> "the loss of the session");
         assertThat(recorder.news).containsExactly("gone");
     }
 
@@ -232,18 +231,21 @@ class ListeningStreamTest {
 
     @Test
     void isOpenedAgainByTheNextMessageThatArrivesOncePatienceWasOver() throws Exception {
-        server.onGet((request, reply) -> reply.stream().fin());
-        for (int i = 0; i < 3; i++) {
-            server.onGet((request, reply) -> reply.status(503));
+        BooleanSupplier over = () -> recorder.news.stream().anyMatch(news -> news.startsWith("failed"));
+        server.onGet((request, reply) -> reply.stream().fin()).then((request, reply) -> reply.json(answer(1)));
+        // more often than anybody with this patience asks, however short its pauses are
+        for (int i = 0; i < 20; i++) {
+            server.onGet((request, reply) -> {
+                if (over.getAsBoolean()) {
+                    reply.stream().chunk(event("f1", log("back")));
+                } else {
+                    reply.status(503);
+                }
+            });
         }
-        server.then((request, reply) -> reply.json(answer(1)))
-                .onGet((request, reply) -> reply.stream().chunk(event("f1", log("back"))));
 
         ServerSession opened = open(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(1)));
-        server.awaitRequests(6);
-        while (recorder.news.stream().noneMatch(news -> news.startsWith("failed"))) {
-            Thread.onSpinWait();
-        }
+        Eventually.await(over, () -> "the end of the patience: " + recorder.news);
         assertThat(now(opened.call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, new Recorder())))
                 .isEqualTo(new Outcome.Done());
 

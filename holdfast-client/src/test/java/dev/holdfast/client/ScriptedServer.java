@@ -6,6 +6,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -94,17 +95,13 @@ final class ScriptedServer implements AutoCloseable {
 
         /** Goes on when the client has got so far: a reset takes what is on its way with it. */
         Reply once(BooleanSupplier seen) {
-            while (!seen.getAsBoolean() && !socket.isClosed()) {
-                Thread.onSpinWait();
-            }
+            Eventually.await(() -> seen.getAsBoolean() || socket.isClosed(), () -> "what the script waits for");
             return this;
         }
 
         /** Waits until the client has ended the connection. */
         void gone() throws IOException {
-            while (socket.getInputStream().read() >= 0) {
-                Thread.onSpinWait();
-            }
+            socket.getInputStream().transferTo(OutputStream.nullOutputStream());
         }
 
         void fin() throws IOException {
@@ -155,9 +152,8 @@ final class ScriptedServer implements AutoCloseable {
 
     /** Waits until so many requests have come. */
     void awaitRequests(int count) {
-        while (requests.size() < count) {
-            Thread.onSpinWait();
-        }
+        Eventually.await(
+                () -> requests.size() >= count, () -> requests.size() + " of " + count + " requests: " + requests);
     }
 
     int port() {

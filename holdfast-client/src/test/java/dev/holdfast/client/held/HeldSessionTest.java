@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import dev.holdfast.client.ClientLimits;
+import dev.holdfast.client.Eventually;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.ServerSession;
@@ -405,9 +406,7 @@ class HeldSessionTest {
         CountDownLatch answers = new CountDownLatch(1);
         held = answers;
         CompletableFuture<Outcome> running = CompletableFuture.supplyAsync(() -> call(1, "writes"), threads);
-        while (told.stream().noneMatch(line -> line.contains("tools/call"))) {
-            Thread.onSpinWait();
-        }
+        Eventually.await(() -> told.stream().anyMatch(line -> line.contains("tools/call")), () -> "the call: " + told);
 
         assertThat(call(2, "writes")).isInstanceOf(Outcome.NotSent.class);
         answers.countDown();
