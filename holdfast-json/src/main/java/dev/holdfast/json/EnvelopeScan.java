@@ -20,6 +20,8 @@ final class EnvelopeScan {
     private boolean version;
     private boolean result;
     private boolean error;
+    /** What the id would be if its integer were written as one. */
+    private Optional<RequestId> roundedId = Optional.empty();
 
     int from;
     int to;
@@ -128,7 +130,7 @@ final class EnvelopeScan {
 
     /** The id of the request that a message with a fault was to answer. */
     Optional<RequestId> answeredId() {
-        return answers() && !seen.contains(Member.METHOD) ? id : Optional.empty();
+        return answers() && !seen.contains(Member.METHOD) ? id.or(() -> roundedId) : Optional.empty();
     }
 
     private void jsonrpc() {
@@ -142,6 +144,7 @@ final class EnvelopeScan {
     private void id() {
         boolean again = !once(Member.ID);
         id = json.id();
+        roundedId = json.roundedId();
         nullId = json.at(JsonToken.VALUE_NULL);
         idSpan = json.skipped();
         if (id.isEmpty() && !nullId) {
@@ -149,6 +152,7 @@ final class EnvelopeScan {
         }
         if (again) {
             id = Optional.empty();
+            roundedId = Optional.empty();
         }
     }
 

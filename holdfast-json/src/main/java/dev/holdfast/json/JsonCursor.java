@@ -105,10 +105,27 @@ final class JsonCursor {
             return text.length() > MAX_ID_CHARS ? Optional.empty() : Optional.of(JsonText.id(text));
         }
         if (at(JsonToken.VALUE_NUMBER_INT) && json.getStringLength() <= MAX_ID_DIGITS) {
-            String digits = json.getString();
-            return Optional.of(new RequestId(digits.equals("-0") ? "0" : digits));
+            return Optional.of(integer(json.getString()));
         }
         return Optional.empty();
+    }
+
+    /**
+     * The integer before a fraction of zeros, 2 for {@code 2.0}, which no id may be written as; empty when there is another
+     * value, or too long a one. The cursor stays.
+     */
+    Optional<RequestId> roundedId() {
+        if (!at(JsonToken.VALUE_NUMBER_FLOAT) || json.getStringLength() > MAX_ID_DIGITS) {
+            return Optional.empty();
+        }
+        String text = json.getString();
+        int point = text.indexOf('.');
+        boolean integer = point > 0 && text.chars().skip(point + 1L).allMatch(digit -> digit == '0');
+        return integer ? Optional.of(integer(text.substring(0, point))) : Optional.empty();
+    }
+
+    private static RequestId integer(String digits) {
+        return new RequestId(digits.equals("-0") ? "0" : digits);
     }
 
     private void noteName() {

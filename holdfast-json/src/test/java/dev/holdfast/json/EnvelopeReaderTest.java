@@ -254,6 +254,25 @@ class EnvelopeReaderTest {
                         malformed -> assertThat(malformed.answered()).isEmpty());
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "2.0, 2",
+        "-0.000, 0",
+        "1.5, none",
+        "2e0, none",
+        "2.0e1, none",
+    })
+    void anAnswerUnderAnIntegerThatIsNotWrittenAsOneIsWrongButTellsItsRequest(String id, String answered) {
+        assertThat(malformed("{'jsonrpc':'2.0','id':" + id + ",'result':{}}")).satisfies(malformed -> {
+            assertThat(malformed.message()).startsWith("id must be");
+            assertThat(malformed.answered().map(RequestId::token).orElse("none"))
+                    .isEqualTo(answered);
+        });
+        assertThat(malformed("{'jsonrpc':'2.0','id':" + id + ",'method':'ping'}")
+                        .id())
+                .isEmpty();
+    }
+
     @Test
     void tooLongAnIdOrMethodIsRefused() {
         assertThat(malformed("{'jsonrpc':'2.0','method':'x','id':'" + "a".repeat(513) + "'}")

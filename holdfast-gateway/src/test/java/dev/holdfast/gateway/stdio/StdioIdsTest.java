@@ -216,6 +216,17 @@ class StdioIdsTest {
     }
 
     @Test
+    void anAnswerWhoseIdHasAFractionEndsItsCallWithAnError() {
+        RecordedCall call = child.call(1, "tools/call");
+
+        child.says("{'jsonrpc':'2.0','id':1.0,'result':{}}");
+
+        assertThat(call.next())
+                .startsWith(Json.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
+                .contains("id must be a string of at most 512 characters or an integer");
+    }
+
+    @Test
     void theErrorIsUnderTheClientsId() {
         RecordedCall call = unheard(calling("9007199254740993"));
 
