@@ -1,0 +1,278 @@
+package dev.holdfast.client.held;
+
+import dev.holdfast.client.MessageSink;
+import dev.holdfast.client.Outcome;
+import dev.holdfast.client.RemoteServer;
+import dev.holdfast.client.ServerSession;
+import dev.holdfast.client.SessionOpening;
+import dev.holdfast.client.SessionOpening.Protocol;
+import dev.holdfast.client.SessionWatch;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonRpc;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the session of an application is: the sessions that were opened for it at its server, each in the place of the one before.
+ * Thread-safe; holds no thread.
+ */
+final class Places {
+    private final RemoteServer server;
+    private final Protocol protocol;
+    private final Replacement replacement;
+    private final Introduction introduction;
+    private final Questions questions;
+    private final MessageSink application;
+    private final HeldWatch watch;
+    private final AtomicReference<CompletableFuture<Place>> place;
+    /** The session before this one, in which calls may still run. */
+    private final AtomicReference<@Nullable ServerSession> retired = new AtomicReference<>();
+
+    /** What is opening a session; kept to be closed. */
+    private final AtomicReference<@Nullable SessionOpening> opening = new AtomicReference<>();
+
+    private volatile boolean closed;
+
+    /** A place where no session was opened. */
+    Places(
+            RemoteServer server,
+            Protocol protocol,
+            Replacement replacement,
+            Introduction introduction,
+            Questions questions,
+            MessageSink application,
+            HeldWatch watch) {
+        this.server = server;
+        this.protocol = protocol;
+        this.replacement = replacement;
+        this.introduction = introduction;
+        this.questions = questions;
+        this.application = application;
+        this.watch = watch;
+        this.place = new AtomicReference<>(
+                CompletableFuture.completedFuture(new Place.At(0, opening(0).unopened())));
+    }
+
+    /** Where the session is; completes when one that is being opened is there. */
+    CompletableFuture<Place> now() {
+        return Objects.requireNonNull(place.get());
+    }
+
+    /** Whether the application has ended its session. */
+    boolean closed() {
+        return closed;
+    }
+
+    /** A call of the application was answered in the session of this number. */
+    void served(int number) {
+        replacement.served(number);
+    }
+
+    /** Passes on what the session of this number says. */
+    MessageSink toApplication(int number) {
+        return message -> application.message(questions.toApplication(message, number));
+    }
+
+    private SessionOpening opening(int number) {
+        return new SessionOpening(server, toApplication(number), new PlaceWatch(number));
+    }
+
+    /** Hears what happens to one session at the server. */
+    private final class PlaceWatch implements SessionWatch {
+        private final int number;
+
+        private PlaceWatch(int number) {
+            this.number = number;
+        }
+
+        @Override
+        public void reconnecting(Throwable cause) {
+            watch.reconnecting(cause);
+        }
+
+        @Override
+        public void resumed(Duration away) {
+            watch.resumed(away);
+        }
+
+        @Override
+        public void gap() {
+            watch.gap();
+            replacement.tellOfMissedChanges();
+        }
+
+        @Override
+        public void gone() {
+            if (now().getNow(new Place.Lost(-1)) instanceof Place.At at && at.number() == number) {
+                CompletionStage<Place> unused = replace(at);
+            }
+        }
+
+        @Override
+        public void failed(Throwable failure) {
+            watch.failed(failure);
+        }
+    }
+
+    /** Opens a session with this {@code initialize} of the application, in the place of the one before. The stage never fails. */
+    CompletionStage<Outcome> initialize(Envelope initialize, Object context) {
+        CompletableFuture<Place> next = new CompletableFuture<>();
+        CompletableFuture<Place> before = Objects.requireNonNull(place.getAndSet(next));
+        introduction.said(initialize, context);
+        return before.thenCompose(old -> {
+            if (old instanceof Place.At at) {
+                close(at.session());
+            }
+            boolean first = old.number() == 0
+                    && old instanceof Place.At at
+                    && at.session().id().isEmpty();
+            int number = first ? 0 : old.number() + 1;
+            MessageSink sink = message -> {
+                learnPromises(initialize, message);
+                return application.message(questions.toApplication(message, number));
+            };
+            SessionOpening begun = begin(number);
+            return begun.open(protocol, initialize, context, sink).handle((result, failure) -> {
+                Place found = result instanceof SessionOpening.Opened opened
+                        ? new Place.At(number, opened.session())
+                        : new Place.At(number, opening(number).unopened());
+                arrived(next, found);
+                if (result instanceof SessionOpening.NotOpened not) {
+                    return not.outcome();
+                }
+                return failure == null ? new Outcome.Done() : new Outcome.NotSent(failure);
+            });
+        });
+    }
+
+    /** Begins to open a session, which {@link #close} can end. */
+    private SessionOpening begin(int number) {
+        SessionOpening begun = opening(number);
+        opening.set(begun);
+        if (closed) {
+            begun.close();
+        }
+        return begun;
+    }
+
+    /** The session is there now; what waits for it goes on. */
+    private void arrived(CompletableFuture<Place> next, Place found) {
+        opening.set(null);
+        replacement.opened(found.number());
+        if (closed && found instanceof Place.At at) {
+            close(at.session());
+        }
+        next.complete(found);
+    }
+
+    private void learnPromises(Envelope initialize, Envelope message) {
+        if (message.kind() == Envelope.Kind.RESPONSE && message.id().equals(initialize.id())) {
+            introduction.promised(JsonRpc.MESSAGES.introduction(message.bytes()).lists());
+        }
+    }
+
+    /** Opens another session at the server, once for all who miss this one. */
+    CompletionStage<Place> replace(Place missed) {
+        if (closed || introduction.said().isEmpty()) {
+            return CompletableFuture.completedFuture(new Place.Lost(missed.number()));
+        }
+        CompletableFuture<Place> current = now();
+        if (!current.isDone() || current.join().number() != missed.number()) {
+            return current;
+        }
+        CompletableFuture<Place> next = new CompletableFuture<>();
+        if (!place.compareAndSet(current, next)) {
+            return replace(missed);
+        }
+        if (missed instanceof Place.At old) {
+            close(retired.getAndSet(old.session()));
+        }
+        OptionalLong wait = replacement.lost();
+        if (wait.isEmpty()) {
+            next.complete(lostTooOften(missed.number() + 1));
+        } else if (wait.getAsLong() == 0) {
+            replaceNow(missed.number() + 1, next);
+        } else {
+            Future<?> unused = server.later(wait.getAsLong(), () -> replaceNow(missed.number() + 1, next));
+        }
+        return next;
+    }
+
+    private Place lostTooOften(int number) {
+        watch.failed(new IOException("the server loses each session as soon as it is opened"));
+        return new Place.Lost(number);
+    }
+
+    private void replaceNow(int number, CompletableFuture<Place> next) {
+        CompletableFuture<Place> deadline = new CompletableFuture<>();
+        Future<?> late =
+                server.later(server.limits().patience().toMillis(), () -> deadline.complete(new Place.Lost(number)));
+        attempt(number, deadline);
+        deadline.thenAccept(found -> {
+            late.cancel(false);
+            arrived(next, found);
+            if (found instanceof Place.At at) {
+                replacement.tell(at.number());
+            }
+        });
+    }
+
+    /** Tries to open a session, and another where that is lost before it is there, until the deadline. */
+    private void attempt(int number, CompletableFuture<Place> deadline) {
+        if (deadline.isDone()) {
+            return;
+        }
+        SessionOpening begun = begin(number);
+        deadline.thenAccept(found -> {
+            if (found instanceof Place.Lost) {
+                begun.close();
+            }
+        });
+        replacement
+                .open(begun, protocol, number, toApplication(number))
+                .exceptionally(failure -> new Attempt.Failed())
+                .thenAccept(how -> attempted(how, number, begun, deadline));
+    }
+
+    private void attempted(Attempt how, int number, SessionOpening begun, CompletableFuture<Place> deadline) {
+        if (how instanceof Attempt.Arrived arrived) {
+            deadline.complete(arrived.place());
+        } else if (how instanceof Attempt.Failed || closed) {
+            deadline.complete(new Place.Lost(number));
+        } else {
+            begun.close();
+            OptionalLong wait = replacement.lostAgain();
+            if (wait.isEmpty()) {
+                deadline.complete(lostTooOften(number));
+            } else {
+                Future<?> unused = server.later(wait.getAsLong(), () -> attempt(number + 1, deadline));
+            }
+        }
+    }
+
+    private static void close(@Nullable ServerSession session) {
+        if (session != null) {
+            CompletionStage<Void> unused = session.close();
+        }
+    }
+
+    /** Ends the session. The stage completes when the server was told, or after 5 s. */
+    public CompletionStage<Void> close() {
+        closed = true;
+        close(retired.getAndSet(null));
+        now().complete(new Place.Lost(Integer.MAX_VALUE));
+        SessionOpening begun = opening.getAndSet(null);
+        if (begun != null) {
+            begun.close();
+        }
+        Place at = now().getNow(new Place.Lost(-1));
+        return at instanceof Place.At open ? open.session().close() : CompletableFuture.completedFuture(null);
+    }
+}
