@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.holdfast.client.wire.Origin;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.json.Envelope;
+import dev.holdfast.spi.RequestId;
 import java.net.URI;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -19,7 +20,7 @@ import java.util.function.Function;
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse">MCP, HTTP with SSE</a>
  */
-final class HttpSseSession implements ServerSession, StreamLoop.Owner, Link.Host {
+final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
     private static final String ENDPOINT = "endpoint";
 
     private final RemoteServer server;
@@ -162,6 +163,12 @@ final class HttpSseSession implements ServerSession, StreamLoop.Owner, Link.Host
     @Override
     public boolean complete() {
         return link.closed() || gone.get();
+    }
+
+    @Override
+    public boolean unreadable(RequestId request, Throwable why) {
+        inFlight.unreadable(request, why);
+        return false;
     }
 
     @Override

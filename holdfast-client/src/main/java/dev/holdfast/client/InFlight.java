@@ -132,6 +132,14 @@ final class InFlight {
                 .forEach(posting -> posting.lost(reason, cause, sessionGone));
     }
 
+    /** An answer has come, on the stream for those that have none of their own, that cannot be read. */
+    void unreadable(RequestId request, Throwable why) {
+        Posting waiting = requests.get(request);
+        if (waiting != null) {
+            waiting.unreadableElsewhere(why);
+        }
+    }
+
     /** The server was found to be silent on another stream. */
     void suspect() {
         requests.values().forEach(Posting::suspect);

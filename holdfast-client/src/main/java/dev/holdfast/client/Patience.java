@@ -14,6 +14,7 @@ public final class Patience {
     private static final long FIRST = 100;
     private static final long LONGEST = 10_000;
     private static final int MOST_DOUBLINGS = 20;
+    private static final int DOUBLINGS_IN_VAIN = 3;
 
     private final long nanos;
     private final DoubleSupplier random;
@@ -36,6 +37,12 @@ public final class Patience {
     /** What was tried has succeeded. */
     public void succeeded() {
         failures = 0;
+    }
+
+    /** What was tried has succeeded in vain: the patience begins again, and the pauses grow on, up to about 1 s. */
+    public void nothingNew() {
+        since = clock.getAsLong();
+        failures = Math.min(failures, DOUBLINGS_IN_VAIN);
     }
 
     /**

@@ -14,13 +14,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One message on its way to the server, over as many requests as that takes, and the stream that answers it. A request whose fate is
  * unknown is sent again only if that is harmless.
  */
-final class Posting implements StreamLoop.Owner, StreamHandler {
+final class Posting implements StreamOwner, StreamHandler {
     /** How long a server may keep a stream open behind the response that it was for. */
     private static final long LINGER_MILLIS = 5_000;
 
@@ -33,13 +34,15 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     private final Response response;
     private final PostJudge judge;
     private final Retry retry;
+    private final Carrier carrier;
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
-    private volatile StreamLoop stream;
     private int refusals;
     private boolean perhapsExecuted;
     private volatile boolean cancelled;
     private volatile boolean waitsElsewhere;
-    private volatile @Nullable HttpExchange current;
+    /** Why its answer could not be read that came elsewhere, if it could not. */
+    private volatile @Nullable Throwable unreadElsewhere;
+
     private volatile @Nullable Future<?> deadline;
 
     /**
@@ -58,7 +61,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         this.response = new Response(message, sink, () -> finish(new Outcome.Done()));
         this.judge = new PostJudge(link, uri, context);
         this.retry = new Retry(link, this::send);
-        this.stream = new StreamLoop(link, uri, context, this);
+        this.carrier = new Carrier(new StreamLoop(link, uri, context, this));
     }
 
     /** Whether the response is there, and whoever waits for it has it or is about to. */
@@ -89,9 +92,9 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         if (givenUp()) {
             return;
         }
-        stream = new StreamLoop(link, uri, context, this);
+        carrier.prepare(new StreamLoop(link, uri, context, this));
         HttpExchange exchange = link.answering(request, this);
-        current = exchange;
+        carrier.sent(exchange);
         if (outcome.isDone()) {
             return;
         }
@@ -109,17 +112,17 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     @Override
     public void opened(HttpHeaders headers) {
         accepted(headers);
-        stream.opened(headers);
+        carrier.stream().opened(headers);
     }
 
     @Override
     public CompletionStage<Void> event(SseEvent event) {
-        return stream.event(event);
+        return carrier.stream().event(event);
     }
 
     @Override
     public void retry(long millis) {
-        stream.retry(millis);
+        carrier.stream().retry(millis);
     }
 
     private void accepted(HttpHeaders headers) {
@@ -136,7 +139,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         } else if (end instanceof ExchangeEnd.Answer answer) {
             judge.judge(answer, request).thenAccept(verdict -> act(verdict, answer, request));
         } else if (end instanceof ExchangeEnd.NoAnswer none && none.cause() instanceof OversizedEventException big) {
-            finish(new Outcome.Unreadable(String.valueOf(big.getMessage())));
+            unreadable(big);
         } else if (end instanceof ExchangeEnd.NoAnswer none) {
             retry.broke(none.cause());
             if (none.sent()) {
@@ -145,7 +148,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
                 later(0, none.cause());
             }
         } else {
-            stream.cameApart(end);
+            carrier.stream().cameApart(end);
         }
     }
 
@@ -188,7 +191,10 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
             handOver(answer.body());
         } else if (link.answersLater(answer.status())) {
             waitsElsewhere = true;
-            if (!link.answersLater(answer.status())) {
+            Throwable unread = unreadElsewhere;
+            if (unread != null) {
+                unreadable(unread);
+            } else if (!link.answersLater(answer.status())) {
                 lost("the listening stream is gone", new HttpStatusException(answer.status(), answer.body()), false);
             }
         } else {
@@ -198,13 +204,20 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     }
 
     private void handOver(byte[] body) {
+        deliver(() -> new MessageBodies(link.outage().watch(), this).take(MessageBodies.read(body)));
+    }
+
+    /** What came before it is lost with the stream. */
+    private void takeLeft(Envelope seen) {
+        deliver(() -> response.message(seen));
+    }
+
+    private void deliver(Supplier<CompletionStage<Void>> taking) {
         try {
             link.server()
                     .means()
                     .delivery()
-                    .execute(() -> new MessageBodies(link.outage().watch(), this)
-                            .take(MessageBodies.read(body))
-                            .whenComplete((taken, failure) -> finish(response.outcome(failure))));
+                    .execute(() -> taking.get().whenComplete((taken, failure) -> finish(response.outcome(failure))));
         } catch (RejectedExecutionException e) {
             finish(new Outcome.Closed());
         }
@@ -236,8 +249,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     /** The application gives the request up: its stream is not resumed any more, and the server has a moment to end it. */
     void cancel() {
         cancelled = true;
-        HttpExchange open = current;
-        if (open == null || (open.end().isDone() && stream.idle() && !waitsElsewhere)) {
+        if (!carrier.begun() || (carrier.idle() && !waitsElsewhere)) {
             finish(new Outcome.Cancelled());
             return;
         }
@@ -266,9 +278,26 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     }
 
     @Override
-    public boolean isFor(RequestId request) {
+    public boolean ofOneRequest() {
+        return true;
+    }
+
+    @Override
+    public boolean unreadable(RequestId request, Throwable why) {
         return message.kind() == Envelope.Kind.REQUEST
                 && message.id().filter(request::equals).isPresent();
+    }
+
+    /** Its answer has come on the stream for answers that have none of their own, perhaps before its POST was answered, and cannot be read. */
+    void unreadableElsewhere(Throwable why) {
+        unreadElsewhere = why;
+        if (waitsElsewhere) {
+            unreadable(why);
+        }
+    }
+
+    private void unreadable(Throwable why) {
+        finish(new Outcome.Unreadable(String.valueOf(why.getMessage())));
     }
 
     @Override
@@ -283,7 +312,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
         } else if (loss instanceof StreamLoss.GivenUp) {
             finish(new Outcome.Unknown("the server did not come back in time", loss.cause(), false));
         } else if (loss instanceof StreamLoss.Unreadable) {
-            finish(new Outcome.Unreadable(String.valueOf(loss.cause().getMessage())));
+            unreadable(loss.cause());
         } else {
             boolean gone = loss instanceof StreamLoss.SessionGone;
             String reason = loss instanceof StreamLoss.NoCursor none ? none.reason() : "it is not given any more";
@@ -293,19 +322,15 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
 
     /** The server was found to be silent: what can be resumed is, since this connection may be as dead as the other. */
     void suspect() {
-        if (stream.resumable() && link.headsAtOnce() && !outcome.isDone()) {
-            stream.interrupt();
-            HttpExchange open = current;
-            if (open != null) {
-                open.abort("the server was silent on another connection");
-            }
+        if (carrier.stream().resumable() && link.headsAtOnce() && !outcome.isDone()) {
+            carrier.interrupt();
         }
     }
 
     /** Whether a message that came on another stream is left to that of its answer, which has a place to be resumed from. */
     boolean awaits(Envelope received) {
         response.leave(received);
-        return stream.resumable();
+        return carrier.stream().resumable();
     }
 
     /** What it waits for. */
@@ -316,11 +341,6 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
     /** Whether its response can come on another stream only. */
     boolean waitsElsewhere() {
         return waitsElsewhere;
-    }
-
-    /** What came before it is lost with the stream. */
-    private void takeLeft(Envelope seen) {
-        response.message(seen).whenComplete((taken, failure) -> finish(response.outcome(failure)));
     }
 
     /** The request was sent, and its response will not come on its stream. */
@@ -349,8 +369,7 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
 
     /** The server ends its stream behind the response; a connection that it does not end is closed. */
     private void linger() {
-        HttpExchange open = current;
-        if (response.taken() && open != null && !(open.end().isDone() && stream.idle())) {
+        if (response.taken() && !carrier.idle()) {
             deadline = link.later(LINGER_MILLIS, this::abort);
         } else {
             abort();
@@ -367,10 +386,6 @@ final class Posting implements StreamLoop.Owner, StreamHandler {
 
     private void abort() {
         inTime();
-        stream.stop();
-        HttpExchange open = current;
-        if (open != null) {
-            open.abort("not wanted any more");
-        }
+        carrier.abort();
     }
 }

@@ -35,6 +35,11 @@ final class Retry {
         patience.succeeded();
     }
 
+    /** It works, and brings nothing: the patience begins again, but not the pauses. */
+    void nothingNew() {
+        patience.nothingNew();
+    }
+
     /** It failed because of this; the watch hears of it. */
     void broke(Throwable cause) {
         if (!stopped && !link.closed() && away.compareAndSet(false, true)) {

@@ -8,7 +8,6 @@ import dev.holdfast.client.wire.SilenceException;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
 import dev.holdfast.json.EnvelopeReader;
-import dev.holdfast.spi.RequestId;
 import java.io.EOFException;
 import java.net.URI;
 import java.net.http.HttpHeaders;
@@ -34,38 +33,10 @@ final class StreamLoop implements StreamHandler {
     /** How long the head of a stream that is resumed may take: what is missing is there, so there is nothing to wait for. */
     private static final Duration RESUMED_HEAD = Duration.ofSeconds(10);
 
-    /** Whose stream it is. */
-    interface Owner extends StreamSink {
-        /** Takes an event that is no message. */
-        default CompletionStage<Void> other(SseEvent event) {
-            return TAKEN;
-        }
-
-        /** Whether everything has come that this stream is for. */
-        boolean complete();
-
-        /** Whether the stream is there for the answer to this request: where that cannot be read, nothing better will come. */
-        default boolean isFor(RequestId request) {
-            return false;
-        }
-
-        /** Whether the stream is worth opening again without a cursor. */
-        boolean opensAnew();
-
-        /** Its connection was half-open; others may be too. */
-        default void silent() {}
-
-        /** The stream came back without its cursor: what was sent meanwhile may be missing. */
-        default void gap() {}
-
-        /** The stream will not come back. */
-        void lost(StreamLoss loss);
-    }
-
     private final Link link;
     private final URI uri;
     private final Object context;
-    private final Owner owner;
+    private final StreamOwner owner;
     private final MessageBodies messages;
     private final Cursor cursor;
     private final StreamJudge judge;
@@ -78,8 +49,10 @@ final class StreamLoop implements StreamHandler {
     private long connectedAt;
     private int connections;
     private boolean resumed;
-    /** Why the last message that has come on this connection could not be read, if it could not. */
+    /** Why the last message that has come could not be read, if it could not. */
     private @Nullable Throwable unread;
+    /** The cursor of this connection's request. */
+    private Optional<String> askedFrom = Optional.empty();
     /** Whether anything has come on this connection. */
     private volatile boolean progressed;
 
@@ -87,7 +60,7 @@ final class StreamLoop implements StreamHandler {
     private volatile @Nullable HttpExchange current;
 
     /** A stream at its start, which is not open. */
-    StreamLoop(Link link, URI uri, Object context, Owner owner) {
+    StreamLoop(Link link, URI uri, Object context, StreamOwner owner) {
         this.link = link;
         this.uri = uri;
         this.context = context;
@@ -128,7 +101,7 @@ final class StreamLoop implements StreamHandler {
         }
         progressed = false;
         statedHere = false;
-        unread = null;
+        askedFrom = cursor.last();
         resumed = resuming;
         if (resuming && !link.headsAtOnce()) {
             expectSomething(exchange);
@@ -195,7 +168,7 @@ final class StreamLoop implements StreamHandler {
             owner.gap();
             open();
         } else {
-            lose(new StreamLoss.NoCursor("the server does not resume it", cause));
+            lose(nothingMore(new StreamLoss.NoCursor("the server does not resume it", cause)));
         }
     }
 
@@ -236,9 +209,13 @@ final class StreamLoop implements StreamHandler {
         EnvelopeReader.Parsed body = MessageBodies.read(event.data());
         unread = null;
         if (body instanceof EnvelopeReader.Malformed malformed) {
-            unread = new UnreadableMessageException(malformed.message());
-            if (malformed.answered().filter(owner::isFor).isPresent()) {
-                lose(new StreamLoss.Unreadable(unread));
+            Throwable why = new UnreadableMessageException(malformed.message());
+            unread = why;
+            if (malformed
+                    .answered()
+                    .filter(request -> owner.unreadable(request, why))
+                    .isPresent()) {
+                lose(new StreamLoss.Unreadable(why));
                 return TAKEN;
             }
         }
@@ -268,13 +245,13 @@ final class StreamLoop implements StreamHandler {
             return;
         }
         boolean inOrder = end instanceof ExchangeEnd.StreamEnded;
-        if (inOrder && unread != null && !owner.opensAnew()) {
+        boolean asksToBePolled = inOrder && statedHere;
+        if (inOrder && unread != null && owner.ofOneRequest() && !(asksToBePolled && resumable())) {
             lose(new StreamLoss.Unreadable(unread));
             return;
         }
-        if (inOrder && statedHere) {
-            // the server works, and says when it wants to be asked again
-            retry.succeeded();
+        if (asksToBePolled) {
+            polled();
         }
         boolean silent = end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException;
         if (!silent && System.nanoTime() - connectedAt > PROOF_NANOS) {
@@ -297,6 +274,21 @@ final class StreamLoop implements StreamHandler {
         } else {
             later(cause, 0);
         }
+    }
+
+    /** The server works, and says when it wants to be asked again. One that has nothing is asked less and less often. */
+    private void polled() {
+        if (cursor.last().equals(askedFrom)) {
+            retry.nothingNew();
+        } else {
+            retry.succeeded();
+        }
+    }
+
+    /** Where the server has nothing more on the stream of a request, what could not be read was its answer. */
+    private StreamLoss nothingMore(StreamLoss loss) {
+        Throwable why = unread;
+        return why != null && owner.ofOneRequest() ? new StreamLoss.Unreadable(why) : loss;
     }
 
     /** The stream goes on behind the message that cannot be taken, if that has a place. */
@@ -323,7 +315,7 @@ final class StreamLoop implements StreamHandler {
         } else if (verdict instanceof StreamVerdict.Later wait) {
             unreachable(wait.cause(), wait.millis());
         } else if (verdict instanceof StreamVerdict.NoPlace none && !owner.opensAnew()) {
-            lose(none.loss());
+            lose(nothingMore(none.loss()));
         } else if (verdict instanceof StreamVerdict.Lost lost) {
             lose(lost.loss());
         } else {

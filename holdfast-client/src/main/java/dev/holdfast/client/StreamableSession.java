@@ -1,6 +1,7 @@
 package dev.holdfast.client;
 
 import dev.holdfast.json.Envelope;
+import dev.holdfast.spi.RequestId;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -13,7 +14,7 @@ import java.util.concurrent.atomic.AtomicReference;
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP, Streamable HTTP</a>
  */
-final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.Host {
+final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     private static final int ACCEPTED = 202;
 
     /** Statuses by which a server says that it has no such stream; its session was found to be there. */
@@ -158,6 +159,12 @@ final class StreamableSession implements ServerSession, StreamLoop.Owner, Link.H
     @Override
     public boolean complete() {
         return link.closed() || gone.get();
+    }
+
+    @Override
+    public boolean unreadable(RequestId request, Throwable why) {
+        inFlight.unreadable(request, why);
+        return false;
     }
 
     @Override

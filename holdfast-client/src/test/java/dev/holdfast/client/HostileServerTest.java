@@ -325,7 +325,7 @@ class HostileServerTest {
     @Test
     void streamThatEndsInOrderBehindWhatCannotBeReadHadNoBetterAnswer() {
         server.then((request, reply) -> reply.stream()
-                .chunk(event("e1", answer(1).replace("\"id\":1", "\"id\":1.0")))
+                .chunk(event("e1", answer(1).replace("\"id\":1,", "")))
                 .end());
 
         assertThat(now(send(HARMLESS))).isInstanceOf(Outcome.Unreadable.class);
@@ -776,6 +776,29 @@ class HostileServerTest {
     }
 
     /** A server may send its client away again and again, and be asked whether it is done. */
+    @Test
+    void messageThatCannotBeReadBeforeAPollTakesNoAnswerWithIt() {
+        server.then((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("e1", "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[]}"))
+                        .end())
+                .onGet((request, reply) ->
+                        reply.stream().chunk(event("e2", answer(1))).end());
+
+        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        assertThat(last().header("last-event-id")).isEqualTo("e1");
+    }
+
+    @Test
+    void answerThatCannotBeReadIsNoneThatIsLostThoughItsStreamBreaksBehindIt() {
+        server.then((request, reply) -> reply.stream()
+                        .chunk("retry: 1\n" + event("e1", "{\"jsonrpc\":\"2.0\",\"result\":{}}"))
+                        .once(() -> recorder.news.stream().anyMatch(news -> news.startsWith("failed")))
+                        .rst())
+                .onGet((request, reply) -> reply.status(204));
+
+        assertThat(now(send(HARMLESS))).isInstanceOf(Outcome.Unreadable.class);
+    }
+
     @Test
     void serverThatSaysWhenToComeBackIsAskedForLongerThanThePatience() {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));

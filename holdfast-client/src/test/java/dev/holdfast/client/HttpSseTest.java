@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Servers of revision 2024-11-05. */
 @Timeout(30)
@@ -175,6 +176,56 @@ class HttpSseTest {
     }
 
     @Test
+    void messageThatCannotBeReadBeforeTheStreamEndsTakesNothingWithIt() throws Exception {
+        server.onGet((request, reply) -> {
+                    int next = server.requests.size();
+                    reply.stream().chunk("retry: 1\nid: e0\n" + ENDPOINT);
+                    reply.once(() -> server.requests.size() > next)
+                            .chunk("id: e1\ndata: " + initializeResult() + "\n\n");
+                    reply.once(() -> server.requests.size() > next + 1)
+                            .chunk("id: e2\ndata: ping\n\n")
+                            .end();
+                })
+                .then((request, reply) -> reply.status(202))
+                .then((request, reply) -> reply.status(202))
+                .onGet((request, reply) -> reply.stream().chunk(ENDPOINT + "id: e3\ndata: " + answer(1) + "\n\n"));
+        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+
+        assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
+                .isEqualTo(new Outcome.Done());
+        assertThat(server.gets().get(1).header("last-event-id")).isEqualTo("e2");
+        assertThat(recorder.news).doesNotContain("gone");
+        opened.session().close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void answerThatCannotBeReadEndsItsCall(boolean beforeItsPostIsAnswered) {
+        AtomicBoolean posted = new AtomicBoolean(beforeItsPostIsAnswered);
+        AtomicBoolean answered = new AtomicBoolean(!beforeItsPostIsAnswered);
+        server.onGet((request, reply) -> {
+                    int next = server.requests.size();
+                    reply.stream().chunk(ENDPOINT);
+                    reply.once(() -> server.requests.size() > next).chunk("data: " + initializeResult() + "\n\n");
+                    reply.once(() -> server.requests.size() > next + 1 && posted.get())
+                            .chunk("data: {\"jsonrpc\":\"2.0\",\"id\":1.0,\"result\":{}}\n\n")
+                            .once(() -> recorder.news.stream().anyMatch(news -> news.startsWith("failed")));
+                    answered.set(true);
+                })
+                .then((request, reply) -> reply.status(202))
+                .then((request, reply) -> {
+                    reply.once(answered::get).status(202);
+                    posted.set(true);
+                });
+        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+
+        assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
+                .isInstanceOf(Outcome.Unreadable.class);
+        assertThat(recorder.news).doesNotContain("gone");
+        opened.session().close();
+    }
+
+    @Test
     void streamWithoutIdsTakesItsSessionWithIt() throws Exception {
         server.onGet((request, reply) -> {
                     reply.stream().chunk("retry: 1\n" + ENDPOINT);
@@ -252,6 +303,7 @@ class HttpSseTest {
 
         assertThat(now(session.send(call(1), NO_CONTEXT))).isEqualTo(new Outcome.Done());
 
+        Eventually.await(() -> !news.isEmpty(), () -> "that the session was replaced");
         assertThat(news).containsExactly("replaced");
         session.close();
     }

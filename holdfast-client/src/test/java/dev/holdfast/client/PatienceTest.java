@@ -50,6 +50,20 @@ class PatienceTest {
     }
 
     @Test
+    void whatSucceedsInVainIsTriedForEverButNotOften() {
+        Patience patience = patience(Duration.ofSeconds(2));
+        List<Long> waits = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            patience.nothingNew();
+            long wait = patience.failed(1).orElseThrow();
+            waits.add(wait);
+            now += TimeUnit.MILLISECONDS.toNanos(wait);
+        }
+
+        assertThat(waits).containsExactly(50L, 100L, 200L, 400L, 400L, 400L, 400L, 400L);
+    }
+
+    @Test
     void waitThatTheServerWantsIsTriedOnceThoughItTakesAllThePatience() {
         assertThat(waits(patience(Duration.ofSeconds(5)), 150_000)).containsExactly(5_000L);
     }
