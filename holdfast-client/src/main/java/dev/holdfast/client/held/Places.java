@@ -16,6 +16,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +38,9 @@ final class Places {
 
     /** What is opening a session; kept to be closed. */
     private final AtomicReference<@Nullable SessionOpening> opening = new AtomicReference<>();
+
+    /** The number of the newest session that was begun: none is given twice. */
+    private final AtomicInteger newest = new AtomicInteger();
 
     private volatile boolean closed;
 
@@ -154,6 +158,7 @@ final class Places {
 
     /** Begins to open a session, which {@link #close} can end. */
     private SessionOpening begin(int number) {
+        newest.accumulateAndGet(number, Math::max);
         SessionOpening begun = opening(number);
         opening.set(begun);
         if (closed) {
@@ -212,8 +217,8 @@ final class Places {
 
     private void replaceNow(int number, CompletableFuture<Place> next) {
         CompletableFuture<Place> deadline = new CompletableFuture<>();
-        Future<?> late =
-                server.later(server.limits().patience().toMillis(), () -> deadline.complete(new Place.Lost(number)));
+        Future<?> late = server.later(
+                server.limits().patience().toMillis(), () -> deadline.complete(new Place.Lost(newest.get())));
         attempt(number, deadline);
         deadline.thenAccept(found -> {
             late.cancel(false);
@@ -226,6 +231,9 @@ final class Places {
 
     /** Tries to open a session, and another where that is lost before it is there, until the deadline. */
     private void attempt(int number, CompletableFuture<Place> deadline) {
+        if (closed) {
+            deadline.complete(new Place.Lost(number));
+        }
         if (deadline.isDone()) {
             return;
         }

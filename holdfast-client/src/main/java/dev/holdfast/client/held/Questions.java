@@ -18,7 +18,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * another one's place get ids of their own: an answer to an old question never reaches a new one. Thread-safe.
  */
 final class Questions {
-    private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
+    private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     private static final int MOST = 1_000;
 
     /** Where an id that the application knows comes from. */

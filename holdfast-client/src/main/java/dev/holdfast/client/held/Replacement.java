@@ -85,7 +85,7 @@ final class Replacement {
 
     private Attempt notOpened(Outcome outcome) {
         Attempt attempt = Attempt.of(outcome);
-        if (attempt instanceof Attempt.Failed) {
+        if (attempt instanceof Attempt.Failed && !(outcome instanceof Outcome.Closed)) {
             watch.failed(new IOException("the session is lost, and the server does not open another: " + outcome));
         }
         return attempt;
@@ -125,7 +125,8 @@ final class Replacement {
                 || outcome instanceof Outcome.Unreadable
                 || outcome instanceof Outcome.Refused;
         Attempt now = reached ? before : Attempt.of(outcome);
-        if (!(outcome instanceof Outcome.Done) && !(now instanceof Attempt.LostAgain)) {
+        boolean quiet = outcome instanceof Outcome.Done || outcome instanceof Outcome.Closed;
+        if (!quiet && !(now instanceof Attempt.LostAgain)) {
             watch.failed(new IOException("in the session that replaces the lost one, " + what + " failed: " + outcome));
         }
         return now;

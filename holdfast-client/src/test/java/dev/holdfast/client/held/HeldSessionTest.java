@@ -25,7 +25,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -42,7 +43,7 @@ class HeldSessionTest {
             "clientInfo":{"name":"test","version":"1"}}}""";
     private static final String QUESTION = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"roots/list\"}";
 
-    private final ScheduledExecutorService clock = Executors.newScheduledThreadPool(1);
+    private final ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1);
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final List<String> received = new CopyOnWriteArrayList<>();
     private final List<String> told = new CopyOnWriteArrayList<>();
@@ -225,6 +226,7 @@ class HeldSessionTest {
                         " initialize \"holdfast-1\"",
                         "s3 notifications/initialized",
                         "s3 tools/call 1");
+        Eventually.await(() -> !news.isEmpty(), () -> "that the session was replaced");
         assertThat(news).containsExactly("replaced");
     }
 
@@ -327,7 +329,27 @@ class HeldSessionTest {
         assertThat(call(1, "writes")).isEqualTo(new Outcome.Done());
 
         assertThat(told.stream().filter(line -> line.contains("tools/call"))).hasSize(1);
+        Eventually.await(() -> !news.isEmpty(), () -> "that the session was replaced");
         assertThat(news).containsExactly("replaced");
+    }
+
+    @Test
+    void closingWhileAnotherSessionIsTriedIsNoFailure() {
+        begin();
+        sessions.incrementAndGet();
+        shortLived.set(Integer.MAX_VALUE);
+        CompletableFuture<Outcome> call = CompletableFuture.supplyAsync(() -> call(1, "writes"), threads);
+        Eventually.await(
+                () -> told.stream().filter(line -> line.contains("initialize ")).count() >= 4, () -> told.toString());
+
+        session.close();
+
+        assertThat(call.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(new Outcome.Closed());
+        Eventually.await(
+                () -> clock.getActiveCount() == 0
+                        && clock.getQueue().stream().allMatch(task -> ((Future<?>) task).isDone()),
+                () -> "that nothing is to be done any more");
+        assertThat(news).isEmpty();
     }
 
     @Test

@@ -37,4 +37,16 @@ class QuestionsTest {
                         answer -> assertThat(answer.id().orElseThrow().token()).isEqualTo("0"));
         assertThat(questions.toServer(answerTo(old), 1)).isEmpty();
     }
+
+    @Test
+    void questionThatIsNestedDeeplyGetsAnIdOfItsOwnToo() {
+        String deep = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"elicitation/create\",\"params\":{\"x\":"
+                + "[".repeat(900) + "]".repeat(900) + "}}";
+        Envelope question = ((EnvelopeReader.Single) EnvelopeReader.ofServer().read(deep.getBytes(UTF_8))).message();
+
+        Envelope known = questions.toApplication(question, 1);
+
+        assertThat(known.id()).isNotEqualTo(question.id());
+        assertThat(questions.toServer(answerTo(known), 1)).isPresent();
+    }
 }
