@@ -120,7 +120,7 @@ final class StreamableHttp implements Face, PostFace {
                 opening -> opened(exchange, request.id(), opening)));
     }
 
-    /** A session whose revision is not served would be refused with its next request: it ends at once. */
+    /** Requests of a session name its revision from 2025-06-18 on, and would all be refused where that is not served: it ends at once. */
     private static Step opened(Exchange exchange, Optional<RequestId> id, Opening opening) {
         Optional<String> unserved = opening instanceof Opening.Opened opened
                 ? RequestGuard.unserved(opened.session().revision())

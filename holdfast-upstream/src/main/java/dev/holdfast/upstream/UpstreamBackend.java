@@ -95,10 +95,16 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
         return sessions.needsContext();
     }
 
-    /** Breaks what is on its way, and ends the threads of its own. What the caller brought stays open. */
+    /**
+     * Ends the threads of its own; to be called once its sessions have ended. With Jetty's client this breaks what is still on its way; with
+     * the JDK's, connections end with their sessions. What the caller brought stays open.
+     */
     @Override
     public void close() {
-        client.close();
-        clockEnd.run();
+        try {
+            client.close();
+        } finally {
+            clockEnd.run();
+        }
     }
 }

@@ -26,6 +26,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Flow;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -93,6 +94,10 @@ class UpstreamHttpTest {
         });
     }
 
+    private static <T> T now(CompletableFuture<T> stage) {
+        return stage.orTimeout(20, TimeUnit.SECONDS).join();
+    }
+
     private BodyHandler<Void> taking() {
         return response -> {
             head.set(response);
@@ -151,13 +156,12 @@ class UpstreamHttpTest {
             }
         });
 
-        sender.send(
-                        HttpRequest.newBuilder(at("/path?query=1"))
-                                .header("X-Of", "client")
-                                .POST(new MarkedBody("{}".getBytes(UTF_8)))
-                                .build(),
-                        taking())
-                .join();
+        now(sender.send(
+                HttpRequest.newBuilder(at("/path?query=1"))
+                        .header("X-Of", "client")
+                        .POST(new MarkedBody("{}".getBytes(UTF_8)))
+                        .build(),
+                taking()));
 
         assertThat(body).hasValue("POSTclient/path?query=1{}");
         assertThat(head().headers().allValues("X-ANSWER")).containsExactly("one", "two");
@@ -176,7 +180,7 @@ class UpstreamHttpTest {
         });
 
         for (int status : List.of(307, 302, 401, 407, 202, 204)) {
-            post(at("/?" + status), "{}").join();
+            now(post(at("/?" + status), "{}"));
 
             assertThat(head().statusCode()).isEqualTo(status);
             assertThat(body).hasValue("");
@@ -189,7 +193,7 @@ class UpstreamHttpTest {
 
         for (int i = 0; i < 3; i++) {
             CompletableFuture<?> sent = post(at("/"), "{}");
-            sent.join();
+            now(sent);
             // too late: its connection is not its own any more
             sent.cancel(true);
         }
@@ -203,9 +207,8 @@ class UpstreamHttpTest {
         server.stop(0);
         MarkedBody unsent = new MarkedBody("{}".getBytes(UTF_8));
 
-        assertThatThrownBy(() -> sender.send(
-                                HttpRequest.newBuilder(nobody).POST(unsent).build(), taking())
-                        .join())
+        assertThatThrownBy(() -> now(
+                        sender.send(HttpRequest.newBuilder(nobody).POST(unsent).build(), taking())))
                 .hasCauseInstanceOf(ConnectException.class);
 
         assertThat(unsent.sent()).isFalse();
@@ -228,10 +231,10 @@ class UpstreamHttpTest {
             }
         });
         CompletableFuture<?> sent = post(at("/"), "{}");
-        there.join();
+        now(there);
 
         sent.cancel(true);
 
-        assertThat(broken.join()).isOne();
+        assertThat(now(broken)).isOne();
     }
 }
