@@ -398,8 +398,8 @@ class HostileServerTest {
     @Test
     void silenceThatWasSetIsKeptBeforeTheHeadToo() throws IOException {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
-        ServerSession watched = recorder.open(
-                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofMillis(200))));
+        ServerSession watched =
+                recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(1))));
         server.then((request, reply) -> {}).then((request, reply) -> reply.json(answer(1)));
 
         assertThat(now(watched.call(call(1), HARMLESS, NO_CONTEXT, sink))).isEqualTo(new Outcome.Done());
@@ -409,8 +409,8 @@ class HostileServerTest {
     @Test
     void serverThatTakesACursorAndSendsNothingIsNotWaitedFor() {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
-        ServerSession watched = recorder.open(
-                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofMillis(300))));
+        ServerSession watched =
+                recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(1))));
         server.awaitRequests(4);
         server.then((request, reply) ->
                         reply.stream().chunk(event("e1", log("one"))).fin())

@@ -38,8 +38,7 @@ class RedisGatewaysTest {
 
     private StoreChoice store(String node) {
         return new StoreChoice.Redis(
-                RedisStore.builder(redis.url()).timeout(Duration.ofMillis(500)),
-                new StoreChoice.Node(node, Duration.ofSeconds(3)));
+                RedisStore.builder(redis.url()), new StoreChoice.Node(node, Duration.ofSeconds(3)));
     }
 
     private static HttpResponse<String> echo(HttpPeer peer, int id) {

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 
 /** Redis stands still, forgets its scripts, or cannot be reached any more though no connection breaks. */
 class RedisFailureTest {
-    private static final Duration TIMEOUT = Duration.ofMillis(400);
+    private static final Duration TIMEOUT = Duration.ofSeconds(2);
     private static final Duration SOON = Duration.ofMillis(200);
 
     private RedisServer server;
@@ -64,7 +64,7 @@ class RedisFailureTest {
                 .toList();
         assertThat(since(start)).as("the calls alone").isLessThan(TIMEOUT);
         stages.forEach(stage -> assertThat(failureOf(stage)).isInstanceOf(RedisStoreException.class));
-        assertThat(since(start)).isLessThan(TIMEOUT.plusSeconds(1));
+        assertThat(since(start)).isLessThan(TIMEOUT.multipliedBy(5));
         assertThat(store.trouble()).isPresent();
 
         until("commands fail at once", () -> {

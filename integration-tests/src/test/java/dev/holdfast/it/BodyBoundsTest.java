@@ -138,7 +138,7 @@ class BodyBoundsTest {
     private static RawConnection begunWithRoom(RawSession session) throws InterruptedException {
         for (int i = 0; i < 50; i++) {
             RawConnection large = begun(session, LIMIT - 1);
-            Thread.sleep(50);
+            Thread.sleep(300);
             if (!large.readable()) {
                 return large;
             }

@@ -51,6 +51,7 @@ final class LateClient extends HttpClient {
     @Override
     public <T> CompletableFuture<HttpResponse<T>> sendAsync(HttpRequest request, BodyHandler<T> handler) {
         Sending<T> sending = new Sending<>();
+        asked.run();
         client.sendAsync(request, handler).whenComplete((response, failure) -> {
             if (failure == null) {
                 sending.complete(response);
@@ -58,7 +59,6 @@ final class LateClient extends HttpClient {
                 sending.completeExceptionally(failure);
             }
         });
-        asked.run();
         until.join();
         return sending;
     }
