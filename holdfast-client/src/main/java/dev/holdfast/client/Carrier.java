@@ -1,15 +1,22 @@
 package dev.holdfast.client;
 
 import dev.holdfast.client.wire.HttpExchange;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /** What carries the answer to one message: the connection of its POST, and those that resume the stream which began on it. Thread-safe. */
 final class Carrier {
+    /** How long a server may keep a stream open behind the response that it was for. */
+    private static final long LINGER_MILLIS = 5_000;
+
+    private final Link link;
     private volatile StreamLoop stream;
     private volatile @Nullable HttpExchange post;
+    private volatile @Nullable Future<?> deadline;
 
     /** Nothing was sent. */
-    Carrier(StreamLoop unopened) {
+    Carrier(Link link, StreamLoop unopened) {
+        this.link = link;
         this.stream = unopened;
     }
 
@@ -44,8 +51,22 @@ final class Carrier {
         endPost("the server was silent on another connection");
     }
 
+    /** Gives the server a moment to end the connections itself. */
+    void linger(Runnable late) {
+        deadline = link.later(LINGER_MILLIS, late);
+    }
+
+    /** The server has ended them. */
+    void ended() {
+        Future<?> pending = deadline;
+        if (pending != null) {
+            pending.cancel(false);
+        }
+    }
+
     /** Ends the connections, and resumes nothing. */
     void abort() {
+        ended();
         stream.stop();
         endPost("not wanted any more");
     }

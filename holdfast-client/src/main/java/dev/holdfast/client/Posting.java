@@ -12,7 +12,6 @@ import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -22,9 +21,6 @@ import org.jspecify.annotations.Nullable;
  * unknown is sent again only if that is harmless.
  */
 final class Posting implements StreamOwner, StreamHandler {
-    /** How long a server may keep a stream open behind the response that it was for. */
-    private static final long LINGER_MILLIS = 5_000;
-
     private final Link link;
     private final URI uri;
     private final Envelope message;
@@ -43,8 +39,6 @@ final class Posting implements StreamOwner, StreamHandler {
     /** Why its answer could not be read that came elsewhere, if it could not. */
     private volatile @Nullable Throwable unreadElsewhere;
 
-    private volatile @Nullable Future<?> deadline;
-
     /**
      * A message that was not sent yet.
      *
@@ -61,7 +55,7 @@ final class Posting implements StreamOwner, StreamHandler {
         this.response = new Response(message, sink, () -> finish(new Outcome.Done()));
         this.judge = new PostJudge(link, uri, context);
         this.retry = new Retry(link, this::send);
-        this.carrier = new Carrier(new StreamLoop(link, uri, context, this));
+        this.carrier = new Carrier(link, new StreamLoop(link, uri, context, this));
     }
 
     /** Whether the response is there, and whoever waits for it has it or is about to. */
@@ -135,7 +129,7 @@ final class Posting implements StreamOwner, StreamHandler {
 
     private void ended(ExchangeEnd end, HttpRequest request) {
         if (outcome.isDone()) {
-            inTime();
+            carrier.ended();
         } else if (end instanceof ExchangeEnd.Answer answer) {
             judge.judge(answer, request).thenAccept(verdict -> act(verdict, answer, request));
         } else if (end instanceof ExchangeEnd.NoAnswer none && none.cause() instanceof OversizedEventException big) {
@@ -253,7 +247,7 @@ final class Posting implements StreamOwner, StreamHandler {
             finish(new Outcome.Cancelled());
             return;
         }
-        deadline = link.later(LINGER_MILLIS, () -> finish(new Outcome.Cancelled()));
+        carrier.linger(() -> finish(new Outcome.Cancelled()));
     }
 
     @Override
@@ -272,7 +266,7 @@ final class Posting implements StreamOwner, StreamHandler {
             finish(new Outcome.Cancelled());
         }
         if (outcome.isDone()) {
-            inTime();
+            carrier.ended();
         }
         return outcome.isDone();
     }
@@ -357,35 +351,17 @@ final class Posting implements StreamOwner, StreamHandler {
     /** Ends it on this side. */
     void close() {
         finish(new Outcome.Closed());
-        abort();
+        carrier.abort();
     }
 
     private void finish(Outcome how) {
         if (outcome.complete(how.since(link.closed()))) {
             retry.stop();
-            linger();
+            if (response.taken() && !carrier.idle()) {
+                carrier.linger(carrier::abort);
+            } else {
+                carrier.abort();
+            }
         }
-    }
-
-    /** The server ends its stream behind the response; a connection that it does not end is closed. */
-    private void linger() {
-        if (response.taken() && !carrier.idle()) {
-            deadline = link.later(LINGER_MILLIS, this::abort);
-        } else {
-            abort();
-        }
-    }
-
-    /** The connection has ended by itself. */
-    private void inTime() {
-        Future<?> pending = deadline;
-        if (pending != null) {
-            pending.cancel(false);
-        }
-    }
-
-    private void abort() {
-        inTime();
-        carrier.abort();
     }
 }
