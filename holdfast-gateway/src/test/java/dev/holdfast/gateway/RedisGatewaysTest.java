@@ -114,7 +114,10 @@ class RedisGatewaysTest {
         redis.thaw();
         Wait.until(
                 "it works again", () -> List.of(200, 404).contains(echo(here, 2).statusCode()));
-        Wait.until("health says so", () -> here.get("/healthz").body().contains("\"status\":\"ok\""));
+        for (TestGateway gateway : List.of(one, two)) {
+            HttpPeer peer = new HttpPeer(gateway.url());
+            Wait.until("health says so", () -> peer.get("/healthz").body().contains("\"status\":\"ok\""));
+        }
         assertThat(HttpPeer.connected(two.url()).session()).isNotEmpty();
     }
 }
