@@ -154,6 +154,11 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         }
     }
 
+    /** Whether it may write now. */
+    public boolean hasLease() {
+        return lease.present();
+    }
+
     /** Leaves the cluster; completes when other nodes know. */
     public CompletionStage<Void> end() {
         running.forEach(task -> task.cancel(false));

@@ -83,7 +83,12 @@ final class Lease {
         return state.get() instanceof Held held && clock.getAsLong() - held.until < 0 ? held : null;
     }
 
-    /** Whether this node may write now. */
+    /** Whether some incarnation of this node may write now. */
+    boolean present() {
+        return held() != null;
+    }
+
+    /** Whether this incarnation may write now. */
     boolean held(String node) {
         Held now = held();
         return now != null && now.node.equals(node);

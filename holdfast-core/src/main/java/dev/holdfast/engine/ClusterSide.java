@@ -57,6 +57,11 @@ final class ClusterSide implements ClusterNode.Engine {
         return cluster.isPresent();
     }
 
+    /** Whether this node may write to its store. */
+    boolean mayWrite() {
+        return cluster.isEmpty() || cluster.get().hasLease();
+    }
+
     void start() {
         cluster.ifPresent(ClusterNode::start);
     }

@@ -256,6 +256,14 @@ public final class SessionEngine implements AutoCloseable {
         return node.drain().begun();
     }
 
+    /**
+     * Whether this node may write to its store: always, unless it shares the store with others and has no lease there. While it has
+     * none, requests are refused ({@link Refusal#STORE}), and it tries to get one again.
+     */
+    public boolean mayWrite() {
+        return cluster.mayWrite();
+    }
+
     /** Drains without patience for running calls, and waits until nothing is left. */
     @Override
     public void close() {

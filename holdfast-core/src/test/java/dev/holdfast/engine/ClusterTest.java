@@ -280,8 +280,11 @@ class ClusterTest {
             CompletionStage<Opening> opening = node.engine.open(Wire.initialize(), "", TestBed.LIFETIME);
             bed.settle();
             assertThat(opening.toCompletableFuture()).isNotDone();
+            assertThat(node.engine.mayWrite()).isFalse();
             node.store.open();
             bed.settle();
+
+            assertThat(node.engine.mayWrite()).isTrue();
 
             assertThat(TestBed.now(opening)).isInstanceOf(Opening.Opened.class);
         }

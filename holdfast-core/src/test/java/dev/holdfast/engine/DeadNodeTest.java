@@ -127,7 +127,10 @@ class DeadNodeTest {
         assertThat(first.engine.find(here.id(), "").toCompletableFuture())
                 .as("503")
                 .isCompletedExceptionally();
+        assertThat(first.engine.mayWrite()).isFalse();
         first.store.open();
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(first.engine.mayWrite()).isTrue();
     }
 
     @Test

@@ -135,7 +135,7 @@ class SpringAiTest {
     void healthTellsOfHoldfast() throws Exception {
         assertThat(Wire.page(port, "GET", "/actuator/health").body())
                 .contains("\"holdfast\":{\"details\":{")
-                .contains("\"storeSurvives\":\"NOTHING\"")
+                .contains("\"storeSurvives\":\"NOTHING\"", "\"mayWrite\":true")
                 .contains("\"status\":\"UP\"");
     }
 }

@@ -22,11 +22,12 @@ final class Status {
      */
     static Page health(SessionEngine engine, StoreHealth store) {
         boolean draining = engine.draining();
-        String well = store.state() == StoreHealth.State.WELL ? "ok" : "degraded";
+        StoreHealth present = engine.mayWrite() ? store : store.withoutLease();
+        String well = present.state() == StoreHealth.State.WELL ? "ok" : "degraded";
         return Page.json(
                 draining ? UNAVAILABLE : OK,
                 "{\"status\":\"" + (draining ? "draining" : well) + "\",\"sessions\":" + engine.size() + ",\"store\":"
-                        + store.json() + "}");
+                        + present.json() + "}");
     }
 
     /** What the engine holds and has counted, by the names of {@link EngineStats}. */

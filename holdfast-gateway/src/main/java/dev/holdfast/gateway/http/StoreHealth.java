@@ -24,13 +24,20 @@ public record StoreHealth(String kind, Durability survives, OptionalLong bytes, 
         /** Something that it had kept is lost; it is told until the gateway has ended in order and started again. */
         DAMAGED("was damaged; the log says what is lost"),
         /** The disk has not said for a while what the store takes there, or Redis does not answer. */
-        HANGS("does not answer");
+        HANGS("does not answer"),
+        /** Nodes share it, and this one may not write yet: it was away for longer than its lease, and begins again. */
+        NO_LEASE("answers, but this node has no lease");
 
         private final String trouble;
 
         State(String trouble) {
             this.trouble = trouble;
         }
+    }
+
+    /** The same store where this node has no lease: that says more than that it is well, and less than any other trouble. */
+    StoreHealth withoutLease() {
+        return state == State.WELL ? new StoreHealth(kind, survives, bytes, State.NO_LEASE) : this;
     }
 
     /** A JSON object. */

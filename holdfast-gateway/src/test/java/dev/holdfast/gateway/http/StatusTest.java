@@ -50,7 +50,8 @@ class StatusTest {
         "CANNOT_WRITE, cannot write; the log says why",
         "CANNOT_READ, cannot read; the log says why",
         "DAMAGED, was damaged; the log says what is lost",
-        "HANGS, does not answer"
+        "HANGS, does not answer",
+        "NO_LEASE, 'answers, but this node has no lease'"
     })
     void aStoreInTroubleDegradesANodeThatServesOn(StoreHealth.State state, String trouble) {
         Page page = health(state);

@@ -107,7 +107,9 @@ class AuthorityTest {
                 System.getProperty("java.class.path"),
                 Resolving.class.getName()));
         command.addAll(asked);
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        Process process = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
         try {
             assertThat(new String(process.getInputStream().readAllBytes(), UTF_8).lines())
                     .containsExactly("the resolver works: true");

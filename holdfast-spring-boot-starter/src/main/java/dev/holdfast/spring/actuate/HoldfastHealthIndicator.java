@@ -29,6 +29,7 @@ public final class HoldfastHealthIndicator implements HealthIndicator {
                 .withDetail("streams", transport.openConnections())
                 .withDetail("runningCalls", stats.runningCalls())
                 .withDetail("storeSurvives", store.promise().durability())
+                .withDetail("mayWrite", transport.engine().mayWrite())
                 .build();
     }
 }
