@@ -72,7 +72,7 @@ class GatewayProcessTest {
 
         assertThat(lines).anyMatch(line -> line.contains("\"id\":2,\"result\""));
         assertThat(exitCode(gateway)).isZero();
-        assertThat(servers).noneMatch(ProcessHandle::isAlive);
+        Wait.until("the children are gone", () -> servers.stream().noneMatch(ProcessHandle::isAlive));
     }
 
     @Test

@@ -128,7 +128,7 @@ final class HttpPeer {
 
     /** Gets some page of the same server. */
     HttpResponse<String> get(String path, String... headers) {
-        HttpRequest.Builder request = HttpRequest.newBuilder(url.resolve(path)).timeout(Duration.ofSeconds(5));
+        HttpRequest.Builder request = HttpRequest.newBuilder(url.resolve(path)).timeout(Wait.PATIENCE);
         return send((headers.length == 0 ? request : request.headers(headers)).build());
     }
 

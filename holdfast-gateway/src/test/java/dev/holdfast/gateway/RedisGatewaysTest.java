@@ -36,7 +36,15 @@ class RedisGatewaysTest {
         redis.close();
     }
 
+    /** Waits for Redis, and has its lease, for longer than a busy machine stands still. */
     private StoreChoice store(String node) {
+        return new StoreChoice.Redis(
+                RedisStore.builder(redis.url()).timeout(Wait.PATIENCE),
+                new StoreChoice.Node(node, Wait.PATIENCE.plusSeconds(10)));
+    }
+
+    /** Notices soon that Redis is away. */
+    private StoreChoice impatient(String node) {
         return new StoreChoice.Redis(
                 RedisStore.builder(redis.url()), new StoreChoice.Node(node, Duration.ofSeconds(3)));
     }
@@ -102,6 +110,10 @@ class RedisGatewaysTest {
 
     @Test
     void whileRedisIsAwayRequestsAreRefusedAndHealthSaysSo() {
+        one.close();
+        two.close();
+        one = TestGateway.demo(impatient("one"));
+        two = TestGateway.demo(impatient("two"));
         HttpPeer here = HttpPeer.connected(one.url());
         assertThat(here.get("/healthz").body()).contains("\"kind\":\"redis\"", "\"survives\":\"process death\"");
         redis.freeze();

@@ -21,6 +21,8 @@ final class Line implements AutoCloseable {
     private final AtomicLong requestBytes = new AtomicLong(WHOLE);
     private final AtomicLong replyBytes = new AtomicLong(WHOLE);
     private final AtomicLong requested = new AtomicLong();
+    private final AtomicLong replied = new AtomicLong();
+    private final AtomicLong cuts = new AtomicLong();
     private final AtomicLong connections = new AtomicLong();
     /** Connections up to this one carry nothing. */
     private volatile long silentUpTo;
@@ -59,6 +61,16 @@ final class Line implements AutoCloseable {
         return requested.get();
     }
 
+    /** How many bytes have come from Redis so far. */
+    long replied() {
+        return replied.get();
+    }
+
+    /** How often all connections were broken. */
+    long cuts() {
+        return cuts.get();
+    }
+
     private boolean carries(long connection) {
         return connection > silentUpTo;
     }
@@ -85,11 +97,11 @@ final class Line implements AutoCloseable {
         long number = connections.incrementAndGet();
         sockets.add(node);
         sockets.add(redis);
-        start(() -> carry(number, node, redis, requestBytes));
-        start(() -> carry(number, redis, node, replyBytes));
+        start(() -> carry(number, node, redis, requestBytes, requested));
+        start(() -> carry(number, redis, node, replyBytes, replied));
     }
 
-    private void carry(long number, Socket from, Socket to, AtomicLong left) {
+    private void carry(long number, Socket from, Socket to, AtomicLong left, AtomicLong carried) {
         byte[] buffer = new byte[8192];
         try {
             InputStream in = from.getInputStream();
@@ -100,8 +112,8 @@ final class Line implements AutoCloseable {
                 }
                 long before = left.get();
                 if (before == WHOLE) {
+                    carried.addAndGet(read);
                     out.write(buffer, 0, read);
-                    requested.addAndGet(left == requestBytes ? read : 0);
                 } else {
                     int some = (int) Math.min(before, read);
                     out.write(buffer, 0, some);
@@ -121,6 +133,7 @@ final class Line implements AutoCloseable {
 
     /** Redis is told by an end behind what it got, the node by a reset. */
     private void cut() {
+        cuts.incrementAndGet();
         for (Socket socket : sockets) {
             close(socket);
         }

@@ -34,7 +34,8 @@ final class RedisBed implements SharedBed, DamagedBed {
     }
 
     private RedisStore open() {
-        RedisStoreBuilder builder = RedisStore.builder(url).prefix(prefix);
+        RedisStoreBuilder builder =
+                RedisStore.builder(url).timeout(Given.PATIENCE).prefix(prefix);
         InstantSource clock = () -> now;
         builder.clock = Optional.of(clock);
         RedisStore store = builder.open();

@@ -57,7 +57,8 @@ class RedisModelTest {
         Random random = new Random(seed);
         SessionKey key = SessionKey.of("model " + seed, "somebody");
         SessionRecord record = Given.record();
-        try (RedisStore store = RedisStore.builder(server.url()).open();
+        try (RedisStore store =
+                        RedisStore.builder(server.url()).timeout(Given.PATIENCE).open();
                 SharedSessionStore model = new MemoryCluster()) {
             await(store.create(key, FIRST, record, "node"));
             await(model.create(key, FIRST, record, "node"));
@@ -76,7 +77,8 @@ class RedisModelTest {
     @Test
     void whatIsKeptHasItsTimeThoughACommitForgetsItsOwnEvents() {
         SessionKey key = SessionKey.of("own trims", "somebody");
-        try (RedisStore store = RedisStore.builder(server.url()).open()) {
+        try (RedisStore store =
+                RedisStore.builder(server.url()).timeout(Given.PATIENCE).open()) {
             await(store.create(key, FIRST, Given.record(), "node"));
             List<Event> events = List.of(placed(1), placed(2), Given.unplaced(FIRST, "kept"));
             List<Append.Trim> trims = List.of(new Append.Trim(Given.CALL, 1), new Append.Trim(Given.CALL, 2));

@@ -30,7 +30,8 @@ class RedisRestartTest {
     private static final Duration LEASE = Duration.ofMinutes(1);
 
     private static RedisStore open(RedisServer server) {
-        RedisStore store = RedisStore.builder(server.url()).open();
+        RedisStore store =
+                RedisStore.builder(server.url()).timeout(Given.PATIENCE).open();
         await(store.create(KEY, FIRST, Given.record(), "node"));
         return store;
     }

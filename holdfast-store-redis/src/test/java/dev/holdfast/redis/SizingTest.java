@@ -40,7 +40,7 @@ class SizingTest {
     @BeforeEach
     void start() {
         server = RedisServer.start();
-        store = RedisStore.builder(server.url()).open();
+        store = RedisStore.builder(server.url()).timeout(Given.PATIENCE).open();
     }
 
     @AfterEach

@@ -80,7 +80,7 @@ class BodyBoundsTest {
 
                 assertThat(refusal.head().header("Connection")).hasValue("close");
                 assertThat(Duration.ofNanos(System.nanoTime() - start))
-                        .isBetween(Duration.ofMillis(950), Duration.ofSeconds(4));
+                        .isBetween(Duration.ofMillis(950), Duration.ofSeconds(9));
                 assertCut(dripping, drop);
             }
             assertThat(refused(server, dev.holdfast.Refusal.BODY_TIME)).isEqualTo(1);

@@ -166,7 +166,7 @@ class ClientTransportCutsTest {
                 CutClients client = new CutClients(
                         HttpClientStreamableHttpTransport.builder("http://127.0.0.1:" + proxy.port())
                                 .build(),
-                        Duration.ofSeconds(4))) {
+                        Duration.ofSeconds(15))) {
             List<CompletableFuture<String>> calls = calls(client);
             await().until(() -> everyCallRuns(client));
 

@@ -7,6 +7,9 @@ import java.util.List;
 
 /** A servlet container with one servlet on every path, on a free port of the loopback address. */
 interface Container {
+    /** How many clients may come at once: with the default of Jetty (50) or Tomcat (100), some of many would be reset. */
+    int BACKLOG = 2_048;
+
     /** Starts the container with a servlet, asynchronous and loaded at once, behind filters. */
     void start(HttpServlet servlet, List<Filter> filters) throws Exception;
 

@@ -97,7 +97,7 @@ class HeartbeatTest {
     @ParameterizedTest
     @EnumSource
     void aPeerThatVanishedIsNoticedByOneBeat(Breakage breakage) throws Exception {
-        Duration interval = Duration.ofSeconds(3);
+        Duration interval = Duration.ofSeconds(5);
         try (TestServer server = server(interval)) {
             RawSession session = RawSession.open(server.port());
             RawConnection listening = listen(session);
@@ -114,7 +114,7 @@ class HeartbeatTest {
     @ParameterizedTest
     @EnumSource
     void aPeerThatVanishedDuringACallIsNoticedByOneBeat(Breakage breakage) throws Exception {
-        Duration interval = Duration.ofSeconds(3);
+        Duration interval = Duration.ofSeconds(5);
         try (TestServer server = TestServer.in(kind)
                 .options(options -> options.heartbeatInterval(interval).sessionLifecycleListener(lifecycle))
                 .tool("endless", (exchange, request) -> Mono.never())

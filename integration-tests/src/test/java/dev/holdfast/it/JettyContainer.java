@@ -32,6 +32,7 @@ final class JettyContainer implements Container {
         pool.setReservedThreads(0);
         server = new Server(pool);
         connector = new ServerConnector(server, 1, 1);
+        connector.setAcceptQueueSize(BACKLOG);
         connector.setHost("127.0.0.1");
         server.addConnector(connector);
     }

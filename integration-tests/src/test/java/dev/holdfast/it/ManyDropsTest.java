@@ -57,10 +57,10 @@ class ManyDropsTest {
                 wave(server);
             }
 
-            long grown = heap() - before;
-            assertThat(grown)
+            // a container may be some time in letting go of its connections; what leaks stays
+            await().untilAsserted(() -> assertThat(heap() - before)
                     .as("heap after %d clients, %d bytes before", DROPS, before)
-                    .isLessThan(HEAP_BYTES);
+                    .isLessThan(HEAP_BYTES));
             assertThat(capture.complaints()).isEmpty();
         }
     }

@@ -65,7 +65,12 @@ class ManyTransportsTest {
                     .count()
                     .toFuture();
             EngineStats all = await().atMost(Duration.ofSeconds(60))
-                    .until(() -> server.holdfast().engine().stats(), stats -> stats.connections() == 2 * TRANSPORTS);
+                    .until(
+                            () -> {
+                                answers.getNow(0L); // tells of a call that has failed
+                                return server.holdfast().engine().stats();
+                            },
+                            stats -> stats.connections() == 2 * TRANSPORTS);
 
             assertThat(all.sessions()).isEqualTo(TRANSPORTS);
             assertThat(threadsOfClients()).isLessThanOrEqualTo(THREADS);

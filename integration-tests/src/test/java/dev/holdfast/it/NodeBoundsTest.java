@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.EndReason;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.Refusal;
+import dev.holdfast.SessionState;
 import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -71,7 +72,7 @@ class NodeBoundsTest {
         RawConnection listening = attached.stream(attached.get());
         RawConnection broken = detached.stream(detached.get());
         broken.reset();
-        await().until(() -> server.holdfast().openConnections() == 1);
+        await().until(() -> server.holdfast().engine().stats().states().get(SessionState.DETACHED) == 1);
 
         RawSession fresh = RawSession.open(server.port());
 

@@ -100,7 +100,7 @@ final class OutsideWorld implements AutoCloseable {
     }
 
     private void answer(Socket socket) throws IOException {
-        socket.setSoTimeout(5_000);
+        socket.setSoTimeout(20_000);
         readHead(socket);
         socket.getOutputStream().write("HTTP/1.1 200 OK\r\n\r\n".getBytes(US_ASCII));
         try (SSLSocket site = (SSLSocket) tls.getSocketFactory().createSocket(socket, null, socket.getPort(), true)) {

@@ -29,6 +29,7 @@ final class TomcatContainer implements Container {
         tomcat.setBaseDir(Path.of("target", "tomcat").toAbsolutePath().toString());
         connector.setPort(0);
         connector.setProperty("address", "127.0.0.1");
+        connector.setProperty("acceptCount", Integer.toString(Container.BACKLOG));
         connector.setProperty("maxThreads", Integer.toString(threads));
         connector.setProperty("minSpareThreads", Integer.toString(Math.min(threads, 4)));
         // the one timeout for reading a request and for writing a response

@@ -73,9 +73,8 @@ class KeepAliveTest {
 
     @Test
     void aConnectionWithoutARequestIsClosedThen() throws IOException {
+        long start = System.nanoTime();
         try (Socket socket = connection()) {
-            long start = System.nanoTime();
-
             assertThat(socket.getInputStream().read()).isNegative();
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(KEPT.minusMillis(200));
         }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class StdioDeathTest {
-    private static final Duration AT_ONCE = Duration.ofSeconds(5);
+    private static final Duration AT_ONCE = Duration.ofSeconds(15);
 
     @TempDir
     @SuppressWarnings("NullAway.Init")
