@@ -4,8 +4,10 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 
 const CITIES = ['Bern', 'Thun', 'Chur'];
 const REST_MS = 500;
+const ENDS = { [-32603]: 'ended by an error', 502: 'cut at the balancer' };
 
-const counts = { answered: 0, 'ended by an error': 0, 'not taken': 0 };
+// A POST that is on its way to a node when that is killed has no answer but that of the balancer.
+const counts = { answered: 0, 'ended by an error': 0, 'cut at the balancer': 0, 'not taken': 0 };
 const transport = new StreamableHTTPClientTransport(new URL(process.argv[2]));
 const client = new Client({ name: 'cluster-client', version: '1.0.0' });
 let goesOn = true;
@@ -19,7 +21,7 @@ async function callsOf(city) {
       counts.answered++;
       console.log(`  ${city}: steps ${steps.join(' ')}, ${content[0].text}`);
     } catch (error) {
-      counts[error.code === -32603 ? 'ended by an error' : 'not taken']++;
+      counts[ENDS[error.code] ?? 'not taken']++;
       console.log(`  ${city}: steps ${steps.join(' ')}, ${error.message}`);
     }
     await new Promise(resolve => setTimeout(resolve, REST_MS));

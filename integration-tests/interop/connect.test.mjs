@@ -112,10 +112,12 @@ describe('connect', { concurrency: 1 }, () => {
     test(`the remote server refuses connections for ${refuseMs} ms: nothing lost, nothing twice, one session`, { timeout: 120_000 }, async t => {
       const { proxy } = await remote(t);
       const client = await StdioClient.to(t, proxy.url);
-      proxy.outages({ serviceMs: 700, refuseMs, by: 'rst' });
-      const calm = delay(700 + refuseMs).then(() => proxy.calm());
+      const series = callSeries(client, { calls: 3, notes: 0, tool: slowAgain });
+      await proxy.underWay(each => each.request?.method === 'tools/call');
+      proxy.outages({ serviceMs: 200, refuseMs, by: 'rst' });
+      const calm = delay(200 + refuseMs).then(() => proxy.calm());
       const meanwhile = waitFor('connections are refused', () => !proxy.serving).then(() => client.call('slow', { ms: 10, steps: 1 }));
-      const done = await callSeries(client, { calls: 3, notes: 0, tool: slowAgain });
+      const done = await series;
       assert.match((await meanwhile).text, /run=/);
       await calm;
       await assertNothingLost(client, done, { calls: 3, notes: 0 });

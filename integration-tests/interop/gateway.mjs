@@ -72,6 +72,12 @@ class Gateway {
     return fetch(`http://127.0.0.1:${this.port}/healthz`).then(response => response.ok, () => false);
   }
 
+  /** Resolves when it has so many sessions. */
+  sessionsAre(count) {
+    const sessions = async () => (await (await fetch(`http://127.0.0.1:${this.port}/healthz`)).json()).sessions;
+    return waitFor(`${count} sessions`, async () => (await sessions()) === count, 10_000);
+  }
+
   terminate() {
     this.#process.kill('SIGTERM');
   }

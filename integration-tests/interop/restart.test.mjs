@@ -16,6 +16,8 @@ import { Load } from './restart-load.mjs';
 /** How often the gateway ends in each series; a hundred takes about ten minutes for each. */
 const times = otherwise => Number(process.env.HOLDFAST_RESTARTS ?? otherwise);
 
+/** So long all goes well at first. */
+const BEGIN_MS = 2000;
 const EARLY_MS = 500;
 
 /** A call is run three times at most. Of a run that ends right after it was counted the server behind has not heard. */
@@ -137,7 +139,7 @@ function assertOnOwnThreads(t, log) {
 async function series(server, { rounds, backMs, endOnce, mayBeEarly }) {
   const restarts = [];
   let early = true;
-  await delay(backMs);
+  await delay(BEGIN_MS);
   for (let round = 0; round < rounds; round++) {
     await endOnce();
     const endedAt = Date.now();

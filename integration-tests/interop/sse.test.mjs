@@ -1,7 +1,6 @@
 // HTTP+SSE and Streamable HTTP clients on one gateway, each with its own session; and what is left when one of them leaves.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { connect, postTo, SSE_CLIENTS } from './clients.mjs';
 import { EVERYTHING, startGateway } from './gateway.mjs';
 import { assertNothingLost, assertOneSession, callSeries } from './series.mjs';
@@ -70,7 +69,7 @@ describe('a stdio server serves both protocols at once', () => {
       const left = Date.now();
       await client.close();
       const mine = () => gateway.descendants().filter(each => !others.includes(each.pid));
-      await waitFor('the child is gone', () => mine().length === 0);
+      await waitFor('the child is gone', () => mine().length === 0, 10_000);
       t.diagnostic(`${flavour}: gone after ${Date.now() - left} ms`);
       assert.equal(await postTo(client.endpoints[0]), 404);
       assert.match((await stays.call('echo', { message: 'still here' })).text, /still here/);
@@ -87,7 +86,7 @@ for (const flavour of SSE_CLIENTS) {
       const client = await connect(flavour, gateway.url);
       await client.call('echo', { text: 'here' });
       await client.close();
-      await delay(300);
+      await gateway.sessionsAre(0);
       for (const again of ['first', 'second']) assert.equal(await postTo(client.endpoints[0]), 404, `round ${i}, ${again} POST`);
     }
     assert.doesNotMatch(gateway.log, /WARN|ERROR/);

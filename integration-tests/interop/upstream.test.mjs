@@ -1,7 +1,6 @@
 // The gateway in front of servers over HTTP, with cuts between it and them as well as between it and its clients.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { CLIENTS, connect } from './clients.mjs';
 import { CUTS, CuttingProxy } from './cutting-proxy.mjs';
 import { startGateway } from './gateway.mjs';
@@ -105,10 +104,12 @@ describe('a server that forgets its sessions', { concurrency: 1 }, () => {
       const { gateway } = await before(t, upstream.url());
       const client = await connected(t, 'v1', gateway.url);
       const id = client.sessionId;
-      const tool = name.startsWith('server') ? operation : client => client.call('slow', { ms: 1500, steps: 5 });
+      const tool = name.startsWith('server') ? operation : (client, onprogress) => client.call('slow', { ms: 1500, steps: 5 }, { onprogress });
       for (let round = 0; round < 3; round++) {
-        const running = tool(client, () => {}).then(() => 'finished', failure => failure.message);
-        await delay(500);
+        let running;
+        await new Promise(runs => {
+          running = tool(client, runs).then(() => 'finished', failure => failure.message);
+        });
         await upstream.crash();
         await upstream.start();
         assert.match((await tool(client, () => {})).text, /completed|done/);
@@ -130,14 +131,14 @@ describe('a server that forgets its sessions', { concurrency: 1 }, () => {
     const isCall = each => each.request?.method === 'tools/call';
     const ends = [];
     for (let i = 0; i < 10; i++) {
-      setTimeout(() => proxy.cutNow(isCall, 'rst'), 150);
-      if (i % 2) setTimeout(() => leg.cutNow(isCall, 'rst'), 200);
-      ends.push(await client.call('slow', { ms: 300 + i, steps: 3 }).then(({ text }) => text, failure => failure.message));
+      const cuts = proxy.cutSoon(isCall, 'rst').then(() => i % 2 && leg.cutSoon(isCall, 'rst'));
+      ends.push(await client.call('slow', { ms: 1000 + i, steps: 3 }).then(({ text }) => text, failure => failure.message));
+      await cuts;
     }
     assert.ok(leg.counts.cuts >= 4 && proxy.counts.cuts >= 4, 'both proxies have cut');
     for (const end of ends) assert.match(end, /^done$|it is not known whether the upstream has executed the request/);
     assert.equal(ends.filter(end => end === 'done').length, 5);
-    assert.deepEqual([...upstream.log.matchAll(/slow: (\d+) ms/g)].map(([, ms]) => Number(ms)), upTo(10).map(n => 299 + n));
+    assert.deepEqual([...upstream.log.matchAll(/slow: (\d+) ms/g)].map(([, ms]) => Number(ms)), upTo(10).map(n => 999 + n));
     assertOneSession(client);
   });
 });

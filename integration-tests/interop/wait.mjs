@@ -1,5 +1,5 @@
 /** Resolves with the first truthy answer of `condition`, asked again and again; fails after `ms` naming `what`. */
-export async function waitFor(what, condition, ms = 10_000) {
+export async function waitFor(what, condition, ms = 30_000) {
   const deadline = Date.now() + ms;
   for (;;) {
     const answer = await condition();

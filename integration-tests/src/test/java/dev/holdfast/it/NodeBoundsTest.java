@@ -72,7 +72,7 @@ class NodeBoundsTest {
         RawConnection listening = attached.stream(attached.get());
         RawConnection broken = detached.stream(detached.get());
         broken.reset();
-        await().until(() -> server.holdfast().engine().stats().states().get(SessionState.DETACHED) == 1);
+        await().until(() -> server.holdfast().engine().stats().states().getOrDefault(SessionState.DETACHED, 0) == 1);
 
         RawSession fresh = RawSession.open(server.port());
 

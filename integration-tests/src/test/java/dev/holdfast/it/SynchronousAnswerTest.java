@@ -98,7 +98,7 @@ class SynchronousAnswerTest {
             }
         });
         String priming;
-        try (RawConnection call = session.send(session.post(Json.echo("2", "hello")))) {
+        try (RawConnection call = session.stream(session.post(Json.echo("2", "hello")))) {
             priming = call.frame().orElseThrow().id().orElseThrow();
             assertThat(call.message().json().at("/result/content/0/text").asString())
                     .isEqualTo("hello");
