@@ -27,6 +27,9 @@ final class CuttingProxy implements AutoCloseable {
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final Set<Pair> pairs = ConcurrentHashMap.newKeySet();
     private final AtomicInteger cuts = new AtomicInteger();
+    /** Holds the port while nobody listens: it is given to nobody else, and refuses connections. */
+    private final Socket place;
+
     private final int port;
     private volatile int target;
     private volatile @Nullable ServerSocket listening;
@@ -81,8 +84,11 @@ final class CuttingProxy implements AutoCloseable {
 
     private CuttingProxy(int target) throws IOException {
         this.target = target;
-        ServerSocket first = listen(0);
-        this.port = first.getLocalPort();
+        this.place = new Socket();
+        place.setReuseAddress(true);
+        place.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        this.port = place.getLocalPort();
+        ServerSocket first = listen();
         listening = first;
         threads.execute(() -> accept(first));
     }
@@ -106,7 +112,7 @@ final class CuttingProxy implements AutoCloseable {
         target = other;
     }
 
-    private static ServerSocket listen(int port) throws IOException {
+    private ServerSocket listen() throws IOException {
         ServerSocket socket = new ServerSocket();
         socket.setReuseAddress(true);
         socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 200);
@@ -151,7 +157,7 @@ final class CuttingProxy implements AutoCloseable {
 
     /** Accepts connections again. */
     void accept() throws IOException {
-        ServerSocket again = listen(port);
+        ServerSocket again = listen();
         listening = again;
         threads.execute(() -> accept(again));
     }
@@ -203,6 +209,7 @@ final class CuttingProxy implements AutoCloseable {
     @Override
     public void close() throws IOException {
         refuse();
+        place.close();
         for (Pair pair : pairs) {
             pair.cut(Cut.RST);
         }

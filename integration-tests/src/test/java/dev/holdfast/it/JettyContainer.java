@@ -8,8 +8,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.StandardSocketOptions;
 import java.nio.channels.SocketChannel;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.eclipse.jetty.ee11.servlet.FilterHolder;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee11.servlet.ServletContextRequest;
@@ -23,6 +25,8 @@ import org.eclipse.jetty.util.thread.QueuedThreadPool;
 final class JettyContainer implements Container {
     /** What Jetty keeps for itself: one selector, one acceptor. */
     private static final int OWN_THREADS = 2;
+
+    private static final long PATIENCE_MILLIS = 10_000;
 
     private final Server server;
     private final ServerConnector connector;
@@ -59,9 +63,38 @@ final class JettyContainer implements Container {
         return connector.getLocalPort();
     }
 
+    /**
+     * Where a connection breaks at this moment, Jetty's selector may wait for ever for a writer that waits for the selector. Such a
+     * server is left behind, and no other.
+     */
     @Override
     public void stop() throws Exception {
-        server.stop();
+        CompletableFuture<Void> stopped = new CompletableFuture<>();
+        Thread stopping = new Thread(() -> stop(stopped), "jetty-stop");
+        stopping.setDaemon(true);
+        stopping.start();
+        stopping.join(PATIENCE_MILLIS);
+        while (stopping.isAlive() && !selectorWaitsForWriter()) {
+            stopping.join(PATIENCE_MILLIS);
+        }
+        if (!stopping.isAlive()) {
+            stopped.get();
+        }
+    }
+
+    private static boolean selectorWaitsForWriter() {
+        return Thread.getAllStackTraces().values().stream()
+                .flatMap(Arrays::stream)
+                .anyMatch(frame -> frame.getClassName().endsWith("$CancelSendException"));
+    }
+
+    private void stop(CompletableFuture<Void> stopped) {
+        try {
+            server.stop();
+            stopped.complete(null);
+        } catch (Throwable e) {
+            stopped.completeExceptionally(e);
+        }
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.holdfast.gateway.http;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.InetAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -38,6 +39,8 @@ public final class WebServer {
     private static final long STUCK_MILLIS = TimeUnit.SECONDS.toMillis(60);
 
     private static final long LAST_BYTES_MILLIS = TimeUnit.SECONDS.toMillis(1);
+    /** How long Jetty may take to stop: of itself it may wait for ever, its selector for a writer that waits for the selector. */
+    private static final Duration END = Duration.ofSeconds(5);
 
     private final Server server;
     private final ServerConnector connector;
@@ -144,13 +147,27 @@ public final class WebServer {
         }
     }
 
-    /** Stops the server. Responses that have just ended still reach their clients. */
+    /** Stops the server. Responses that have just ended still reach their clients. Waits no longer than some seconds. */
     public void stop() {
         stopping = true;
+        requests.shutdown()
+                .completeOnTimeout(null, LAST_BYTES_MILLIS, TimeUnit.MILLISECONDS)
+                .join();
+        Thread ending = new Thread(this::end, "holdfast-http-end");
+        ending.setDaemon(true);
+        ending.start();
         try {
-            requests.shutdown()
-                    .completeOnTimeout(null, LAST_BYTES_MILLIS, TimeUnit.MILLISECONDS)
-                    .join();
+            ending.join(END.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (ending.isAlive()) {
+            log.warn("the HTTP server has not stopped within {} s and is left behind", END.toSeconds());
+        }
+    }
+
+    private void end() {
+        try {
             server.stop();
         } catch (Exception e) {
             log.warn("the HTTP server did not stop in order", e);

@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -31,12 +32,22 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What goes wrong before or outside of the MCP endpoint. */
 @Timeout(60)
 class WebServerTest {
-    private static final class Broken extends HttpServlet {
+    private final class Broken extends HttpServlet {
         @Override
         protected void service(HttpServletRequest request, HttpServletResponse response) {
             throw new IllegalStateException("a secret");
         }
+
+        @Override
+        public void destroy() {
+            Wait.until(destroyed);
+        }
     }
+
+    private static final CountDownLatch DONE = new CountDownLatch(0);
+
+    /** Lets the server stop. */
+    private volatile CountDownLatch destroyed = DONE;
 
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
@@ -61,6 +72,15 @@ class WebServerTest {
             socket.getOutputStream().write(request.getBytes(ISO_8859_1));
             return new String(socket.getInputStream().readAllBytes(), ISO_8859_1);
         }
+    }
+
+    @Test
+    void aServerThatDoesNotStopHoldsNothingElseUp() {
+        destroyed = new CountDownLatch(1);
+        long start = System.nanoTime();
+        web.stop();
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(15));
+        destroyed.countDown();
     }
 
     /** A head that has not arrived whole when the server stops was never looked at. */
