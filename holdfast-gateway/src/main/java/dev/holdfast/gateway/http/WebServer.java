@@ -150,9 +150,6 @@ public final class WebServer {
     /** Stops the server. Responses that have just ended still reach their clients. Waits no longer than some seconds. */
     public void stop() {
         stopping = true;
-        requests.shutdown()
-                .completeOnTimeout(null, LAST_BYTES_MILLIS, TimeUnit.MILLISECONDS)
-                .join();
         Thread ending = new Thread(this::end, "holdfast-http-end");
         ending.setDaemon(true);
         ending.start();
@@ -168,6 +165,9 @@ public final class WebServer {
 
     private void end() {
         try {
+            requests.shutdown()
+                    .completeOnTimeout(null, LAST_BYTES_MILLIS, TimeUnit.MILLISECONDS)
+                    .join();
             server.stop();
         } catch (Exception e) {
             log.warn("the HTTP server did not stop in order", e);
