@@ -1,5 +1,5 @@
 // A server over Streamable HTTP as the TypeScript SDK makes it. Without an event store: what a cut takes, it does not give again. With
-// the word `events` behind its name: with the event store of the SDK's examples.
+// the word `events` behind its name: with the event store of the SDK's examples, whose ids are numbered here.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,6 +13,16 @@ const TOOLS = [
   { name: 'slow', inputSchema: { type: 'object', properties: { ms: whole, steps: whole } } },
   { name: 'headers', inputSchema: { type: 'object' } },
 ];
+
+/** The store of the examples replays in the order of its ids, and gives those of one millisecond a random order. */
+class NumberedEvents extends InMemoryEventStore {
+  #count = 0;
+
+  generateEventId(streamId) {
+    return `${streamId}_${String(++this.#count).padStart(9, '0')}`;
+  }
+}
+
 const keepsEvents = process.argv[2] === 'events';
 const sessions = new Map();
 
@@ -36,7 +46,7 @@ async function opened() {
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: randomUUID,
     onsessioninitialized: id => sessions.set(id, transport),
-    eventStore: keepsEvents ? new InMemoryEventStore() : undefined,
+    eventStore: keepsEvents ? new NumberedEvents() : undefined,
   });
   await server.connect(transport);
   return transport;

@@ -37,7 +37,7 @@ final class NodeServer implements AutoCloseable {
         return start("node_modules/@modelcontextprotocol/server-everything/dist/index.js", "streamableHttp");
     }
 
-    /** Starts a small server with the event store of the SDK's examples; it logs each call of its tool {@code slow}. */
+    /** Starts a small server with the event store of the SDK's examples, whose ids are numbered; it logs each call of its tool {@code slow}. */
     static NodeServer withEvents() throws IOException, InterruptedException {
         return start("plain-server.mjs", "events");
     }
