@@ -80,7 +80,7 @@ async function remote(t, flags = []) {
   return { gateway, proxy };
 }
 
-describe('connect', { concurrency: 1 }, () => {
+describe('connect', { concurrency: 2 }, () => {
   for (const by of CUTS) {
     test(`cuts by ${by} every ${EVERY_MS} ms: nothing lost, nothing twice, one session`, { timeout: 120_000 }, async t => {
       const { proxy } = await remote(t);

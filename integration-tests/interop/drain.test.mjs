@@ -48,7 +48,7 @@ async function terminateDuringCalls(t, { drainMs, call }) {
 }
 
 test('a Spring AI server lets ten calls finish, and 50 listeners do not hold its end back', { timeout: 600_000 }, async t => {
-  buildSpringExample();
+  await buildSpringExample();
   const server = await startSpringExample({ more: 'spring/LoadTools.java' });
   t.after(() => server.stop());
   const clients = await Promise.all(upTo(LISTENERS).map(i => connect(CLIENTS[i % CLIENTS.length], server.url)));

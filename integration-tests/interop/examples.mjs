@@ -1,11 +1,12 @@
 // Starts the examples, each on a free port and in a folder of its own, and lets real clients call them while connections are cut.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { connect } from './clients.mjs';
 import { CuttingProxy } from './cutting-proxy.mjs';
 import { freePort, killQuietly } from './gateway.mjs';
@@ -16,6 +17,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SPRING_JAR = join(ROOT, 'examples/spring-ai/target/weather-server.jar');
 const BUILD_MS = 300_000;
 const CALLS = 10;
+
+/** What it waits for may take long: meanwhile other tests of this process go on. */
+const run = promisify(execFile);
+const maven = (words, folder) => run('mvn', ['-B', '-ntp', '-q', 'package', '-DskipTests', ...words], { cwd: folder });
 
 /** The examples that `run` starts: how they are told their port, and how they start again without being built. */
 export const EXAMPLES = {
@@ -78,17 +83,15 @@ export async function serveWrittenProject(page) {
   const all = `<groupId>all</groupId><artifactId>all</artifactId><version>1</version><packaging>pom</packaging>`;
   writeFileSync(join(folder, 'pom.xml'), `<project><modelVersion>4.0.0</modelVersion>${all}<modules>${modules}</modules></project>`);
   cpSync(join(ROOT, '.mvn'), join(folder, '.mvn'), { recursive: true }); // what the compiler of Holdfast needs
-  execFileSync('mvn', ['-B', '-ntp', '-q', 'package', '-DskipTests', '-pl', 'weather', '-am'], { cwd: folder, stdio: 'inherit' });
+  await maven(['-pl', 'weather', '-am'], folder);
   const port = await freePort();
   const command = ['java', '-jar', join(folder, 'weather/target/weather-1.0.0.jar'), `--server.port=${port}`];
   return serve(port, folder, command, command);
 }
 
 /** Builds the example of Spring AI where it is missing. */
-export function buildSpringExample() {
-  if (!statSync(SPRING_JAR, { throwIfNoEntry: false })) {
-    execFileSync('mvn', ['-B', '-ntp', '-q', 'package', '-DskipTests', '-Pexamples', '-pl', 'examples/spring-ai', '-am'], { cwd: ROOT, stdio: 'inherit' });
-  }
+export async function buildSpringExample() {
+  if (!statSync(SPRING_JAR, { throwIfNoEntry: false })) await maven(['-Pexamples', '-pl', 'examples/spring-ai', '-am'], ROOT);
 }
 
 /**
@@ -97,7 +100,7 @@ export function buildSpringExample() {
  */
 export async function startSpringExample({ holdfast = true, properties = {}, more } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-example-'));
-  execFileSync('java', ['-Djarmode=tools', '-jar', SPRING_JAR, 'extract', '--destination', folder]);
+  await run('java', ['-Djarmode=tools', '-jar', SPRING_JAR, 'extract', '--destination', folder]);
   const jars = join(folder, 'lib');
   const ours = readdirSync(jars).filter(name => name.startsWith('holdfast-'));
   if (!holdfast) ours.forEach(name => rmSync(join(jars, name)));
@@ -106,7 +109,7 @@ export async function startSpringExample({ holdfast = true, properties = {}, mor
   const classPath = [join(folder, 'weather-server.jar'), join(folder, 'more')].join(':');
   if (more) {
     const source = fileURLToPath(new URL(more, import.meta.url));
-    execFileSync('javac', ['-parameters', '-proc:none', '-cp', `${classPath}:${jars}/*`, '-d', join(folder, 'more'), source]);
+    await run('javac', ['-parameters', '-proc:none', '-cp', `${classPath}:${jars}/*`, '-d', join(folder, 'more'), source]);
   }
   const command = ['java', '-cp', classPath, 'com.example.weather.WeatherApplication', ...settings];
   return Object.assign(await serve(port, folder, command, command), { ours });

@@ -13,7 +13,7 @@ const options = {
 
 forEachClientAndCut('cuts with outages, default retry', options, async ({ proxy, client, by }) => {
   proxy.outages({ serviceMs: 3000, refuseMs: 1000, by });
-  const ready = () => waitFor('service', () => proxy.serves(300));
+  const ready = () => waitFor('service', () => proxy.serves(1200));
   const done = await callSeries(client, { ready });
   await proxy.calm();
   texts.push(...done.map(each => each.text));

@@ -6,15 +6,14 @@ import { CLIENTS } from './clients.mjs';
 import { buildSpringExample, startSpringExample, underCuts } from './examples.mjs';
 import { assertEachRanOnce } from './series.mjs';
 
-describe('a Spring AI server', { concurrency: 1 }, () => {
+describe('a Spring AI server', { concurrency: 2 }, () => {
   before(buildSpringExample);
 
   test('with Holdfast: nothing is lost', { timeout: 120_000 }, async t => {
     const example = await startSpringExample();
     t.after(() => example.stop());
-    const done = [];
-    for (const flavour of CLIENTS) done.push(...(await underCuts(example, flavour, t)));
-    assertEachRanOnce(done.map(each => each.text));
+    const done = await Promise.all(CLIENTS.map(flavour => underCuts(example, flavour, t)));
+    assertEachRanOnce(done.flat().map(each => each.text));
   });
 
   test('without Holdfast: the same run fails', { timeout: 120_000 }, async t => {

@@ -8,7 +8,7 @@ import { waitFor } from './wait.mjs';
 const CALLS = 100; // five at a time, 1.5 s each: 30 s
 const gateway = { flags: ['--sse-reconnect-grace', '1m', '--retry', '300ms'] };
 
-const options = { gateway, clients: RESUMING_SSE_CLIENTS, together: true, timeout: 120_000 };
+const options = { gateway, clients: RESUMING_SSE_CLIENTS, timeout: 120_000 };
 
 forEachClientAndCut('HTTP+SSE, cuts every second for 30 s', options, async ({ proxy, client, by, t }) => {
   const begun = Date.now();

@@ -18,7 +18,7 @@ const ends = {
       assert.deepEqual(await gateway.ended(), { code: 0, signal: null });
       await client.close();
     },
-    within: 500,
+    within: 5000,
   },
 };
 

@@ -38,7 +38,7 @@ async function connected(t, flavour, url) {
   return client;
 }
 
-describe('another Holdfast, cuts on both legs', { concurrency: 1 }, () => {
+describe('another Holdfast, cuts on both legs', { concurrency: 2 }, () => {
   for (const by of CUTS) {
     test(`another Holdfast, both legs, ${by}`, { timeout: 120_000 }, async t => {
       const remote = await startGateway({ flags: ['--retry', '300ms'] });
@@ -60,7 +60,7 @@ describe('another Holdfast, cuts on both legs', { concurrency: 1 }, () => {
   }
 });
 
-describe('server-everything', { concurrency: 1 }, () => {
+describe('server-everything', { concurrency: 2 }, () => {
   for (const name of ['server-everything', 'server-everything over HTTP+SSE']) {
     test(`${name}, cuts between clients and gateway`, { timeout: 120_000 }, async t => {
       const upstream = await startUpstream(name);
@@ -96,7 +96,7 @@ describe('server-everything', { concurrency: 1 }, () => {
   }
 });
 
-describe('a server that forgets its sessions', { concurrency: 1 }, () => {
+describe('a server that forgets its sessions', { concurrency: 2 }, () => {
   for (const name of ['server-everything', 'server-everything over HTTP+SSE', 'a server without event ids']) {
     test(`${name}, killed and started again`, { timeout: 120_000 }, async t => {
       const upstream = await startUpstream(name);
