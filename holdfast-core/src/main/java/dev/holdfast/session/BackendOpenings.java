@@ -21,15 +21,25 @@ final class BackendOpenings {
         this.readers = readers;
     }
 
-    /** Opens a connection for an incarnation; outside of a step. */
-    CompletionStage<Backend.Outcome> open(InboundMessage initialize, int incarnation, BackendSink.Hearer hearer) {
+    /** Opens the first connection, for an incarnation; outside of a step. */
+    CompletionStage<Backend.Outcome> first(InboundMessage initialize, int incarnation, BackendSink.Hearer hearer) {
+        return open(initialize, incarnation, hearer, false);
+    }
+
+    /** Opens another connection, for an incarnation that restores; outside of a step. */
+    CompletionStage<Backend.Outcome> another(InboundMessage initialize, int incarnation, BackendSink.Hearer hearer) {
+        return open(initialize, incarnation, hearer, true);
+    }
+
+    private CompletionStage<Backend.Outcome> open(
+            InboundMessage initialize, int incarnation, BackendSink.Hearer hearer, boolean restores) {
         String name = Long.toString(core.seed().epoch().nonce(), 36) + "." + incarnation;
         BackendSink sink = new BackendSink(core, outbound, readers, hearer, incarnation);
         core.run(effects -> latest = Optional.of(sink));
         try {
             return core.host()
                     .backend()
-                    .open(new Backend.OpenRequest(initialize, core.principal(), name), sink)
+                    .open(new Backend.OpenRequest(initialize, core.principal(), name, restores), sink)
                     .whenComplete((outcome, failure) -> sink.opened());
         } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);

@@ -92,13 +92,13 @@ final class BackendSlot implements BackendSink.Hearer {
             state = BackendState.OPENING;
             return incarnations.next();
         });
-        return first == NONE ? Optional.empty() : Optional.of(openings.open(initialize, first, this));
+        return first == NONE ? Optional.empty() : Optional.of(openings.first(initialize, first, this));
     }
 
     /** Opens the connection of an incarnation that restores. */
     CompletionStage<Backend.Outcome> open(int next) {
         InboundMessage initialize = core.look(() -> core.journal().initialize().withContext(waiting.context()));
-        return openings.open(initialize, next, this);
+        return openings.another(initialize, next, this);
     }
 
     /** The first connection is there, even if it was lost again already; false if the slot was closed meanwhile. */

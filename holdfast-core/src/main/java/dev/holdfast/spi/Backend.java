@@ -75,8 +75,9 @@ public interface Backend {
      * @param initialize the {@code initialize} request, with the context of the message that the connection is opened for, if there is one
      * @param principal who opened the session, empty for nobody
      * @param incarnation names this life of the session's backend; no two lives of one session share it
+     * @param restores whether the session has had a connection before: its client opens nothing, and goes on with what it knows
      */
-    record OpenRequest(InboundMessage initialize, String principal, String incarnation) {}
+    record OpenRequest(InboundMessage initialize, String principal, String incarnation, boolean restores) {}
 
     /** How opening ended. */
     sealed interface Outcome {}

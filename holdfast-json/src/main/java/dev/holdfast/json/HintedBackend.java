@@ -18,8 +18,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * A backend whose tools say themselves which of their calls may be run again, by {@link RepeatRules}: it learns from the
  * {@code tools/list} results that pass through it. Where no list is known to its end for a principal, because the results passed
- * through an earlier process, it asks for the list itself, on a connection that was opened for a session that has its id already,
- * one that is restored: up to 100 pages within ten seconds, under ids of its own, by {@link BackendConnection#replay}. It asks
+ * through an earlier process, it asks for the list itself, on a connection that {@linkplain Backend.OpenRequest#restores restores} a
+ * session: up to 100 pages within ten seconds, under ids of its own, by {@link BackendConnection#replay}. It asks
  * after a call of the client was handed over, so the question stands behind the journal of the session and behind that call, and a
  * session that only listens asks nothing. A question without an answer in time is asked again with a later call, three times for a
  * connection at most. A backend that declares no tools is not asked, nor is one that {@linkplain Backend#executesImmediately
@@ -49,12 +49,10 @@ public final class HintedBackend implements Backend {
 
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
-        // empty while a client opens its session: it will list the tools itself
-        String restored = sink.sessionId();
         return backend.open(request, sink)
                 .thenApply(outcome -> outcome instanceof Opened opened
                         ? new Opened(
-                                new Listening(opened, request, restored),
+                                new Listening(opened, request, sink),
                                 opened.response(),
                                 opened.revision(),
                                 opened.sessionId())
@@ -91,21 +89,19 @@ public final class HintedBackend implements Backend {
         private final BackendConnection connection;
         private final String principal;
         private final String incarnation;
-        private final String sessionId;
+        private final ListeningSink listening;
         /** How many questions may still be asked. */
         private final AtomicInteger questions;
 
         private volatile Optional<ToolQuestion> question = Optional.empty();
 
-        /**
-         * @param restored the id of the session that comes back; empty if it is a new one
-         */
-        private Listening(Opened opened, OpenRequest request, String restored) {
+        private Listening(Opened opened, OpenRequest request, ListeningSink listening) {
             this.connection = opened.connection();
             this.principal = request.principal();
             this.incarnation = request.incarnation();
-            this.sessionId = restored;
-            boolean asks = !restored.isEmpty()
+            this.listening = listening;
+            // the client of a new session will list the tools itself
+            boolean asks = request.restores()
                     && !executesImmediately()
                     && JsonPeek.isObject(opened.response().bytes(), "result", "capabilities", "tools");
             this.questions = new AtomicInteger(asks ? MOST_QUESTIONS : 0);
@@ -138,7 +134,7 @@ public final class HintedBackend implements Backend {
             }
             String name = incarnation + "-" + questions.getAndDecrement();
             ToolQuestion asked =
-                    new ToolQuestion(connection, name, sessionId, answer -> rules.learn(principal, answer));
+                    new ToolQuestion(connection, name, listening.sessionId(), answer -> rules.learn(principal, answer));
             question = Optional.of(asked);
             asked.begin(patience).whenComplete((done, late) -> {
                 if (late == null) {

@@ -163,7 +163,7 @@ class HintedBackendTest {
     }
 
     private BackendConnection open(String principal) {
-        Backend.OpenRequest request = new Backend.OpenRequest(request("initialize", "{}"), principal, "life 1");
+        Backend.OpenRequest request = new Backend.OpenRequest(request("initialize", "{}"), principal, "life 1", false);
         Backend.Outcome outcome =
                 backend.open(request, new Deaf()).toCompletableFuture().join();
         assertThat(outcome).isInstanceOf(Backend.Opened.class);
@@ -401,7 +401,7 @@ class HintedBackendTest {
 
     @Test
     void anOpeningIsThatOfTheBackend() {
-        Backend.OpenRequest request = new Backend.OpenRequest(request("initialize", "{}"), NOBODY, "life 1");
+        Backend.OpenRequest request = new Backend.OpenRequest(request("initialize", "{}"), NOBODY, "life 1", false);
         Backend.Opened opened = (Backend.Opened)
                 backend.open(request, new Deaf()).toCompletableFuture().join();
         assertThat(opened.response()).isSameAs(((Backend.Opened) inner.outcome).response());

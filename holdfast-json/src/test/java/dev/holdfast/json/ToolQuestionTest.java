@@ -154,8 +154,13 @@ class ToolQuestionTest {
         }
     }
 
-    /** The listening stream of a session, which has its id if it is restored. */
-    private record Deaf(String sessionId) implements ListeningSink {
+    /** The listening stream of a session that has its id already, as one over HTTP+SSE has from its beginning. */
+    private record Deaf() implements ListeningSink {
+        @Override
+        public String sessionId() {
+            return "session";
+        }
+
         @Override
         public CompletionStage<Void> send(OutboundMessage message) {
             return CompletableFuture.completedFuture(null);
@@ -208,10 +213,11 @@ class ToolQuestionTest {
         return "{\"name\":\"" + name + "\",\"annotations\":{\"readOnlyHint\":true}}";
     }
 
-    private static BackendConnection open(HintedBackend hinted, String principal, String sessionId) {
-        Backend.OpenRequest request = new Backend.OpenRequest(request("initialize", "{}"), principal, "life 7");
+    private static BackendConnection open(HintedBackend hinted, String principal, boolean restores) {
+        Backend.OpenRequest request =
+                new Backend.OpenRequest(request("initialize", "{}"), principal, "life 7", restores);
         Backend.Outcome outcome =
-                hinted.open(request, new Deaf(sessionId)).toCompletableFuture().join();
+                hinted.open(request, new Deaf()).toCompletableFuture().join();
         return ((Backend.Opened) outcome).connection();
     }
 
@@ -221,7 +227,7 @@ class ToolQuestionTest {
     }
 
     private static BackendConnection restored(HintedBackend hinted, String principal) {
-        BackendConnection connection = open(hinted, principal, "session");
+        BackendConnection connection = open(hinted, principal, true);
         connection.notify(initialized());
         connection.call(request("ping", "{}"), new Way());
         return connection;
@@ -283,7 +289,7 @@ class ToolQuestionTest {
 
     @Test
     void theClientsOwnBeginningAsksNothing() {
-        BackendConnection connection = open(backend, NOBODY, "");
+        BackendConnection connection = open(backend, NOBODY, false);
         connection.notify(initialized());
         connection.call(request("ping", "{}"), new Way());
 
@@ -292,7 +298,7 @@ class ToolQuestionTest {
 
     @Test
     void aSessionThatOnlyListensAsksNothing() {
-        open(backend, NOBODY, "session").notify(initialized());
+        open(backend, NOBODY, true).notify(initialized());
 
         assertThat(server.asked).isEmpty();
     }
@@ -300,7 +306,7 @@ class ToolQuestionTest {
     @Test
     void theJournalAndTheFirstCallDoNotWaitForTheList() {
         OneAtATime slow = new OneAtATime();
-        BackendConnection connection = open(new HintedBackend(slow, LONG), NOBODY, "session");
+        BackendConnection connection = open(new HintedBackend(slow, LONG), NOBODY, true);
         Way way = new Way();
 
         connection.notify(initialized());
@@ -314,7 +320,7 @@ class ToolQuestionTest {
 
     @Test
     void aClientThatListsTheToolsFirstIsNotAnticipated() {
-        open(backend, NOBODY, "session").call(request("tools/list", "{}"), new Way());
+        open(backend, NOBODY, true).call(request("tools/list", "{}"), new Way());
 
         assertThat(server.asked).isEmpty();
     }
@@ -400,7 +406,7 @@ class ToolQuestionTest {
 
     @Test
     void aClientThatListsTheToolsSavesTheQuestion() {
-        open(backend, NOBODY, "").call(request("tools/list", "{}"), new Way());
+        open(backend, NOBODY, false).call(request("tools/list", "{}"), new Way());
 
         restored(NOBODY);
 

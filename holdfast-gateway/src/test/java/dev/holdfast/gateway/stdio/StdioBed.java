@@ -58,7 +58,7 @@ public final class StdioBed implements AutoCloseable {
     }
 
     CompletionStage<Outcome> open() {
-        return backend.open(new OpenRequest(Json.inbound(Json.INITIALIZE), "", "s." + ++life), listening);
+        return backend.open(new OpenRequest(Json.inbound(Json.INITIALIZE), "", "s." + ++life, false), listening);
     }
 
     BackendConnection opened() {
