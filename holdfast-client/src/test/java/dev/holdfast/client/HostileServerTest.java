@@ -36,13 +36,17 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** One call at a server that does wrong. */
 @Timeout(30)
+@Execution(ExecutionMode.CONCURRENT)
 class HostileServerTest {
     private static final long KEEPALIVE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+    private static final long BEAT_NANOS = TimeUnit.MILLISECONDS.toNanos(600);
     private static final StreamHandler NO_STREAM = new StreamHandler() {
         @Override
         public void opened(HttpHeaders headers) {
@@ -380,18 +384,20 @@ class HostileServerTest {
     }
 
     @Test
-    void silentConnectionIsGivenUpAsTheHeartbeatsTeach() {
+    @Timeout(90)
+    void silentConnectionIsGivenUpAsTheHeartbeatsTeach() throws Exception {
         server.then((request, reply) -> {
                     reply.stream().chunk("retry: 1\n" + event("e1", log("one")));
                     // and after these heartbeats, two of which agree, nothing: a peer that is gone without a word
                     for (int beat = 1; beat <= 5; beat++) {
-                        Recorder.CLOCK.schedule(() -> reply.chunk(":\n"), beat * 600L, TimeUnit.MILLISECONDS);
+                        LockSupport.parkNanos(BEAT_NANOS);
+                        reply.chunk(":\n");
                     }
                 })
                 .onGet((request, reply) ->
                         reply.stream().chunk(event("e2", answer(1))).end());
 
-        assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
+        assertThat(send(NEVER).toCompletableFuture().get(60, TimeUnit.SECONDS)).isEqualTo(new Outcome.Done());
         assertThat(last().header("last-event-id")).isEqualTo("e1");
     }
 
@@ -399,7 +405,7 @@ class HostileServerTest {
     void silenceThatWasSetIsKeptBeforeTheHeadToo() throws IOException {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
         ServerSession watched =
-                recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(1))));
+                recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(4))));
         server.then((request, reply) -> {}).then((request, reply) -> reply.json(answer(1)));
 
         assertThat(now(watched.call(call(1), HARMLESS, NO_CONTEXT, sink))).isEqualTo(new Outcome.Done());
@@ -410,7 +416,7 @@ class HostileServerTest {
     void serverThatTakesACursorAndSendsNothingIsNotWaitedFor() {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
         ServerSession watched =
-                recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(1))));
+                recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(4))));
         server.awaitRequests(4);
         server.then((request, reply) ->
                         reply.stream().chunk(event("e1", log("one"))).fin())

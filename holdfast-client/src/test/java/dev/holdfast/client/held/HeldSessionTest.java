@@ -30,6 +30,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -236,9 +237,8 @@ class HeldSessionTest {
         sessions.incrementAndGet();
         call(1, "writes");
 
-        assertThat(received)
-                .anyMatch(message -> message.contains("notifications/tools/list_changed"))
-                .noneMatch(message -> message.contains("holdfast-"));
+        awaitReceived("notifications/tools/list_changed");
+        assertThat(received).noneMatch(message -> message.contains("holdfast-"));
     }
 
     @Test
@@ -259,7 +259,14 @@ class HeldSessionTest {
                         "s3 resources/subscribe \"holdfast-2\"",
                         "s3 logging/setLevel \"holdfast-3\"",
                         "s3 tools/call 6");
-        assertThat(received).anyMatch(message -> message.contains("resources/updated") && message.contains("a://c"));
+        awaitReceived("resources/updated", "a://c");
+    }
+
+    /** What is told of a new session may come after the answers of calls that waited for it. */
+    private void awaitReceived(String... parts) {
+        Eventually.await(
+                () -> received.stream().anyMatch(message -> Stream.of(parts).allMatch(message::contains)),
+                () -> "a message with " + List.of(parts));
     }
 
     @Test
@@ -294,7 +301,7 @@ class HeldSessionTest {
                 .filter(message -> message.kind() == Envelope.Kind.REQUEST)
                 .toList();
         assertThat(questions).hasSizeGreaterThan(1);
-        assertThat(received).anyMatch(message -> message.contains("notifications/cancelled"));
+        awaitReceived("notifications/cancelled");
         Envelope first = questions.get(0);
         Envelope last = questions.get(questions.size() - 1);
         assertThat(first.id()).isNotEqualTo(last.id());
@@ -397,6 +404,7 @@ class HeldSessionTest {
             assertThat(call(i, "writes")).isEqualTo(new Outcome.Done());
         }
 
+        Eventually.await(() -> news.size() >= 50, () -> "that 50 sessions were replaced");
         assertThat(news).hasSize(50).containsOnly("replaced");
     }
 
