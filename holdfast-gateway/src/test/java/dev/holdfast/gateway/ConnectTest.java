@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.redis.FreePort;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -110,27 +111,29 @@ class ConnectTest {
     @Test
     void callThatFindsNoServerIsAnsweredByTheNextOne() throws Exception {
         String store = "rocksdb:" + folder.resolve("store");
-        URI url = serving("--port", "0", "--store", store);
+        String port = Integer.toString(FreePort.next());
+        URI url = serving("--port", port, "--store", store);
         Bridge bridge = connect(url.toString());
         bridge.begin();
         assertThat(bridge.ask(echo(1, "before"))).contains("before");
 
         started.get(0).destroyForcibly().waitFor();
         bridge.say(echo(2, "meanwhile"));
-        serving("--port", Integer.toString(url.getPort()), "--store", store);
+        serving("--port", port, "--store", store);
 
         assertThat(bridge.hear()).contains("\"id\":2").contains("meanwhile");
     }
 
     @Test
     void serverThatForgotTheSessionServesItsCallsInAnother() throws Exception {
-        URI url = serving("--port", "0", "--store", "memory");
+        String port = Integer.toString(FreePort.next());
+        URI url = serving("--port", port, "--store", "memory");
         Bridge bridge = connect(url.toString());
         bridge.begin();
 
         started.get(0).destroyForcibly().waitFor();
         bridge.say(echo(1, "refused first"));
-        serving("--port", Integer.toString(url.getPort()), "--store", "memory");
+        serving("--port", port, "--store", "memory");
 
         assertThat(bridge.hear()).contains("\"id\":1").contains("refused first");
         assertThat(bridge.ask(echo(2, "again"))).contains("again");

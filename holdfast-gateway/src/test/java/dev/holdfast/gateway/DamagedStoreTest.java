@@ -2,6 +2,7 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.redis.FreePort;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpResponse;
@@ -19,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The gateway as a process of its own, over files that somebody has damaged. */
-@Timeout(100)
+@Timeout(300)
 class DamagedStoreTest {
     private static final int SESSIONS = 12;
     private static final int CALLS = 8;
@@ -29,7 +30,7 @@ class DamagedStoreTest {
     private Path folder;
 
     private final List<Process> started = new ArrayList<>();
-    private int port;
+    private final int port = FreePort.next();
 
     @AfterEach
     void end() {
@@ -54,9 +55,7 @@ class DamagedStoreTest {
         started.add(gateway);
         String line = gateway.inputReader().readLine();
         assertThat(line).as("the first line").contains(" listens on http");
-        URI url = URI.create(line.substring(line.indexOf("http")));
-        port = url.getPort();
-        return url;
+        return URI.create(line.substring(line.indexOf("http")));
     }
 
     private Process running() {

@@ -71,7 +71,7 @@ class GatewayTest {
 
             Wait.until("the process has ended", () -> !server.isAlive());
 
-            assertThat(gateway.gateway.engine().size()).isZero();
+            Wait.until("the session is gone", () -> gateway.gateway.engine().size() == 0);
         }
     }
 

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.RedisStore;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
@@ -45,7 +44,8 @@ class RedisCostTest {
 
     private StoreChoice store(String node) {
         return new StoreChoice.Redis(
-                RedisStore.builder(redis.url()), new StoreChoice.Node(node, Duration.ofSeconds(3)));
+                RedisStore.builder(redis.url()).timeout(Wait.PATIENCE),
+                new StoreChoice.Node(node, Wait.PATIENCE.plusSeconds(10)));
     }
 
     private static String call(int id, String tool, String arguments) {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Children that outlive a gateway which nobody has asked to end. */
-@Timeout(60)
+@Timeout(180)
 class SurvivingChildrenTest {
     /** Minds neither the end of its input nor TERM, and has a child of its own. */
     private static final String STUBBORN = "trap '' TERM; echo \"$$\" >> \"$1\"; read line; echo '"

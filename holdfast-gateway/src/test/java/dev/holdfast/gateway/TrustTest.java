@@ -10,7 +10,6 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -114,7 +113,10 @@ class TrustTest {
     @Test
     void moreCallsThanAllowedAreRefused() throws IOException {
         Limits one = new Limits(
-                Limits.DEFAULT.node().withRunningCalls(1), Limits.DEFAULT.maxChildren(), Duration.ofSeconds(2), 4096);
+                Limits.DEFAULT.node().withRunningCalls(1),
+                Limits.DEFAULT.maxChildren(),
+                Limits.DEFAULT.maxCallDuration(),
+                4096);
         try (TestGateway gateway = new TestGateway(one)) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             Wait.until(peer.posted(1, "patient"));

@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.gateway.stdio.ShellServer;
+import dev.holdfast.redis.FreePort;
 import dev.holdfast.upstream.ForwardedHeaders;
 import java.net.URI;
 import java.nio.file.Path;
@@ -43,8 +44,8 @@ class UpstreamTest {
 
     @Test
     void theSessionStaysWhereTheUpstreamIsRestartedAndHasForgottenIt() {
-        TestGateway first = behind(0);
-        int port = first.url().getPort();
+        int port = FreePort.next();
+        TestGateway first = behind(port);
         try (TestGateway gateway = before(first.url())) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             try (ListeningSocket listening = new ListeningSocket(peer)) {
@@ -64,7 +65,8 @@ class UpstreamTest {
 
     @Test
     void aCallThatRanWhenTheUpstreamDiedEndsWithADefiniteErrorAndTheNextSucceeds() throws Exception {
-        List<String> args = List.of("serve", "--port", "0", "--store", "memory", "--");
+        String port = Integer.toString(FreePort.next());
+        List<String> args = List.of("serve", "--port", port, "--store", "memory", "--");
         try (GatewayProcess dying =
                 GatewayProcess.start(folder, TestGateway.words(args, ShellServer.COMMAND.words()))) {
             URI url = dying.url();
@@ -93,8 +95,8 @@ class UpstreamTest {
 
     @Test
     void whatIsAskedWhileTheUpstreamIsAwayIsAnsweredWhenItIsBack() {
-        TestGateway first = behind(0);
-        int port = first.url().getPort();
+        int port = FreePort.next();
+        TestGateway first = behind(port);
         try (TestGateway gateway = before(first.url())) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             TestGateway.server(peer, 1);
@@ -110,9 +112,7 @@ class UpstreamTest {
 
     @Test
     void aNewSessionIsRefusedInTimeWhereThereIsNoUpstream() {
-        TestGateway gone = behind(0);
-        URI url = gone.url();
-        gone.close();
+        URI url = URI.create("http://127.0.0.1:" + FreePort.next() + "/mcp");
         try (TestGateway gateway = before(url)) {
             assertThat(new HttpPeer(gateway.url()).post(Json.INITIALIZE).body())
                     .contains("the upstream did not answer initialize within 10000 ms");
@@ -121,8 +121,8 @@ class UpstreamTest {
 
     @Test
     void theSessionSurvivesTheDeathOfTheGatewayAndOfTheUpstream() throws Exception {
-        TestGateway first = behind(0);
-        int port = first.url().getPort();
+        int port = FreePort.next();
+        TestGateway first = behind(port);
         List<String> args = List.of(
                 "serve",
                 "--port",

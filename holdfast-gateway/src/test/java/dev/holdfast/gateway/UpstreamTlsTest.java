@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A gateway in front of an upstream over TLS, which is trusted by what the JVM trusts. */
-@Timeout(60)
+@Timeout(180)
 class UpstreamTlsTest {
     private static final String PASSWORD = "changeit";
     private static final String NOT_TRUSTED = "the certificate of the upstream is not trusted";

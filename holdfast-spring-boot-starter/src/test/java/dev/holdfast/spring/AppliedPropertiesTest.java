@@ -41,7 +41,7 @@ class AppliedPropertiesTest {
                 "--holdfast.request.max-size=2KB",
                 "--holdfast.request.allowed-origins=https://app.example",
                 "--holdfast.history.running-calls=1",
-                "--holdfast.session.max-call-duration=3s",
+                "--holdfast.session.max-call-duration=8s",
                 "--holdfast.node.max-sessions=" + SESSIONS);
         port = Applications.port(application);
     }
@@ -103,7 +103,7 @@ class AppliedPropertiesTest {
         CompletableFuture<String> call = new CompletableFuture<>();
         new Thread(() -> {
                     try {
-                        call.complete(client.call("slow", "{\"millis\":6000}"));
+                        call.complete(client.call("slow", "{\"millis\":16000}"));
                     } catch (Exception e) {
                         call.completeExceptionally(e);
                     }
@@ -115,7 +115,7 @@ class AppliedPropertiesTest {
 
         assertThat(call.get(30, TimeUnit.SECONDS))
                 .contains("\"error\"")
-                .contains("3 s")
+                .contains("8 s")
                 .doesNotContain("slept");
     }
 

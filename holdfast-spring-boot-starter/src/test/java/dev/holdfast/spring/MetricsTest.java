@@ -149,11 +149,12 @@ class MetricsTest {
         double before = meter("holdfast.calls", "method:tools/call", "outcome:answered");
         Wire.open(port, "/mcp").call("greet", "{\"name\":\"you\"}");
 
-        assertThat(meter("holdfast.calls", "method:tools/call", "outcome:answered"))
-                .isEqualTo(before + 1);
+        await().untilAsserted(() -> assertThat(meter("holdfast.calls", "method:tools/call", "outcome:answered"))
+                .isEqualTo(before + 1));
+        await().untilAsserted(() ->
+                assertThat(meter("mcp.server.operation.duration", "outcome:ok")).isPositive());
         assertThat(meter("holdfast.store.operations", "operation:append", "outcome:done"))
                 .isPositive();
-        assertThat(meter("mcp.server.operation.duration", "outcome:ok")).isPositive();
     }
 
     @Test

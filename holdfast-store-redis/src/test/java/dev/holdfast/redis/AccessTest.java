@@ -56,10 +56,14 @@ class AccessTest {
         assertThat(store.trouble()).isEmpty();
     }
 
+    private static RedisStoreBuilder builder(String url) {
+        return RedisStore.builder(url).timeout(Given.PATIENCE);
+    }
+
     @Test
     void aUserNeedsTheRightsThatThePageSays() {
         try (RedisServer server = RedisServer.start(USER.split(" "));
-                RedisStore store = RedisStore.builder("redis://worker:" + PASSWORD + "@127.0.0.1:" + server.port())
+                RedisStore store = builder("redis://worker:" + PASSWORD + "@127.0.0.1:" + server.port())
                         .prefix("svc:")
                         .open()) {
             useAll(store);
@@ -69,7 +73,7 @@ class AccessTest {
     @Test
     void credentialsCanBeGivenBesideTheUrl() {
         try (RedisServer server = RedisServer.start(USER.split(" "));
-                RedisStore store = RedisStore.builder(server.url())
+                RedisStore store = builder(server.url())
                         .prefix("svc:")
                         .credentials("worker", PASSWORD.toCharArray())
                         .open()) {
@@ -81,8 +85,8 @@ class AccessTest {
     void aRefusedUserIsToldWithoutThePassword() {
         try (RedisServer server = RedisServer.start("--requirepass", "another")) {
             String host = "127.0.0.1:" + server.port();
-            assertThatThrownBy(() -> RedisStore.builder("redis://worker:" + PASSWORD + "@" + host)
-                            .open())
+            assertThatThrownBy(() ->
+                            builder("redis://worker:" + PASSWORD + "@" + host).open())
                     .isInstanceOf(RedisStoreException.class)
                     .hasMessageContaining("redis://" + host)
                     .satisfies(failure -> {
@@ -109,7 +113,7 @@ class AccessTest {
 
     @Test
     void whereNobodyListensOpeningFailsInTime() {
-        int nobody = RedisServer.freePort();
+        int nobody = FreePort.next();
         long start = System.nanoTime();
         assertThatThrownBy(() -> RedisStore.builder("redis://127.0.0.1:" + nobody)
                         .timeout(Duration.ofSeconds(1))
@@ -122,10 +126,9 @@ class AccessTest {
     @Test
     void anotherDatabaseAndAnotherPrefixAreOtherStores() {
         try (RedisServer server = RedisServer.start();
-                RedisStore here = RedisStore.builder(server.url()).open();
-                RedisStore database = RedisStore.builder(server.url() + "/3").open();
-                RedisStore prefix =
-                        RedisStore.builder(server.url()).prefix("other:").open()) {
+                RedisStore here = builder(server.url()).open();
+                RedisStore database = builder(server.url() + "/3").open();
+                RedisStore prefix = builder(server.url()).prefix("other:").open()) {
             await(here.create(KEY, FIRST, Given.record(), "node"));
             assertThat(await(database.look(KEY))).isEmpty();
             assertThat(await(prefix.look(KEY))).isEmpty();
@@ -136,7 +139,7 @@ class AccessTest {
     @Test
     void sessionsExpireByTheClockOfRedisAndTheirSpaceIsGivenBack() {
         try (RedisServer server = RedisServer.start();
-                RedisStore store = RedisStore.builder(server.url()).open()) {
+                RedisStore store = builder(server.url()).open()) {
             await(store.create(KEY, FIRST, Given.record(), "node"));
             long soon = System.currentTimeMillis() + 300;
             await(store.commit(KEY, FIRST, 1, all(unplaced(FIRST, "event"))));
@@ -152,7 +155,7 @@ class AccessTest {
     @Test
     void sessionsOfAPrincipalCountByTheClockOfRedisAndTheirSpaceIsGivenBack() {
         try (RedisServer server = RedisServer.start();
-                RedisStore store = RedisStore.builder(server.url()).open()) {
+                RedisStore store = builder(server.url()).open()) {
             SessionKey next = SessionKey.of("the next", "alice");
             long soon = System.currentTimeMillis() + 2_000;
             assertThat(await(store.count("alice", KEY, soon, 1)).counts()).isTrue();
@@ -174,7 +177,7 @@ class AccessTest {
     void overTls(@TempDir Path folder) {
         Certificate certificate = Certificate.make(folder);
         try (RedisServer server = RedisServer.startTls(certificate);
-                RedisStore store = RedisStore.builder("rediss://127.0.0.1:" + server.port())
+                RedisStore store = builder("rediss://127.0.0.1:" + server.port())
                         .trust(certificate.pem())
                         .open()) {
             useAll(store);
@@ -185,8 +188,8 @@ class AccessTest {
     void aServerThatNobodyTrustsIsRefused(@TempDir Path folder) {
         Certificate certificate = Certificate.make(folder);
         try (RedisServer server = RedisServer.startTls(certificate)) {
-            assertThatThrownBy(() -> RedisStore.builder("rediss://127.0.0.1:" + server.port())
-                            .open())
+            assertThatThrownBy(
+                            () -> builder("rediss://127.0.0.1:" + server.port()).open())
                     .isInstanceOf(RedisStoreException.class)
                     .hasMessageContaining("certification path");
         }

@@ -36,7 +36,7 @@ class RedisFailureTest {
     void start() {
         server = RedisServer.start();
         line = new Line(server.port());
-        store = RedisStore.builder(line.url()).timeout(TIMEOUT).open();
+        store = open(Given.PATIENCE);
         await(store.create(KEY, FIRST, Given.record(), "node"));
     }
 
@@ -45,6 +45,16 @@ class RedisFailureTest {
         store.close();
         line.close();
         server.close();
+    }
+
+    private RedisStore open(Duration timeout) {
+        return RedisStore.builder(line.url()).timeout(timeout).open();
+    }
+
+    /** Takes a store in the place of the first that waits for no longer than the timeout. */
+    private void hasten() {
+        store.close();
+        store = open(TIMEOUT);
     }
 
     private CompletionStage<?> commit(int number) {
@@ -57,6 +67,7 @@ class RedisFailureTest {
 
     @Test
     void whatAFrozenRedisDoesNotAnswerFailsInTimeAndBlocksNobody() {
+        hasten();
         server.freeze();
         long start = System.nanoTime();
         List<CompletionStage<?>> stages = IntStream.rangeClosed(1, 50)
@@ -86,6 +97,7 @@ class RedisFailureTest {
 
     @Test
     void aConnectionThatCarriesNothingIsMadeAnew() {
+        hasten();
         line.fallSilent();
         assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
         until("the store works again", () -> succeeds(commit(1)));
@@ -119,7 +131,8 @@ class RedisFailureTest {
     void hintsComeAgainOverAnotherConnection() {
         AtomicInteger hints = new AtomicInteger();
         AtomicInteger number = new AtomicInteger();
-        try (RedisStore other = RedisStore.builder(server.url()).open();
+        try (RedisStore other =
+                        RedisStore.builder(server.url()).timeout(Given.PATIENCE).open();
                 var tail = store.tail(KEY, hints::incrementAndGet)) {
             assertThat(tail).isNotNull();
             for (int cuts = 0; cuts < 2; cuts++) {
@@ -153,7 +166,8 @@ class RedisFailureTest {
     void anInboxGoesOnOverAnotherConnection() {
         Duration lease = Duration.ofMinutes(1);
         AtomicInteger received = new AtomicInteger();
-        try (RedisStore other = RedisStore.builder(server.url()).open()) {
+        try (RedisStore other =
+                RedisStore.builder(server.url()).timeout(Given.PATIENCE).open()) {
             await(store.bus().begin("node", lease));
             try (var inbox = store.bus().receive("node", message -> received.incrementAndGet())) {
                 assertThat(inbox).isNotNull();

@@ -10,8 +10,6 @@ import io.lettuce.core.protocol.CommandType;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -46,7 +44,7 @@ public final class RedisServer implements AutoCloseable {
 
     /** Starts one that keeps nothing on disk, unless the settings say otherwise. */
     public static RedisServer start(String... settings) {
-        return start(freePort(), Arrays.asList(settings));
+        return start(FreePort.next(), Arrays.asList(settings));
     }
 
     static RedisServer start(int port, List<String> settings) {
@@ -65,13 +63,13 @@ public final class RedisServer implements AutoCloseable {
     static RedisServer startSentinel(RedisServer master) {
         try {
             Path folder = Files.createTempDirectory("holdfast-redis");
-            int port = freePort();
+            int port = FreePort.next();
             List<String> configuration = List.of(
                     "port " + port,
                     "bind 127.0.0.1",
                     "dir " + folder,
                     "sentinel monitor main 127.0.0.1 " + master.port() + " 1",
-                    "sentinel down-after-milliseconds main 500",
+                    "sentinel down-after-milliseconds main 5000",
                     "sentinel failover-timeout main 3000");
             Path file = Files.write(folder.resolve("sentinel.conf"), configuration);
             List<String> command = List.of(program().toString(), file.toString(), "--sentinel");
@@ -83,7 +81,7 @@ public final class RedisServer implements AutoCloseable {
 
     /** Starts one that speaks TLS only. */
     static RedisServer startTls(Certificate certificate) {
-        int port = freePort();
+        int port = FreePort.next();
         return start(
                 port,
                 List.of(
@@ -103,27 +101,11 @@ public final class RedisServer implements AutoCloseable {
 
     /** One whose neighbour 10,000 further is free too: nodes of a cluster speak to each other there. */
     static int freeClusterPort() {
-        int port = freePort();
-        while (port > 55_000 || !free(port + 10_000)) {
-            port = freePort();
-        }
+        int port;
+        do {
+            port = FreePort.next();
+        } while (!FreePort.isFree(port + 10_000));
         return port;
-    }
-
-    private static boolean free(int port) {
-        try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-            return socket.isBound();
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
-    static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     private static Process launch(Path folder, List<String> command) throws IOException {

@@ -28,7 +28,7 @@ class SentinelTest {
                     () -> replica.command("INFO", "replication").contains("master_link_status:up")
                             && sentinel.command("INFO", "sentinel").contains("slaves=1"));
             try (RedisStore store = RedisStore.builder("redis-sentinel://127.0.0.1:" + sentinel.port() + "/0#main")
-                    .timeout(Duration.ofSeconds(1))
+                    .timeout(Duration.ofSeconds(5))
                     .open()) {
                 await(store.create(KEY, FIRST, Given.record(), "node"));
                 Appended before = await(store.commit(KEY, FIRST, 1, all(unplaced(FIRST, "before"))));

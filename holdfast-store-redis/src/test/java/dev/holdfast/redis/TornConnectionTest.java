@@ -32,7 +32,7 @@ class TornConnectionTest {
     void start() {
         server = RedisServer.start();
         line = new Line(server.port());
-        store = RedisStore.builder(line.url()).timeout(Duration.ofSeconds(1)).open();
+        store = RedisStore.builder(line.url()).timeout(Duration.ofSeconds(5)).open();
         await(store.create(KEY, FIRST, Given.record(), "node"));
     }
 

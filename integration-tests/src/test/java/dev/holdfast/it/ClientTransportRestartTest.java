@@ -137,7 +137,8 @@ class ClientTransportRestartTest {
     void everyCallHasAnEndThoughTheServerForgetsItsSessions() throws Exception {
         assertEveryCallHasAnEnd(this::holdfast, "/mcp", CALLERS);
         assertThat(failures).allMatch(failure -> failure instanceof CallOutcomeUnknownException);
-        assertThat(replaced).hasValue(RESTARTS);
+        await().untilAsserted(
+                        () -> assertThat(replaced).hasValue(RESTARTS)); // told after the calls that waited were sent
     }
 
     /**

@@ -2,6 +2,7 @@ package dev.holdfast.it;
 
 import io.modelcontextprotocol.client.AbstractMcpSyncClientTests;
 import io.modelcontextprotocol.spec.McpClientTransport;
+import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -12,6 +13,11 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class EverythingSyncClientTest extends AbstractMcpSyncClientTests {
     @RegisterExtension
     static final EverythingServer SERVER = new EverythingServer();
+
+    @Override
+    protected Duration getInitializationTimeout() {
+        return Duration.ofSeconds(20);
+    }
 
     @Override
     protected McpClientTransport createMcpTransport() {

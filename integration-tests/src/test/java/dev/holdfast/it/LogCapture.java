@@ -11,8 +11,13 @@ import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import org.slf4j.LoggerFactory;
 
-/** What is logged while it is open, at INFO and above unless told: by Holdfast and the SDK, by Jetty, and by Tomcat. */
+/**
+ * What servers log while it is open, at INFO and above unless told: by Holdfast and the SDK, by Jetty, and by Tomcat. Clients of an
+ * earlier test may still be at their end.
+ */
 final class LogCapture implements AutoCloseable {
+    private static final String CLIENT_THREADS = "HttpClient-";
+
     private final List<Line> lines = new CopyOnWriteArrayList<>();
     private final LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
     private final Logger holdfast = context.getLogger("dev.holdfast");
@@ -22,7 +27,9 @@ final class LogCapture implements AutoCloseable {
     private final AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
         @Override
         protected void append(ILoggingEvent event) {
-            lines.add(new Line(event.getLevel(), event.getFormattedMessage()));
+            if (!event.getThreadName().startsWith(CLIENT_THREADS)) {
+                lines.add(new Line(event.getLevel(), event.getFormattedMessage()));
+            }
         }
     };
     private final Handler handler = new Handler() {

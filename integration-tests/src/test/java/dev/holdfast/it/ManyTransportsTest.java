@@ -80,7 +80,9 @@ class ManyTransportsTest {
             Flux.fromIterable(clients)
                     .flatMap(McpAsyncClient::closeGracefully, TOGETHER)
                     .blockLast(Duration.ofSeconds(60));
-            assertThat(server.holdfast().engine().stats().sessions()).isZero();
+            // a client goes though its goodbye was not answered in time
+            await().untilAsserted(() ->
+                    assertThat(server.holdfast().engine().stats().sessions()).isZero());
         }
     }
 }

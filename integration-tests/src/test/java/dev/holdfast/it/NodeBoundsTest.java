@@ -142,12 +142,12 @@ class NodeBoundsTest {
 
     @Test
     void aCallThatTakesTooLongIsAnsweredWithAnError() throws Exception {
-        startAgain(options -> options.maxCallDuration(Duration.ofSeconds(1)));
+        startAgain(options -> options.maxCallDuration(Duration.ofSeconds(3)));
         RawSession session = RawSession.open(server.port());
 
         try (RawConnection call = session.stream(session.post(Json.call("1", "slow")))) {
             assertThat(call.message().json().at("/error/message").asString())
-                    .isEqualTo("the call took longer than 1 s");
+                    .isEqualTo("the call took longer than 3 s");
             assertThat(call.messages()).isEmpty();
             assertThat(call.end()).isEqualTo(RawConnection.End.IN_ORDER);
         }

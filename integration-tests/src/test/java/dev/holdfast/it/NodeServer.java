@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /** A server of the TypeScript SDK in a process of its own, from what the interop tests have installed. */
@@ -64,9 +65,15 @@ final class NodeServer implements AutoCloseable {
         }
     }
 
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
+    /** One below those that the kernel gives to clients: none of them takes it before the server does. */
+    private static int freePort() {
+        for (; ; ) {
+            int port = ThreadLocalRandom.current().nextInt(10_000, 20_000);
+            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return socket.getLocalPort();
+            } catch (IOException e) {
+                // somebody has it
+            }
         }
     }
 

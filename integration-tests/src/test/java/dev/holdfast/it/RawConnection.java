@@ -24,7 +24,7 @@ import java.util.TreeMap;
  * #close} ends it by FIN, {@link #reset} by RST.
  */
 final class RawConnection implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     /** How the response ended. */
     enum End {

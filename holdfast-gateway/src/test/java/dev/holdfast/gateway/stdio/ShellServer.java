@@ -4,7 +4,7 @@ import dev.holdfast.gateway.process.ServerCommand;
 import java.util.List;
 
 /**
- * A small MCP server in shell. It answers each request with its process number, {@code slow} only after 600 ms and {@code patient} after 5 s, and {@code
+ * A small MCP server in shell. It answers each request with its process number, {@code slow} only after 600 ms and {@code patient} after 10 s, and {@code
  * flood7} before 7 log messages of 50 kB; {@code die} ends it without an answer.
  */
 public final class ShellServer {
@@ -19,7 +19,7 @@ public final class ShellServer {
                 *'"method":"notifications/'*) ;;
                 *'"method":"die"'*) kill -9 $$ ;;
                 *'"method":"slow"'*) sleep 0.6; result ;;
-                *'"method":"patient"'*) sleep 5; result ;;
+                *'"method":"patient"'*) sleep 10; result ;;
                 *'"method":"flood'*)
                   result
                   count=${line#*flood}
