@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 
 const CITIES = ['Bern', 'Thun', 'Chur'];
 const REST_MS = 500;
-const ENDS = { [-32603]: 'ended by an error', 502: 'cut at the balancer' };
+const ENDS = { [-32603]: 'ended by an error', 502: 'cut at the balancer', 504: 'cut at the balancer' };
 
 // A POST that is on its way to a node when that is killed has no answer but that of the balancer.
 const counts = { answered: 0, 'ended by an error': 0, 'cut at the balancer': 0, 'not taken': 0 };

@@ -75,7 +75,7 @@ class RecordedClient {
     const { fetch: ownFetch = (input, init, send) => send(input, init) } = this.#sdk;
     const send = (input, init) => this.#fetch(input, init);
     this.transport = this.#sdk.transport(new URL(url), { fetch: (input, init) => ownFetch(input, init, send) });
-    await this.#sdk.client.connect(this.transport, { timeout: 30_000 });
+    await this.#sdk.client.connect(this.transport, { timeout: 120_000 });
     const deliver = this.transport.onmessage.bind(this.transport);
     this.transport.onmessage = (message, extra) => {
       this.received.push(message);
@@ -101,7 +101,7 @@ class RecordedClient {
   }
 
   /** Calls a tool; `progress` of the answer holds the progress values in order of arrival, which `onprogress` sees as they come. */
-  async call(name, args = {}, { onprogress = () => {}, timeout = 30_000 } = {}) {
+  async call(name, args = {}, { onprogress = () => {}, timeout = 120_000 } = {}) {
     const progress = [];
     const seen = ({ progress: value }) => {
       progress.push(value);

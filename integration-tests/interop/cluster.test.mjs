@@ -25,7 +25,7 @@ const PATIENT = ['--lease', '12s'];
 const ROUNDS = Number(process.env.HOLDFAST_CHAOS ?? 1);
 const KILLS = Number(process.env.HOLDFAST_KILLS ?? 3);
 /** A lease of 3 s, a look at it, the client's way back; and more, on a busy machine. */
-const ANSWER_MS = 10_000;
+const ANSWER_MS = 25_000;
 const SEED = Number(process.env.HOLDFAST_SEED ?? Date.now() % 1_000_000);
 
 const HELLO = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
@@ -145,9 +145,9 @@ test(`calls of a node that is killed get a definite answer soon, ${KILLS} times`
   assert.ok(took.at(-1) < ANSWER_MS, `${took.at(-1)} ms`);
 });
 
-test('a call that was handed to another node is not refused when touch is lost', { timeout: 60_000 }, async t => {
+test('a call that was handed to another node is not refused when touch is lost', { timeout: 180_000 }, async t => {
   const { settings } = SERVERS['a stdio server on one of them'](t);
-  const cluster = await startCluster(settings);
+  const cluster = await startCluster({ ...settings, flags: PATIENT });
   t.after(() => cluster.stop());
   const [host, other] = cluster.nodes;
   const opened = await post(host.url, { id: 1, method: 'initialize', params: HELLO });
@@ -157,7 +157,7 @@ test('a call that was handed to another node is not refused when touch is lost',
   host.freeze(); // it takes nothing
   const answer = echo(3);
   answer.catch(() => {}); // awaited below
-  await delay(LATE_MS / 2);
+  await delay(2 * LATE_MS);
   cluster.redis.freeze();
   const { status } = await answer;
   const { error } = await (await answer).json();
@@ -165,7 +165,7 @@ test('a call that was handed to another node is not refused when touch is lost',
   assert.match(error.message, /whether it had any effect is not known/);
   cluster.redis.thaw();
   host.thaw();
-  await waitFor('the session goes on', async () => /hello/.test(await (await echo(4)).text()), 20_000);
+  await waitFor('the session goes on', async () => /hello/.test(await (await echo(4)).text()), 60_000);
 });
 
 function post(url, message, session) {

@@ -13,9 +13,11 @@ import { waitFor } from './wait.mjs';
 const EVERY_MS = 700;
 const STOPPED_MS = 1000 * Number(process.env.HOLDFAST_STOPPED ?? 10);
 /** What the bridge may take for a dead connection; the heartbeats of the remote server come every second. */
-const SILENCE = '3s';
+const SILENCE = '8s';
 const UNKNOWN = /nobody knows whether the server executed the request/;
 const SLOW = { ms: 1500, steps: 5 };
+/** Goes on for long after its first progress. */
+const LASTING = { ms: 9000, steps: 30 };
 
 /** A client on stdio, with the record that the checks of a series want. */
 class StdioClient {
@@ -34,7 +36,7 @@ class StdioClient {
     client.transport = new StdioClientTransport({ command: COMMAND, args: ['connect', url, ...flags], env: process.env, stderr: 'ignore' });
     client.#client.onerror = error => client.errors.push(error);
     client.#client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => client.logs.push(params.data));
-    await client.#client.connect(client.transport, { timeout: 30_000 });
+    await client.#client.connect(client.transport, { timeout: 120_000 });
     const deliver = client.transport.onmessage.bind(client.transport);
     client.transport.onmessage = message => {
       client.received.push(message);
@@ -96,7 +98,7 @@ describe('connect', { concurrency: 2 }, () => {
     });
   }
 
-  test('connections that carry nothing any more, and do not end: nothing lost, nothing twice, one session', { timeout: 120_000 }, async t => {
+  test('connections that carry nothing any more, and do not end: nothing lost, nothing twice, one session', { timeout: 240_000 }, async t => {
     const { proxy } = await remote(t);
     const client = await StdioClient.to(t, proxy.url, ['--max-silence', SILENCE]);
     proxy.cutEvery(2 * EVERY_MS, 'hang');
@@ -130,8 +132,9 @@ describe('connect', { concurrency: 2 }, () => {
   test('the bridge sleeps for a while in the middle of a call, and its connections die meanwhile', { timeout: 180_000 }, async t => {
     const { proxy } = await remote(t);
     const client = await StdioClient.to(t, proxy.url);
+    await proxy.underWay(each => each.method === 'GET');
     const begun = new Promise(resolve => {
-      client.running = client.call('slow', SLOW, { onprogress: resolve });
+      client.running = client.call('slow', LASTING, { onprogress: resolve });
     });
     await begun;
     process.kill(client.transport.pid, 'SIGSTOP');
@@ -140,7 +143,7 @@ describe('connect', { concurrency: 2 }, () => {
     process.kill(client.transport.pid, 'SIGCONT');
     const { text, progress } = await client.running;
     assert.match(text, /run=/);
-    assert.deepEqual(progress, upTo(SLOW.steps));
+    assert.deepEqual(progress, upTo(LASTING.steps));
     assertOneSession(client);
     assert.equal(initializes(proxy), 1);
     assert.deepEqual(client.errors, []);
@@ -165,7 +168,7 @@ describe('connect', { concurrency: 2 }, () => {
     assert.deepEqual(client.errors, []);
   });
 
-  test('the remote server is frozen for longer than its connections may be silent', { timeout: 120_000 }, async t => {
+  test('the remote server is frozen for longer than its connections may be silent', { timeout: 240_000 }, async t => {
     const { gateway, proxy } = await remote(t);
     const client = await StdioClient.to(t, proxy.url, ['--max-silence', SILENCE]);
     const begun = new Promise(resolve => {
@@ -197,7 +200,7 @@ describe('connect', { concurrency: 2 }, () => {
     for (let round = 0; round < 3; round++) {
       let begun;
       const first = new Promise(resolve => (begun = resolve));
-      const running = client.call('slow', SLOW, { onprogress: begun }).then(({ text }) => text, failure => failure.message);
+      const running = client.call('slow', LASTING, { onprogress: begun }).then(({ text }) => text, failure => failure.message);
       await first;
       await gateway.crash();
       await delay(500);

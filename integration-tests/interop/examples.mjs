@@ -184,10 +184,9 @@ class Example {
   }
 }
 
-const forecast = (client, onprogress) => client.call('forecast', { city: 'Bern' }, { onprogress, timeout: 12_000 });
-
-/** The calls of one client, whose connections are cut every 700 ms meanwhile. */
-export async function underCuts(example, flavour, t) {
+/** The calls of one client, each of which has so many milliseconds, and whose connections are cut every 700 ms meanwhile. */
+export async function underCuts(example, flavour, t, timeout = 120_000) {
+  const forecast = (client, onprogress) => client.call('forecast', { city: 'Bern' }, { onprogress, timeout });
   const proxy = await CuttingProxy.to(example.port);
   t.after(() => proxy.close());
   const client = await connect(flavour, proxy.url, { listens: false });

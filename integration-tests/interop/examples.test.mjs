@@ -69,6 +69,6 @@ test('examples/cluster/run', { timeout: 420_000 }, async () => {
   const { stdout } = await run('bash', [fileURLToPath(new URL('../../examples/cluster/run', import.meta.url)), '1'], { env });
 
   assert.match(stdout, /^# kill -9 of node 0$/m);
-  const [, answered] = /^# (\d+) answered, \d+ ended by an error, \d cut at the balancer, 0 not taken; still session \S+$/m.exec(stdout) ?? [];
+  const [, answered] = /^# (\d+) answered, \d+ ended by an error, \d+ cut at the balancer, 0 not taken; still session \S+$/m.exec(stdout) ?? [];
   assert.ok(Number(answered) > 0, stdout);
 });

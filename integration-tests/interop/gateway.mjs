@@ -64,7 +64,7 @@ class Gateway {
 
   /** Resolves when it answers. */
   served() {
-    return waitFor('GET /healthz answers', () => this.healthy(), 30_000);
+    return waitFor('GET /healthz answers', () => this.healthy(), 90_000);
   }
 
   async healthy() {
@@ -75,7 +75,7 @@ class Gateway {
   /** Resolves when it has so many sessions. */
   sessionsAre(count) {
     const sessions = async () => (await (await fetch(`http://127.0.0.1:${this.port}/healthz`)).json()).sessions;
-    return waitFor(`${count} sessions`, async () => (await sessions()) === count, 10_000);
+    return waitFor(`${count} sessions`, async () => (await sessions()) === count);
   }
 
   terminate() {
@@ -165,13 +165,19 @@ function markedProcesses(mark) {
   });
 }
 
-/** A port below those that the kernel gives to connections, so that no client of another suite has it before the server does. */
+/** Each suite is a process, and has a hundred ports for itself. */
+const FIRST_PORT = 20_000 + (process.pid % 100) * 100;
+const given = new Set();
+
+/** A port below those that the kernel gives to connections, so that no client of another suite has it before the server does; none twice. */
 export async function freePort() {
   for (;;) {
-    const port = 20_000 + randomInt(10_000);
+    const port = FIRST_PORT + randomInt(100);
+    if (given.has(port)) continue;
     const server = net.createServer().listen(port, '127.0.0.1');
     const free = await once(server, 'listening').then(() => true, () => false);
     if (!free) continue;
+    given.add(port);
     server.close();
     await once(server, 'close');
     return port;

@@ -9,7 +9,7 @@ for (const retry of ['2s', '300ms']) {
   const texts = [];
   const options = {
     gateway: { flags: ['--retry', retry] },
-    timeout: 90_000,
+    timeout: 240_000,
     finally: () => test('each call was executed once', () => assertEachRanOnce(texts)),
   };
 

@@ -18,7 +18,7 @@ export function forEachClientAndCut(title, options, scenario) {
 
     describe('cuts', { concurrency: cuts.length * clients.length }, () => {
       for (const [by, flavour] of cuts.flatMap(by => clients.map(flavour => [by, flavour]))) {
-        test(`${title}: ${flavour}, ${by}`, { timeout: options.timeout ?? 60_000 }, async t => {
+        test(`${title}: ${flavour}, ${by}`, { timeout: options.timeout ?? 120_000 }, async t => {
           const proxy = await CuttingProxy.to(gateway.port);
           t.after(() => proxy.close());
           const client = await connect(flavour, proxy.url, options.client);

@@ -7,7 +7,7 @@ import { assertEachRanOnce, assertNothingLost, callSeries } from './series.mjs';
 
 const texts = [];
 const options = {
-  timeout: 120_000,
+  timeout: 240_000,
   finally: () => test('each call was executed once', () => assertEachRanOnce(texts)),
 };
 

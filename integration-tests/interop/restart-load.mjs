@@ -8,7 +8,7 @@ const WORKERS = 4;
 const NOTES = 3;
 const REST_MS = 150;
 /** As long as a client may take to be back, and more. */
-const BACK_MS = 30_000;
+const BACK_MS = 90_000;
 /** What their tools promise to be harmless when it is done twice. */
 const HARMLESS = ['slow_read', 'echo'];
 /** What a balancer answers for a node that says nothing, or dies, before the head of its answer. */

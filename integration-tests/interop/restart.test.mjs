@@ -24,10 +24,10 @@ const EARLY_MS = 500;
 const LEAST_RUNS_SEEN = 2;
 
 const ENDS = {
-  'kill -9': { retryMs: 6000, backMs: 6000, rounds: times(3), end: server => server.crash(), mayBeEarly: true },
+  'kill -9': { retryMs: 8000, backMs: 8000, rounds: times(3), end: server => server.crash(), mayBeEarly: true },
   'SIGTERM': {
-    retryMs: 4000,
-    backMs: 8000, // an end in order makes up to twice as much of the retry, lest all come back at once
+    retryMs: 8000,
+    backMs: 16_000, // an end in order makes up to twice as much of the retry, lest all come back at once
     rounds: times(2),
     end: async (server, exitCode) => {
       server.terminate();
@@ -81,7 +81,7 @@ const SERVERS = {
 for (const [end, { retryMs, backMs, rounds, end: endOnce, mayBeEarly }] of Object.entries(ENDS)) {
   describe(end, { concurrency: Object.keys(SERVERS).length }, () => {
     for (const [name, { tools, inOrder, runsAgain, ownThread, slower = 1, exitCode = 0, start }] of Object.entries(SERVERS)) {
-      test(`${end}, ${name}: ${rounds} times under load`, { timeout: (90_000 + rounds * 20_000) * slower }, async t => {
+      test(`${end}, ${name}: ${rounds} times under load`, { timeout: (120_000 + rounds * 40_000) * slower }, async t => {
         const server = await start(retryMs * slower);
         t.after(async () => {
           await server.stop();
@@ -145,7 +145,7 @@ async function series(server, { rounds, backMs, endOnce, mayBeEarly }) {
     await server.restart();
     const took = Date.now() - endedAt;
     restarts.push({ at: endedAt, took });
-    early = mayBeEarly && !early && took < backMs - 2 * EARLY_MS;
+    early = mayBeEarly && !early && took < backMs / 2;
     const untilReturn = endedAt + backMs - Date.now();
     if (round + 1 === rounds) await delay(BEGIN_MS);
     else await delay(early ? untilReturn + Math.random() * EARLY_MS : backMs + 200 + Math.random() * 1500);

@@ -8,7 +8,7 @@ const CALLS = 10;
 const tool = (client, onprogress) => client.call('trigger-long-running-operation', { duration: 1.5, steps: 5 }, { onprogress });
 
 for (const retry of ['2s', '300ms']) {
-  const options = { gateway: { flags: ['--retry', retry], command: EVERYTHING }, timeout: 90_000 };
+  const options = { gateway: { flags: ['--retry', retry, '--start-timeout', '2m'], command: EVERYTHING }, timeout: 240_000 };
 
   forEachClientAndCut(`server-everything, cuts every 700 ms, retry ${retry}`, options, async ({ proxy, client, by }) => {
     proxy.cutEvery(700, by);
@@ -16,7 +16,7 @@ for (const retry of ['2s', '300ms']) {
     await proxy.calm();
     for (const { text } of done) assert.match(text, /completed/);
     await assertNothingLost(client, done, { notes: 0, calls: CALLS });
-    assert.ok(proxy.counts.cuts >= 10, 'the proxy has cut');
+    assert.ok(proxy.counts.cuts >= 5, 'the proxy has cut');
     await client.end();
   });
 }

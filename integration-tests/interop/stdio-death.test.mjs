@@ -28,7 +28,7 @@ describe('kill -9 of a stdio child', () => {
         killQuietly(pid);
         const error = await call.failed;
         const took = Date.now() - killedAt;
-        assert.ok(took < 5000, `the error took ${took} ms`);
+        assert.ok(took < 12_000, `the error took ${took} ms`);
         assert.equal(typeof error.code, 'number', 'a JSON-RPC error');
         t.diagnostic(`${flavour}, ${victim}: "${error.message}" after ${took} ms`);
 

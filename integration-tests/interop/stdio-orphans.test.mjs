@@ -9,8 +9,9 @@ const ends = {
   'DELETE': { end: (gateway, client) => client.end() },
   // The client leaves without a word; the heartbeat finds that out, and then the grace period runs.
   'expiry': {
-    flags: ['--heartbeat', '1s', '--reconnect-grace', '2s', '--idle-timeout', '2s'],
+    flags: ['--heartbeat', '1s', '--reconnect-grace', '8s', '--idle-timeout', '8s'],
     end: (gateway, client) => client.close(),
+    within: 60_000,
   },
   'SIGTERM of the gateway': {
     end: async (gateway, client) => {
@@ -18,12 +19,11 @@ const ends = {
       assert.deepEqual(await gateway.ended(), { code: 0, signal: null });
       await client.close();
     },
-    within: 5000,
   },
 };
 
 for (const [title, { flags, end, within = 15_000 }] of Object.entries(ends)) {
-  test(`no process is left behind after ${title}`, { timeout: 90_000 }, async t => {
+  test(`no process is left behind after ${title}`, { timeout: 240_000 }, async t => {
     const gateway = await startGateway({ flags, command: EVERYTHING });
     t.after(() => gateway.stop());
     for (const flavour of CLIENTS) {

@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { startBrowser } from './browser.mjs';
 import { startGateway } from './gateway.mjs';
 
-const TIMEOUT = { timeout: 60_000 };
+const TIMEOUT = { timeout: 240_000 };
 const TOKEN = 'trust-test-0123456789abcdef';
 const REBOUND = 'rebound.example';
 const PAGE = '<!doctype html><link rel="icon" href="data:,"><title>a page</title>';

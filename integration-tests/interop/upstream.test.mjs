@@ -40,7 +40,7 @@ async function connected(t, flavour, url) {
 
 describe('another Holdfast, cuts on both legs', { concurrency: 2 }, () => {
   for (const by of CUTS) {
-    test(`another Holdfast, both legs, ${by}`, { timeout: 120_000 }, async t => {
+    test(`another Holdfast, both legs, ${by}`, { timeout: 240_000 }, async t => {
       const remote = await startGateway({ flags: ['--retry', '300ms'] });
       t.after(() => remote.stop());
       const leg = await CuttingProxy.to(remote.port);
@@ -62,7 +62,7 @@ describe('another Holdfast, cuts on both legs', { concurrency: 2 }, () => {
 
 describe('server-everything', { concurrency: 2 }, () => {
   for (const name of ['server-everything', 'server-everything over HTTP+SSE']) {
-    test(`${name}, cuts between clients and gateway`, { timeout: 120_000 }, async t => {
+    test(`${name}, cuts between clients and gateway`, { timeout: 240_000 }, async t => {
       const upstream = await startUpstream(name);
       t.after(() => upstream.crash());
       const { proxy } = await before(t, upstream.url());
@@ -76,7 +76,7 @@ describe('server-everything', { concurrency: 2 }, () => {
   }
 
   for (const by of CUTS) {
-    test(`server-everything, cuts on both legs by ${by}`, { timeout: 120_000 }, async t => {
+    test(`server-everything, cuts on both legs by ${by}`, { timeout: 240_000 }, async t => {
       const upstream = await startUpstream('server-everything');
       t.after(() => upstream.crash());
       const leg = await CuttingProxy.to(upstream.port);
@@ -98,30 +98,34 @@ describe('server-everything', { concurrency: 2 }, () => {
 
 describe('a server that forgets its sessions', { concurrency: 2 }, () => {
   for (const name of ['server-everything', 'server-everything over HTTP+SSE', 'a server without event ids']) {
-    test(`${name}, killed and started again`, { timeout: 120_000 }, async t => {
+    test(`${name}, killed and started again`, { timeout: 240_000 }, async t => {
       const upstream = await startUpstream(name);
       t.after(() => upstream.crash());
       const { gateway } = await before(t, upstream.url());
       const client = await connected(t, 'v1', gateway.url);
       const id = client.sessionId;
-      const tool = name.startsWith('server') ? operation : (client, onprogress) => client.call('slow', { ms: 1500, steps: 5 }, { onprogress });
+      const everything = name.startsWith('server');
+      const tool = everything ? operation : (client, onprogress) => client.call('slow', { ms: 1500, steps: 5 }, { onprogress });
+      const lasting = everything
+        ? (client, onprogress) => client.call('trigger-long-running-operation', { duration: 6, steps: 20 }, { onprogress })
+        : (client, onprogress) => client.call('slow', { ms: 6000, steps: 20 }, { onprogress });
       for (let round = 0; round < 3; round++) {
         let running;
         await new Promise(runs => {
-          running = tool(client, runs).then(() => 'finished', failure => failure.message);
+          running = lasting(client, runs).then(() => 'finished', failure => failure.message);
         });
         await upstream.crash();
         await upstream.start();
         assert.match((await tool(client, () => {})).text, /completed|done/);
         // a session that has come back has asked the server which of its tools only read: their calls are run again
-        assert.match(await running, round > 0 && name.startsWith('server') ? /^finished$/ : UNKNOWN);
+        assert.match(await running, round > 0 && everything ? /^finished$/ : UNKNOWN);
       }
       assert.equal(client.sessionId, id);
       assertOneSession(client);
     });
   }
 
-  test('a server without event ids, cuts on both legs: each call has a result or a definite error, none runs twice', { timeout: 120_000 }, async t => {
+  test('a server without event ids, cuts on both legs: each call has a result or a definite error, none runs twice', { timeout: 240_000 }, async t => {
     const upstream = await startUpstream('a server without event ids');
     t.after(() => upstream.crash());
     const leg = await CuttingProxy.to(upstream.port);
@@ -132,13 +136,13 @@ describe('a server that forgets its sessions', { concurrency: 2 }, () => {
     const ends = [];
     for (let i = 0; i < 10; i++) {
       const cuts = proxy.cutSoon(isCall, 'rst').then(() => i % 2 && leg.cutSoon(isCall, 'rst'));
-      ends.push(await client.call('slow', { ms: 1000 + i, steps: 3 }).then(({ text }) => text, failure => failure.message));
+      ends.push(await client.call('slow', { ms: 3000 + i, steps: 3 }).then(({ text }) => text, failure => failure.message));
       await cuts;
     }
     assert.ok(leg.counts.cuts >= 4 && proxy.counts.cuts >= 4, 'both proxies have cut');
     for (const end of ends) assert.match(end, /^done$|it is not known whether the upstream has executed the request/);
     assert.equal(ends.filter(end => end === 'done').length, 5);
-    assert.deepEqual([...upstream.log.matchAll(/slow: (\d+) ms/g)].map(([, ms]) => Number(ms)), upTo(10).map(n => 999 + n));
+    assert.deepEqual([...upstream.log.matchAll(/slow: (\d+) ms/g)].map(([, ms]) => Number(ms)), upTo(10).map(n => 2999 + n));
     assertOneSession(client);
   });
 });

@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Keeps every connection to one server busy for a while; all of it on the calling thread. */
 public final class HttpLoad implements Load {
-    private static final long LAST_ANSWERS_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long LAST_ANSWERS_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long SELECT_MILLIS = 100;
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
