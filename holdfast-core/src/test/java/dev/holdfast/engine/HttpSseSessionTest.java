@@ -72,6 +72,14 @@ class HttpSseSessionTest {
     }
 
     @Test
+    void theFirstBackendRestoresNothingThoughTheSessionHasItsId() {
+        initialized(TestBed.LIFETIME);
+
+        assertThat(bed.backend.life().sink.sessionId()).isNotEmpty();
+        assertThat(bed.backend.life().request.restores()).isFalse();
+    }
+
+    @Test
     void aCallHasNoReaderOfItsOwn() {
         Session session = initialized(TestBed.LIFETIME);
 

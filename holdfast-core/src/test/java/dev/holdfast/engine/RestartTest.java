@@ -66,6 +66,7 @@ class RestartTest {
         TestBackend.Life old = backend();
         restart();
         assertThat(backend().request.incarnation()).isNotEqualTo(old.request.incarnation());
+        assertThat(backend().request.restores()).isTrue();
         assertThat(Wire.text(backend().request.initialize().bytes())).isEqualTo("initialize 0");
         assertThat(backend().heard).containsExactly("initialized");
         Connection post = bed.post(session, 1);

@@ -73,6 +73,8 @@ class RestoreTest {
         assertThat(fresh.heard).containsExactly(with("tools/call 10"));
         assertThat(Wire.text(fresh.request.initialize().bytes())).isEqualTo("initialize 0");
         assertThat(fresh.request.incarnation()).isNotEqualTo(first.request.incarnation());
+        assertThat(first.request.restores()).isFalse();
+        assertThat(fresh.request.restores()).isTrue();
         assertThat(fresh.calls.get(0).request().context()).isSameAs(InboundMessage.NO_CONTEXT);
         fresh.call(10).respond();
         assertThat(post.read()).containsExactly("result 10");

@@ -12,6 +12,7 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 
 /** A client of Streamable HTTP with one session. */
@@ -41,11 +42,26 @@ final class HttpPeer {
      */
     static HttpPeer connected(URI url, String... headers) {
         HttpPeer peer = new HttpPeer(url, headers);
-        HttpResponse<String> response = peer.post(Json.INITIALIZE);
-        peer.session =
-                response.headers().firstValue("Mcp-Session-Id").orElseThrow(() -> new AssertionError(response.body()));
-        peer.post("{'jsonrpc':'2.0','method':'notifications/initialized'}");
+        peer.begin(peer.post(Json.INITIALIZE));
         return peer;
+    }
+
+    /** A client that has opened its session at a server which may have refused that for a moment, as its status 503 says. */
+    static HttpPeer connectedAtLast(URI url) {
+        HttpPeer peer = new HttpPeer(url);
+        AtomicReference<HttpResponse<String>> opened = new AtomicReference<>();
+        Wait.until("a session is opened", () -> {
+            HttpResponse<String> response = peer.post(Json.INITIALIZE);
+            opened.set(response);
+            return response.statusCode() != 503;
+        });
+        peer.begin(opened.get());
+        return peer;
+    }
+
+    private void begin(HttpResponse<String> opened) {
+        session = opened.headers().firstValue("Mcp-Session-Id").orElseThrow(() -> new AssertionError(opened.body()));
+        post("{'jsonrpc':'2.0','method':'notifications/initialized'}");
     }
 
     /** The same client with the same session, at another server. */

@@ -5,12 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.RedisStore;
 import java.io.IOException;
-import java.net.URI;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
@@ -116,7 +114,7 @@ class RedisGatewaysTest {
         two.close();
         one = TestGateway.demo(impatient("one"));
         two = TestGateway.demo(impatient("two"));
-        HttpPeer here = connectedAtLast(one.url());
+        HttpPeer here = HttpPeer.connectedAtLast(one.url());
         assertThat(here.get("/healthz").body()).contains("\"kind\":\"redis\"", "\"survives\":\"process death\"");
         redis.freeze();
         Wait.until("new sessions are refused", () -> {
@@ -132,19 +130,6 @@ class RedisGatewaysTest {
             HttpPeer peer = new HttpPeer(gateway.url());
             Wait.until("health says so", () -> peer.get("/healthz").body().contains("\"status\":\"ok\""));
         }
-        assertThat(connectedAtLast(two.url()).session()).isNotEmpty();
-    }
-
-    /** A session at a gateway whose lease is short: it may be without one for a moment. */
-    private static HttpPeer connectedAtLast(URI url) {
-        List<HttpPeer> peers = new ArrayList<>();
-        Wait.until("a session is opened", () -> {
-            try {
-                return peers.add(HttpPeer.connected(url));
-            } catch (AssertionError refused) {
-                return false;
-            }
-        });
-        return peers.get(0);
+        assertThat(HttpPeer.connectedAtLast(two.url()).session()).isNotEmpty();
     }
 }
