@@ -12,7 +12,6 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 
 /** A client of Streamable HTTP with one session. */
@@ -49,13 +48,14 @@ final class HttpPeer {
     /** A client that has opened its session at a server which may have refused that for a moment, as its status 503 says. */
     static HttpPeer connectedAtLast(URI url) {
         HttpPeer peer = new HttpPeer(url);
-        AtomicReference<HttpResponse<String>> opened = new AtomicReference<>();
         Wait.until("a session is opened", () -> {
-            HttpResponse<String> response = peer.post(Json.INITIALIZE);
-            opened.set(response);
-            return response.statusCode() != 503;
+            HttpResponse<String> opened = peer.post(Json.INITIALIZE);
+            boolean refused = opened.statusCode() == 503;
+            if (!refused) {
+                peer.begin(opened);
+            }
+            return !refused;
         });
-        peer.begin(opened.get());
         return peer;
     }
 
