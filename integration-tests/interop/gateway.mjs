@@ -165,7 +165,7 @@ function markedProcesses(mark) {
   });
 }
 
-/** Each suite is a process, and has a hundred ports for itself. */
+/** Each suite is a process, and looks among a hundred ports, which are hardly ever those of another one. */
 const FIRST_PORT = 20_000 + (process.pid % 100) * 100;
 const given = new Set();
 

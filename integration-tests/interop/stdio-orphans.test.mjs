@@ -17,6 +17,7 @@ const ends = {
     end: async (gateway, client) => {
       gateway.terminate();
       assert.deepEqual(await gateway.ended(), { code: 0, signal: null });
+      assert.deepEqual(gateway.descendants(), [], 'what outlives the gateway');
       await client.close();
     },
   },
