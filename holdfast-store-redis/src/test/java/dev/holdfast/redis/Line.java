@@ -13,15 +13,11 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** The network between a node and Redis: it can break after so many bytes in either direction, or carry nothing any more. */
 final class Line implements AutoCloseable {
-    private static final long WHOLE = Long.MAX_VALUE;
-
     private final ServerSocket listener;
     private final int target;
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
-    private final AtomicLong requestBytes = new AtomicLong(WHOLE);
-    private final AtomicLong replyBytes = new AtomicLong(WHOLE);
-    private final AtomicLong requested = new AtomicLong();
-    private final AtomicLong replied = new AtomicLong();
+    private final Way toRedis = new Way();
+    private final Way toNode = new Way();
     private final AtomicLong cuts = new AtomicLong();
     private final AtomicLong connections = new AtomicLong();
     /** Connections up to this one carry nothing. */
@@ -43,12 +39,12 @@ final class Line implements AutoCloseable {
 
     /** Breaks all connections once so many more bytes have gone to Redis. */
     void cutRequestAfter(long bytes) {
-        requestBytes.set(bytes);
+        toRedis.breakAfter(bytes);
     }
 
     /** Breaks all connections once so many more bytes have come from Redis. */
     void cutReplyAfter(long bytes) {
-        replyBytes.set(bytes);
+        toNode.breakAfter(bytes);
     }
 
     /** Connections of now carry nothing any more, and nobody is told; later ones work. */
@@ -58,12 +54,12 @@ final class Line implements AutoCloseable {
 
     /** How many bytes have gone to Redis so far. */
     long requested() {
-        return requested.get();
+        return toRedis.carried();
     }
 
     /** How many bytes have come from Redis so far. */
     long replied() {
-        return replied.get();
+        return toNode.carried();
     }
 
     /** How often all connections were broken. */
@@ -97,11 +93,11 @@ final class Line implements AutoCloseable {
         long number = connections.incrementAndGet();
         sockets.add(node);
         sockets.add(redis);
-        start(() -> carry(number, node, redis, requestBytes, requested));
-        start(() -> carry(number, redis, node, replyBytes, replied));
+        start(() -> carry(number, node, redis, toRedis));
+        start(() -> carry(number, redis, node, toNode));
     }
 
-    private void carry(long number, Socket from, Socket to, AtomicLong left, AtomicLong carried) {
+    private void carry(long number, Socket from, Socket to, Way way) {
         byte[] buffer = new byte[8192];
         try {
             InputStream in = from.getInputStream();
@@ -110,16 +106,11 @@ final class Line implements AutoCloseable {
                 if (!carries(number)) {
                     continue;
                 }
-                long before = left.get();
-                if (before == WHOLE) {
-                    carried.addAndGet(read);
-                    out.write(buffer, 0, read);
-                } else {
-                    int some = (int) Math.min(before, read);
-                    out.write(buffer, 0, some);
-                    left.addAndGet(-some);
-                    if (some == before) {
-                        left.set(WHOLE);
+                Share share = way.take(read);
+                try {
+                    out.write(buffer, 0, share.bytes());
+                } finally {
+                    if (share.isLast()) {
                         cut();
                     }
                 }
@@ -134,10 +125,9 @@ final class Line implements AutoCloseable {
     /** Redis is told by an end behind what it got, the node by a reset. */
     private void cut() {
         cuts.incrementAndGet();
-        for (Socket socket : sockets) {
-            close(socket);
-        }
-        sockets.clear();
+        List<Socket> open = List.copyOf(sockets);
+        open.forEach(Line::close);
+        sockets.removeAll(open);
     }
 
     private static void close(Socket socket) {
@@ -162,5 +152,38 @@ final class Line implements AutoCloseable {
             throw new UncheckedIOException(e);
         }
         cut();
+    }
+
+    private record Share(int bytes, boolean isLast) {}
+
+    /** One direction of all connections. Their threads share what it carries before it breaks, and one of them breaks it. */
+    private static final class Way {
+        private static final long WHOLE = Long.MAX_VALUE;
+
+        private long left = WHOLE;
+        private long carried;
+
+        synchronized void breakAfter(long bytes) {
+            left = bytes;
+        }
+
+        /** What is carried of so many bytes. Behind the last share all is carried again. */
+        synchronized Share take(int bytes) {
+            if (left == WHOLE) {
+                carried += bytes;
+                return new Share(bytes, false);
+            }
+            int some = (int) Math.min(left, bytes);
+            left -= some;
+            boolean last = left == 0;
+            if (last) {
+                left = WHOLE;
+            }
+            return new Share(some, last);
+        }
+
+        synchronized long carried() {
+            return carried;
+        }
     }
 }
