@@ -38,7 +38,7 @@ public final class Child {
     /** How many lines one child may cause in ten seconds: enough for a stack trace or the greeting of a server. */
     public static final int LOG_LINES = 100;
 
-    private static final long SETTLE_MILLIS = 200;
+    private static final long SETTLE_MILLIS = 500;
     private static final int SIGNALLED = 128;
     // A pipe of a child cannot be read at once without a thread that blocks on it: the JDK has no selectable pipe to a
     // process. Beside it there is the one of the JDK that waits for the exit code. A deep stack it does not need.
