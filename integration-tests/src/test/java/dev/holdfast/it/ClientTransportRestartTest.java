@@ -28,11 +28,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import reactor.core.publisher.Mono;
 
 /** A server that is started again and again under the calls of one client. */
 @Tag("sdk")
 @Timeout(600)
+@Execution(ExecutionMode.CONCURRENT)
 class ClientTransportRestartTest {
     private static final int RESTARTS = Integer.getInteger("holdfast.restarts", 4);
     private static final int CALLERS = 4;
