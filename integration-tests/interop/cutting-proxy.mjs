@@ -1,6 +1,7 @@
 // A TCP proxy on loopback that knows just enough HTTP to cut connections at chosen moments, and counts what it did.
 import net from 'node:net';
 import { once } from 'node:events';
+import { freePort } from './gateway.mjs';
 import { Link } from './link.mjs';
 import { waitFor } from './wait.mjs';
 
@@ -24,11 +25,12 @@ export class CuttingProxy {
   #serviceEnds = Infinity;
   #target;
   #server;
-  #port = 0;
+  #port;
 
   static async to(target) {
     const proxy = new CuttingProxy();
     proxy.#target = target;
+    proxy.#port = await freePort(); // nobody else is given it while connections are refused
     await proxy.#listen();
     return proxy;
   }
@@ -129,7 +131,7 @@ export class CuttingProxy {
     this.serving = false;
     this.#server.close();
     this.cutNow(() => true, by);
-    [...this.#links].filter(link => !link.awaitsHead).forEach(link => link.destroy());
+    [...this.#links].filter(link => link.exchange?.endedAt !== undefined).forEach(link => link.destroy());
     const reopen = setTimeout(() => {
       this.#serviceEnds = Date.now() + serviceMs;
       this.#listen();
@@ -149,7 +151,6 @@ export class CuttingProxy {
     this.#server = net.createServer({ noDelay: true }, client => this.#accept(client));
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
-    this.#port = this.#server.address().port;
     this.serving = true;
   }
 

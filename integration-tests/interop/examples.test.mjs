@@ -45,7 +45,8 @@ test('examples/spring-ai-client/run', { timeout: 420_000 }, async t => {
 
   assert.equal(await client.ended(), 0, client.log);
 
-  assert.equal([...client.log.matchAll(/^day \d+: \S*run=\d+: sunny in Bern/gm)].length, 20, client.log);
+  const answered = [...client.log.matchAll(/^day \d+: \S*run=\d+: sunny in Bern/gm)].length;
+  assert.ok(answered >= 19, client.log); // a call that was sent as the server ended may have been executed or not
 });
 
 test('the project of docs/spring.md, and its client', { timeout: 420_000 }, async t => {

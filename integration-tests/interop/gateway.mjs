@@ -165,14 +165,24 @@ function markedProcesses(mark) {
   });
 }
 
-/** Each suite is a process, and looks among a hundred ports, which are hardly ever those of another one. */
-const FIRST_PORT = 20_000 + (process.pid % 100) * 100;
+/** Each suite is a process, and looks among ports of its own: a server holds its place among them. */
+const PORTS = 300;
+const PLACES = 33;
+const FIRST_PORT = 20_000 + (await place()) * PORTS;
 const given = new Set();
+
+async function place() {
+  for (let place = process.pid % PLACES; ; place = (place + 1) % PLACES) {
+    const holder = net.createServer().listen(19_900 + place, '127.0.0.1');
+    holder.unref();
+    if (await once(holder, 'listening').then(() => true, () => false)) return place;
+  }
+}
 
 /** A port below those that the kernel gives to connections, so that no client of another suite has it before the server does; none twice. */
 export async function freePort() {
   for (;;) {
-    const port = FIRST_PORT + randomInt(100);
+    const port = FIRST_PORT + randomInt(PORTS);
     if (given.has(port)) continue;
     const server = net.createServer().listen(port, '127.0.0.1');
     const free = await once(server, 'listening').then(() => true, () => false);

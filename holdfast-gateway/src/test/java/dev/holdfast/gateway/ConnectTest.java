@@ -34,7 +34,7 @@ class ConnectTest {
 
     @AfterEach
     void endAll() {
-        started.forEach(Process::destroyForcibly);
+        started.forEach(process -> process.destroyForcibly().onExit().join());
     }
 
     /** The bridge as a client meets it. */

@@ -70,7 +70,7 @@ class FullDiskTest {
 
     @AfterEach
     void end() {
-        gateway.destroyForcibly();
+        gateway.destroyForcibly().onExit().join();
     }
 
     @Test

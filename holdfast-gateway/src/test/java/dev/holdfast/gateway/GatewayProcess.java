@@ -76,6 +76,6 @@ record GatewayProcess(Process process) implements AutoCloseable {
 
     @Override
     public void close() {
-        process.destroyForcibly();
+        process.destroyForcibly().onExit().join();
     }
 }

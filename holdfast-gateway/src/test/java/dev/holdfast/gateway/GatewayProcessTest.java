@@ -32,7 +32,7 @@ class GatewayProcessTest {
 
     @AfterEach
     void endAll() {
-        started.forEach(Process::destroyForcibly);
+        started.forEach(process -> process.destroyForcibly().onExit().join());
     }
 
     private Process start(String... args) throws IOException {

@@ -49,13 +49,13 @@ class ShutdownTest {
         Duration took = Duration.ofNanos(System.nanoTime() - begin);
 
         for (CompletableFuture<String> call : calls) {
-            assertThat(call.get(10, TimeUnit.SECONDS)).contains("slept 3000");
+            assertThat(call.get(10, TimeUnit.SECONDS)).contains("slept 6000");
         }
         for (CompletableFuture<Void> listener : listeners) {
             listener.get(10, TimeUnit.SECONDS);
         }
         clients.shutdown();
-        assertThat(took).isLessThan(Duration.ofSeconds(12));
+        assertThat(took).isLessThan(Duration.ofSeconds(15));
     }
 
     private static void drain(Wire client) {
@@ -68,7 +68,7 @@ class ShutdownTest {
 
     private static String slow(Wire client) {
         try {
-            return client.call("slow", "{\"millis\":3000}");
+            return client.call("slow", "{\"millis\":6000}");
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }

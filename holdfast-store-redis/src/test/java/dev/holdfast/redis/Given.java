@@ -79,7 +79,11 @@ final class Given {
     }
 
     static void until(String what, BooleanSupplier isSo) {
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        until(what, PATIENCE, isSo);
+    }
+
+    static void until(String what, Duration patience, BooleanSupplier isSo) {
+        long deadline = System.nanoTime() + patience.toNanos();
         while (!isSo.getAsBoolean()) {
             if (System.nanoTime() > deadline) {
                 fail("not in time: " + what);

@@ -106,12 +106,15 @@ final class Line implements AutoCloseable {
                 if (!carries(number)) {
                     continue;
                 }
-                Share share = way.take(read);
-                try {
-                    out.write(buffer, 0, share.bytes());
-                } finally {
-                    if (share.isLast()) {
-                        cut();
+                // nothing passes beside the last share, and behind it only what comes on other connections
+                synchronized (way) {
+                    Share share = way.take(read);
+                    try {
+                        out.write(buffer, 0, share.bytes());
+                    } finally {
+                        if (share.isLast()) {
+                            cut();
+                        }
                     }
                 }
             }

@@ -39,6 +39,7 @@ class SentinelTest {
                 master.kill();
                 until(
                         "the store works at the new master",
+                        Duration.ofSeconds(90), // a sentinel that stood still does nothing for 30 s
                         () -> succeeds(store.commit(KEY, FIRST, 2, all(unplaced(FIRST, "after")))));
 
                 assertThat(Given.texts(store)).isEqualTo(List.of("before", "after"));

@@ -71,12 +71,12 @@ class ClientThroughCutsTest {
                 HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build(),
                 clock,
                 Runnable::run);
-        session = open(remote.withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(3))));
+        session = open(remote.withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(8))));
     }
 
     @AfterEach
     void stop() throws Exception {
-        session.close().toCompletableFuture().get(10, TimeUnit.SECONDS);
+        session.close().toCompletableFuture().get(30, TimeUnit.SECONDS);
         proxy.close();
         server.close();
         clock.shutdownNow();
@@ -97,13 +97,13 @@ class ClientThroughCutsTest {
                         ServerSession.NO_CONTEXT,
                         keeping(new ArrayList<>()))
                 .toCompletableFuture()
-                .get(10, TimeUnit.SECONDS);
+                .get(30, TimeUnit.SECONDS);
         ServerSession session = ((SessionOpening.Opened) opened).session();
         session.post(
                         envelope("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"),
                         ServerSession.NO_CONTEXT)
                 .toCompletableFuture()
-                .get(10, TimeUnit.SECONDS);
+                .get(30, TimeUnit.SECONDS);
         return session;
     }
 

@@ -72,10 +72,10 @@ class ClientThroughNodeCutsTest {
     }
 
     /** Calls that tell each of their steps under a token of their own. */
-    private static List<CompletableFuture<CallToolResult>> calls(McpAsyncClient client) {
+    private static List<CompletableFuture<CallToolResult>> calls(McpAsyncClient client, int millis) {
         return IntStream.range(0, CALLS)
                 .mapToObj(number -> client.callTool(CallToolRequest.builder("slow")
-                                .arguments(Map.of("ms", MILLIS + number, "steps", STEPS))
+                                .arguments(Map.of("ms", millis + number, "steps", STEPS))
                                 .progressToken("call-" + number)
                                 .build())
                         .toFuture())
@@ -118,7 +118,7 @@ class ClientThroughNodeCutsTest {
                 ? holdfast().maxSilence(Duration.ofSeconds(3)).build()
                 : holdfast().build();
         McpAsyncClient client = client(transport, Duration.ofSeconds(60));
-        List<CompletableFuture<CallToolResult>> calls = calls(client);
+        List<CompletableFuture<CallToolResult>> calls = calls(client, MILLIS);
         awaitProgress();
 
         proxy.cut(cut);
@@ -131,7 +131,7 @@ class ClientThroughNodeCutsTest {
     @ValueSource(ints = {1, 20})
     void callsSucceedOnceThoughTheServerIsAwayFor(int seconds) throws Exception {
         McpAsyncClient client = client(holdfast().build(), Duration.ofSeconds(60));
-        List<CompletableFuture<CallToolResult>> calls = calls(client);
+        List<CompletableFuture<CallToolResult>> calls = calls(client, MILLIS);
         awaitProgress();
 
         proxy.refuse();
@@ -152,7 +152,7 @@ class ClientThroughNodeCutsTest {
                 HttpClientStreamableHttpTransport.builder("http://127.0.0.1:" + proxy.port())
                         .build(),
                 Duration.ofSeconds(10));
-        List<CompletableFuture<CallToolResult>> calls = calls(client);
+        List<CompletableFuture<CallToolResult>> calls = calls(client, 4 * MILLIS); // longer than the client waits
         awaitProgress();
 
         proxy.cut(cut);

@@ -15,6 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -22,8 +24,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A client of the SDK whose connections are cut under its calls. */
 @Tag("sdk")
 @Timeout(120)
+@Execution(ExecutionMode.CONCURRENT)
 class ClientTransportCutsTest {
     private static final int CALLS = 5;
+    /** Bounds the wait for the head of a response, too. */
+    private static final Duration SILENCE = Duration.ofSeconds(8);
 
     private final List<String> executed = new CopyOnWriteArrayList<>();
     private final ConnectionNews listener = new ConnectionNews();
@@ -53,9 +58,9 @@ class ClientTransportCutsTest {
                 .listener(listener);
     }
 
-    private static List<CompletableFuture<String>> calls(CutClients client) {
+    private static List<CompletableFuture<String>> calls(CutClients client, String tool) {
         return IntStream.range(0, CALLS)
-                .mapToObj(number -> client.call("steps", "call-" + number))
+                .mapToObj(number -> client.call(tool, "call-" + number))
                 .toList();
     }
 
@@ -94,9 +99,9 @@ class ClientTransportCutsTest {
     void callsSucceedOnceThroughEachCut(CuttingProxy.Cut cut) throws Exception {
         try (TestServer server = holdfast();
                 CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = new CutClients(
-                        transport(proxy).maxSilence(Duration.ofSeconds(3)).build(), Duration.ofSeconds(30))) {
-            List<CompletableFuture<String>> calls = calls(client);
+                CutClients client =
+                        new CutClients(transport(proxy).maxSilence(SILENCE).build(), Duration.ofSeconds(30))) {
+            List<CompletableFuture<String>> calls = calls(client, "steps");
             await().until(() -> everyCallRuns(client));
 
             proxy.cut(cut);
@@ -114,7 +119,7 @@ class ClientTransportCutsTest {
         try (TestServer server = holdfast();
                 CuttingProxy proxy = CuttingProxy.to(server.port());
                 CutClients client = new CutClients(transport(proxy).build(), Duration.ofSeconds(60))) {
-            List<CompletableFuture<String>> calls = calls(client);
+            List<CompletableFuture<String>> calls = calls(client, "steps");
             await().until(() -> everyCallRuns(client));
 
             proxy.refuse();
@@ -140,9 +145,7 @@ class ClientTransportCutsTest {
         try (TestServer server = holdfast();
                 CuttingProxy proxy = CuttingProxy.to(server.port());
                 CutClients client = new CutClients(
-                        transport(proxy).maxSilence(Duration.ofSeconds(3)).build(),
-                        Duration.ofSeconds(30),
-                        question -> {
+                        transport(proxy).maxSilence(SILENCE).build(), Duration.ofSeconds(30), question -> {
                             asked.complete(null);
                             return answer;
                         })) {
@@ -167,7 +170,7 @@ class ClientTransportCutsTest {
                         HttpClientStreamableHttpTransport.builder("http://127.0.0.1:" + proxy.port())
                                 .build(),
                         Duration.ofSeconds(15))) {
-            List<CompletableFuture<String>> calls = calls(client);
+            List<CompletableFuture<String>> calls = calls(client, "endless");
             await().until(() -> everyCallRuns(client));
 
             proxy.cut(cut);
@@ -183,11 +186,11 @@ class ClientTransportCutsTest {
                 CuttingProxy proxy = CuttingProxy.to(server.port());
                 CutClients client = new CutClients(
                         transport(proxy)
-                                .maxSilence(Duration.ofSeconds(2))
+                                .maxSilence(SILENCE)
                                 .patience(Duration.ofSeconds(5))
                                 .build(),
                         Duration.ofSeconds(50))) {
-            List<CompletableFuture<String>> calls = calls(client);
+            List<CompletableFuture<String>> calls = calls(client, "endless");
             await().until(() -> everyCallRuns(client));
 
             proxy.cut(cut);

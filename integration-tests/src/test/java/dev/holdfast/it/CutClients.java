@@ -2,6 +2,7 @@ package dev.holdfast.it;
 
 import io.modelcontextprotocol.client.McpAsyncClient;
 import io.modelcontextprotocol.client.McpClient;
+import io.modelcontextprotocol.server.McpAsyncServerExchange;
 import io.modelcontextprotocol.spec.McpClientTransport;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.ClientCapabilities;
@@ -24,6 +25,7 @@ final class CutClients implements AutoCloseable {
     /** So many messages the tool sends before its answer, one each 100 ms. */
     static final int STEPS = 35;
 
+    private static final int MANY = 600;
     private static final Map<String, Object> FORM =
             Map.of("type", "object", "properties", Map.of("text", Map.of("type", "string")));
     private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -61,23 +63,35 @@ final class CutClients implements AutoCloseable {
         client.initialize().block(PATIENCE);
     }
 
-    /** Gives a server the tools {@code steps}, which tells each of its steps, and {@code ask}, which asks the client's user. */
+    /**
+     * Gives a server the tools {@code steps}, which tells each of its steps, {@code endless}, which does so and never ends, and
+     * {@code ask}, which asks the client's user.
+     */
     static TestServer.Builder withSteps(TestServer.Builder server, List<String> executed) {
         server.tool(
                 "ask",
                 (exchange, request) -> exchange.createElicitation(ElicitFormRequest.builder(Tools.textOf(request), FORM)
                                 .build())
                         .map(answer -> String.valueOf(answer.content().get("text"))));
-        return server.tool("steps", (exchange, request) -> {
-            String name = Tools.textOf(request);
-            executed.add(name);
-            return Flux.range(0, STEPS)
-                    .delayElements(Duration.ofMillis(100))
-                    .concatMap(step -> exchange.loggingNotification(
-                            LoggingMessageNotification.builder(LoggingLevel.INFO, name + " " + step)
-                                    .build()))
-                    .then(Mono.just(name + " done"));
-        });
+        server.tool(
+                "endless",
+                (exchange, request) -> steps(exchange, request, MANY, executed).then(Mono.never()));
+        return server.tool(
+                "steps",
+                (exchange, request) ->
+                        steps(exchange, request, STEPS, executed).then(Mono.just(Tools.textOf(request) + " done")));
+    }
+
+    private static Mono<Void> steps(
+            McpAsyncServerExchange exchange, CallToolRequest request, int steps, List<String> executed) {
+        String name = Tools.textOf(request);
+        executed.add(name);
+        return Flux.range(0, steps)
+                .delayElements(Duration.ofMillis(100))
+                .concatMap(step -> exchange.loggingNotification(
+                        LoggingMessageNotification.builder(LoggingLevel.INFO, name + " " + step)
+                                .build()))
+                .then();
     }
 
     /** Calls a tool. */

@@ -5,7 +5,15 @@ import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpSyncServerExchange;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
+import io.modelcontextprotocol.spec.McpSchema.LoggingLevel;
+import io.modelcontextprotocol.spec.McpSchema.LoggingMessageNotification;
+import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
 import io.modelcontextprotocol.spec.McpSchema.Tool;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -21,21 +29,34 @@ final class RestartableServer implements AutoCloseable {
 
     /** How often a tool was called. */
     final AtomicInteger calls = new AtomicInteger();
-    /** The tool {@code slow} was called. */
-    final CountDownLatch begun = new CountDownLatch(1);
-    /** The tool {@code slow} may answer. */
+    /** The tool {@code slow}, which says so when it begins, may answer. */
     final CountDownLatch released = new CountDownLatch(1);
 
     private Server server = new Server();
     private ServerConnector connector = new ServerConnector(server);
-    private int port;
+    /** Holds the port while nobody listens: no client of this machine is given it. */
+    private final Socket place = new Socket();
 
-    /** Starts it, on the port that it had before. */
+    private final int port;
+
+    RestartableServer() {
+        try {
+            place.setReuseAddress(true);
+            place.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        port = place.getLocalPort();
+    }
+
+    /** Starts it, always on the same port. */
     RestartableServer start() throws Exception {
         HoldfastTransportProvider transport =
                 HoldfastTransportProvider.builder().mcpEndpoint("/tools").build();
         McpServer.sync(transport)
                 .serverInfo("weather", "1")
+                .capabilities(
+                        ServerCapabilities.builder().tools(false).logging().build())
                 .toolCall(tool("greet"), this::greet)
                 .toolCall(tool("slow"), this::slow)
                 .build();
@@ -50,7 +71,6 @@ final class RestartableServer implements AutoCloseable {
         context.addServlet(servlet, "/tools");
         server.setHandler(context);
         server.start();
-        port = connector.getLocalPort();
         return this;
     }
 
@@ -65,7 +85,8 @@ final class RestartableServer implements AutoCloseable {
 
     private CallToolResult slow(McpSyncServerExchange exchange, CallToolRequest request) {
         calls.incrementAndGet();
-        begun.countDown();
+        exchange.loggingNotification(
+                LoggingMessageNotification.builder(LoggingLevel.INFO, "begun").build());
         try {
             released.await();
         } catch (InterruptedException e) {
@@ -97,5 +118,6 @@ final class RestartableServer implements AutoCloseable {
     public void close() throws Exception {
         released.countDown();
         stop();
+        place.close();
     }
 }
