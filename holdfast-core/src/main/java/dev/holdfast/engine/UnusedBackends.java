@@ -36,6 +36,6 @@ record UnusedBackends(LiveSessions live, LongSupplier clock) {
     private boolean unused(Candidate candidate) {
         State state = candidate.state;
         boolean handshake = !state.used() && clock.getAsLong() - state.since() < HANDSHAKE_NANOS;
-        return !state.held() && !state.closed() && !handshake && !candidate.session.listening();
+        return !state.works() && !state.closed() && !handshake && !candidate.session.listening();
     }
 }

@@ -340,7 +340,7 @@ final class BackendSlot implements BackendSink.Hearer {
         return core.<Boolean>step(effects -> {
             BackendConnection unused = incarnations.connection();
             Lifecycle.State now = core.lifecycle().state();
-            if (state != BackendState.CONNECTED || unused == null || now.held() || now.closed()) {
+            if (state != BackendState.CONNECTED || unused == null || now.works() || now.closed()) {
                 return false;
             }
             state = BackendState.EMPTY;

@@ -59,7 +59,12 @@ public final class Lifecycle {
 
         /** Whether nothing but a request or a failure ends it. */
         public boolean held() {
-            return readers > 0 || running > 0 || phase == SessionState.OPENING;
+            return readers > 0 || works();
+        }
+
+        /** Whether its backend has something to do. Who reads what has ended reads the log. */
+        public boolean works() {
+            return running > 0 || phase == SessionState.OPENING;
         }
 
         public boolean closed() {

@@ -118,6 +118,19 @@ class LimitedBackendTest {
     }
 
     @Test
+    void aSessionWhoseAnswerIsThereNeedsNoBackendThoughItsConnectionHasNotEnded() {
+        Connection post = bed.post(idle(), 1);
+        TestBed.listen(idle());
+        life(0).call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+
+        assertThat(TestBed.now(opening())).isInstanceOf(Opening.Opened.class);
+
+        assertThat(life(0).closed).isOne();
+        post.inOrder();
+    }
+
+    @Test
     void aSessionInItsHandshakeKeepsItsBackendForAMoment() {
         bed.open();
         bed.open();

@@ -116,7 +116,7 @@ class FewChildrenTest {
         try (TestGateway gateway = new TestGateway(atMost(1))) {
             HttpPeer first = HttpPeer.connected(gateway.url());
             ProcessHandle before = TestGateway.server(first, 1);
-            HttpPeer second = HttpPeer.connectedAtLast(gateway.url());
+            HttpPeer second = HttpPeer.connected(gateway.url());
             Wait.until("the child is gone", () -> !before.isAlive());
             var slow = second.posted(2, "slow");
             assertThat(Wait.until(slow).statusCode()).isEqualTo(200);
