@@ -92,20 +92,24 @@ public final class HeaderFile {
         };
     }
 
-    /** Reads the file again when the server wants credentials; what has changed there is worth another request. */
+    /** Reads the file again when the server wants credentials; what the refused request did not carry is worth another one. */
     private AuthorizationHandler authorization() {
-        return (request, status, headers, times, context) -> CompletableFuture.completedFuture(times == 0 && renewed());
+        return (request, status, headers, times, context) ->
+                CompletableFuture.completedFuture(times == 0 && renewed(request));
     }
 
-    private boolean renewed() {
+    private boolean renewed(HttpRequest refused) {
         if (file.isEmpty()) {
             return false;
         }
         try {
+            List<Header> before = read;
             List<Header> now = read(file.get());
-            boolean changed = !now.equals(read);
             read = now;
-            return changed;
+            return !now.equals(before)
+                    || now.stream()
+                            .anyMatch(header ->
+                                    !refused.headers().allValues(header.name).contains(header.value));
         } catch (IOException | IllegalArgumentException e) {
             return false;
         }

@@ -1,0 +1,59 @@
+package dev.holdfast.gateway.connect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.client.Requests;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class HeaderFileTest {
+    private static final URI SERVER = URI.create("http://127.0.0.1/mcp");
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path folder;
+
+    private static HttpRequest sent(Requests requests) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(SERVER);
+        return requests.customizer()
+                .customize(request, "POST", SERVER, Optional.empty(), "")
+                .toCompletableFuture()
+                .join()
+                .build();
+    }
+
+    private static boolean sentAgain(Requests requests, HttpRequest refused, int times) {
+        HttpHeaders none = HttpHeaders.of(Map.of(), (name, value) -> true);
+        return requests.authorization()
+                .sendAgain(refused, 401, none, times, "")
+                .toCompletableFuture()
+                .join();
+    }
+
+    @Test
+    void eachRequestThatWasSentWithTheOldTokenIsSentAgainWithTheNewOne() throws IOException {
+        Path file = Files.writeString(folder.resolve("headers"), "Authorization: Bearer old\n");
+        Requests requests = HeaderFile.of(List.of(), Optional.of(file)).requests();
+        HttpRequest one = sent(requests);
+        HttpRequest other = sent(requests);
+        assertThat(sentAgain(requests, one, 0)).isFalse();
+
+        Files.writeString(file, "Authorization: Bearer new\n");
+
+        assertThat(sentAgain(requests, one, 0)).isTrue();
+        assertThat(sentAgain(requests, other, 0)).isTrue();
+        HttpRequest renewed = sent(requests);
+        assertThat(renewed.headers().firstValue("Authorization")).hasValue("Bearer new");
+        assertThat(sentAgain(requests, renewed, 0)).isFalse();
+        assertThat(sentAgain(requests, other, 1)).isFalse();
+    }
+}
