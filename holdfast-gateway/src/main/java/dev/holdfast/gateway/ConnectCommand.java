@@ -106,6 +106,10 @@ final class ConnectCommand implements Runnable {
     private URI uri() {
         try {
             URI uri = URI.create(url);
+            if (uri.getRawUserInfo() != null) {
+                throw new ParameterException(
+                        spec.commandLine(), "the URL must carry no credentials: they are given by --header-file");
+            }
             if (("http".equals(uri.getScheme()) || "https".equals(uri.getScheme())) && uri.getHost() != null) {
                 return uri;
             }

@@ -117,6 +117,7 @@ class CommandLineTest {
                 "serve --path /metrics             | --path must be of letters, digits and ._~- between single '/', and not /healthz, /stats or /metrics: /metrics",
                 "connect                           | Missing required parameter: 'URL'",
                 "connect ftp://a/mcp               | '''ftp://a/mcp'' is no URL with http or https'",
+                "connect http://me:secret@a/mcp    | the URL must carry no credentials: they are given by --header-file",
                 "connect http://a/mcp more         | unknown argument 'more'; usage: holdfast connect [OPTIONS] URL",
                 "connect --header secret http://a/ | a header is written as 'Name: value'",
                 "connect --header Host:secret http://a/ | the header 'Host' cannot be set",

@@ -52,7 +52,7 @@ public final class Bridge {
         this.out = new LineWriter(out);
         this.messageBytes = server.limits().messageBytes();
         this.session = new HeldSession(
-                server, protocol, this::fromServer, new Told(server.uri().getAuthority()));
+                server, protocol, this::fromServer, new Told(server.uri().getHost()));
     }
 
     /** Tells the log what happens. */
