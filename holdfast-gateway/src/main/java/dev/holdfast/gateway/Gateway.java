@@ -53,10 +53,7 @@ final class Gateway {
         // takes some 80 ms, in which the port and the store are opened
         CompletableFuture<Meters> meters = CompletableFuture.supplyAsync(Meters::new);
         InetAddress address = resolve(options.host());
-        // A name to listen on is one that clients may use; but 0.0.0.0 is none, though browsers take it for this
-        // machine.
-        List<String> names = address.isAnyLocalAddress() ? List.of() : List.of(options.host());
-        EdgeOptions edge = options.edge(names).toBuilder()
+        EdgeOptions edge = options.edge(names(options.host(), address)).toBuilder()
                 .authenticator(authenticator(options, address))
                 .build();
         WebServer web = WebServer.listen(
@@ -65,6 +62,14 @@ final class Gateway {
         McpService service = McpService.of(options, child(options, address), edge, store.sessions(), meters.join());
         web.start(service.endpoint(), store.health(), options.paths());
         return new Gateway(options, web, store, service);
+    }
+
+    /**
+     * The names that clients may use beside the address that they have reached: what the gateway listens on; but 0.0.0.0 is none,
+     * though browsers take it for this machine, and an address with colons is no name.
+     */
+    static List<String> names(String host, InetAddress address) {
+        return address.isAnyLocalAddress() || host.indexOf(':') >= 0 ? List.of() : List.of(host);
     }
 
     private static OpenStore openStore(ServeOptions options, WebServer web) {

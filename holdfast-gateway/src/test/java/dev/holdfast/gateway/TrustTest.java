@@ -12,9 +12,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Whom a real gateway serves: by token, by the name that it is called by, by the page that calls. */
 @Timeout(60)
@@ -50,6 +53,15 @@ class TrustTest {
 
     private static String local(TestGateway gateway, String start, String headers, String body) throws IOException {
         return answer("127.0.0.1", gateway.url().getPort(), start, "Host: localhost\r\n" + headers, body);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"127.0.0.1, 127.0.0.1", "localhost, localhost", "0.0.0.0,", "::1,", "fe80::1,", "::,"})
+    void aNameToListenOnIsOneThatClientsMayUse(String host, @Nullable String name) throws IOException {
+        List<String> names = Gateway.names(host, InetAddress.getByName(host));
+
+        assertThat(names).isEqualTo(name == null ? List.of() : List.of(name));
+        assertThat(TestGateway.OPTIONS.edge(names)).isNotNull();
     }
 
     private static String bearer(String token) {
