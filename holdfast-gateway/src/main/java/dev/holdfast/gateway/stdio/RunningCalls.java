@@ -109,6 +109,11 @@ final class RunningCalls {
         return call;
     }
 
+    /** Whether the call of this sink has neither its answer nor been cancelled. */
+    synchronized boolean runs(CallSink sink) {
+        return calls.values().stream().anyMatch(call -> call.sink == sink);
+    }
+
     /** Whether no call runs. */
     synchronized boolean none() {
         return calls.isEmpty();

@@ -63,6 +63,8 @@ final class StdioQuestions {
         Question question = new Question(ours, message.id().orElse(spelling), spelling, call, outbound);
         if (questions.open(question)) {
             send(question);
+            // that of a call which was cancelled meanwhile would be asked by nobody
+            call.filter(ended -> !calls.runs(ended)).ifPresent(this::ended);
         } else {
             refuse(question, "too many requests to the client have no answer yet");
         }
