@@ -20,6 +20,8 @@ import dev.holdfast.spi.SessionStore;
 import dev.holdfast.upstream.UpstreamBackend;
 import dev.holdfast.upstream.UpstreamHttp;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What the gateway serves.
@@ -28,6 +30,8 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
  * @param release lets go of what is left when the sessions have ended; blocks until that is gone
  */
 record McpService(Endpoint endpoint, Runnable release) {
+    private static final Logger log = LoggerFactory.getLogger(McpService.class);
+
     /** The server of the command line. The caller closes the store, after the service. */
     static McpService of(
             ServeOptions options, StdioOptions child, EdgeOptions edge, SessionStore store, Meters meters) {
@@ -48,6 +52,11 @@ record McpService(Endpoint endpoint, Runnable release) {
             EdgeOptions edge,
             SessionStore store,
             Meters meters) {
+        if (ProcessHandle.current().pid() == 1) {
+            log.warn(
+                    "this is process 1 of its container: what server processes leave behind stays as zombies, unless an init"
+                            + " process collects it (docker run --init)");
+        }
         ScheduledThreadPoolExecutor clock = clock();
         StdioBackend backend = new StdioBackend(
                 command,
