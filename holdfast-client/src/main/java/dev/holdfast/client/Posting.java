@@ -6,6 +6,7 @@ import dev.holdfast.client.wire.OversizedEventException;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
 import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.RequestId;
 import java.net.URI;
 import java.net.http.HttpHeaders;
@@ -21,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * unknown is sent again only if that is harmless.
  */
 final class Posting implements StreamOwner, StreamHandler {
+    private static final int OK = 200;
+
     private final Link link;
     private final URI uri;
     private final Envelope message;
@@ -106,7 +109,11 @@ final class Posting implements StreamOwner, StreamHandler {
     @Override
     public void opened(HttpHeaders headers) {
         accepted(headers);
-        carrier.stream().opened(headers);
+        if (message.kind() == Envelope.Kind.REQUEST) {
+            carrier.stream().opened(headers);
+        } else {
+            finish(new Outcome.Done()); // it is taken, and nothing answers it
+        }
     }
 
     @Override
@@ -141,6 +148,8 @@ final class Posting implements StreamOwner, StreamHandler {
             } else {
                 later(0, none.cause());
             }
+        } else if (link.answersLater(OK)) {
+            waitElsewhere(OK, new byte[0]);
         } else {
             carrier.stream().cameApart(end);
         }
@@ -181,19 +190,29 @@ final class Posting implements StreamOwner, StreamHandler {
         accepted(answer.headers());
         if (message.kind() != Envelope.Kind.REQUEST) {
             finish(new Outcome.Done());
+        } else if (link.answersLater(answer.status()) && !(answer.json() && hasMessage(answer.body()))) {
+            waitElsewhere(answer.status(), answer.body());
         } else if (answer.json() && answer.body().length > 0) {
             handOver(answer.body());
-        } else if (link.answersLater(answer.status())) {
-            waitsElsewhere = true;
-            Throwable unread = unreadElsewhere;
-            if (unread != null) {
-                unreadable(unread);
-            } else if (!link.answersLater(answer.status())) {
-                lost("the listening stream is gone", new HttpStatusException(answer.status(), answer.body()), false);
-            }
         } else {
             finish(new Outcome.Unreadable("the answer has status " + answer.status() + " and the type '" + answer.type()
                     + "', and no response in it"));
+        }
+    }
+
+    /** Whether a body is not mere courtesy, as {@code {"message":"Accepted"}} is. */
+    private boolean hasMessage(byte[] body) {
+        return !(MessageBodies.read(body) instanceof EnvelopeReader.Malformed malformed)
+                || malformed.answered().filter(this::isOurs).isPresent();
+    }
+
+    private void waitElsewhere(int status, byte[] body) {
+        waitsElsewhere = true;
+        Throwable unread = unreadElsewhere;
+        if (unread != null) {
+            unreadable(unread);
+        } else if (!link.answersLater(status)) {
+            lost("the listening stream is gone", new HttpStatusException(status, body), false);
         }
     }
 
@@ -278,6 +297,10 @@ final class Posting implements StreamOwner, StreamHandler {
 
     @Override
     public boolean unreadable(RequestId request, Throwable why) {
+        return isOurs(request);
+    }
+
+    private boolean isOurs(RequestId request) {
         return message.kind() == Envelope.Kind.REQUEST
                 && message.id().filter(request::equals).isPresent();
     }

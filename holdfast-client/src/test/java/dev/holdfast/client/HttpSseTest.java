@@ -4,6 +4,7 @@ import static dev.holdfast.client.Recorder.answer;
 import static dev.holdfast.client.Recorder.call;
 import static dev.holdfast.client.Recorder.initialize;
 import static dev.holdfast.client.Recorder.initializeResult;
+import static dev.holdfast.client.Recorder.initialized;
 import static dev.holdfast.client.Recorder.log;
 import static dev.holdfast.client.Recorder.now;
 import static dev.holdfast.client.Recorder.remote;
@@ -20,12 +21,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntPredicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -93,6 +97,40 @@ class HttpSseTest {
 
         SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
 
+        opened.session().close();
+    }
+
+    /** Many servers say a word to each POST, some of them as a stream of events. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {"text/event-stream|Accepted", "application/json|{\"message\":\"Accepted\"}"})
+    void serverThatTakesMessagesWithAWordAnswersOnTheStream(String type, String word) {
+        AtomicInteger posts = new AtomicInteger();
+        AtomicLong last = new AtomicLong();
+        IntPredicate answered =
+                count -> posts.get() >= count && System.nanoTime() - last.get() > TimeUnit.MILLISECONDS.toNanos(100);
+        server.onGet((request, reply) -> reply.stream()
+                .chunk("retry: 1\n" + ENDPOINT)
+                .once(() -> answered.test(1))
+                .chunk("data: " + initializeResult() + "\n\n")
+                .once(() -> answered.test(3))
+                .chunk("data: " + answer(1) + "\n\n"));
+        for (int i = 0; i < 3; i++) {
+            server.then((request, reply) -> {
+                reply.raw("HTTP/1.1 202 Accepted\r\nContent-Type: " + type + "\r\nContent-Length: " + word.length()
+                        + "\r\n\r\n" + word);
+                last.set(System.nanoTime());
+                posts.incrementAndGet();
+            });
+        }
+
+        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+        assertThat(now(opened.session().post(initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
+        assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
+                .isEqualTo(new Outcome.Done());
+
+        assertThat(posts).hasValue(3);
         opened.session().close();
     }
 
