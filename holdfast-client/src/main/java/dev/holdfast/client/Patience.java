@@ -39,10 +39,20 @@ public final class Patience {
         failures = 0;
     }
 
-    /** What was tried has succeeded in vain: the patience begins again, and the pauses grow on, up to about 1 s. */
-    public void nothingNew() {
-        since = clock.getAsLong();
-        failures = Math.min(failures, DOUBLINGS_IN_VAIN);
+    /**
+     * What was tried has worked, and the server says when to ask it again, which is never too late. Says in how many milliseconds:
+     * in vain it is asked less and less often, up to about once a second more than stated. The patience begins then.
+     *
+     * @param stated what the server said to wait at least
+     * @param news whether it brought anything
+     */
+    public long polled(long stated, boolean news) {
+        int inVain = news ? 0 : Math.min(failures, DOUBLINGS_IN_VAIN);
+        failures = news ? 0 : inVain + 1;
+        long pause = FIRST << inVain;
+        long wait = Math.max(stated, pause / 2) + (long) (pause * random.getAsDouble());
+        since = clock.getAsLong() + TimeUnit.MILLISECONDS.toNanos(wait);
+        return wait;
     }
 
     /**

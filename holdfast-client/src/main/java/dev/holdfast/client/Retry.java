@@ -35,9 +35,14 @@ final class Retry {
         patience.succeeded();
     }
 
-    /** It works, and brings nothing: the patience begins again, but not the pauses. */
-    void nothingNew() {
-        patience.nothingNew();
+    /**
+     * It works, and is to be tried again when the server wants it.
+     *
+     * @param stated how many milliseconds the server wants to be left alone
+     * @param news whether it brought anything
+     */
+    void poll(long stated, boolean news) {
+        schedule(patience.polled(stated, news));
     }
 
     /** It failed because of this; the watch hears of it. */
@@ -62,13 +67,17 @@ final class Retry {
             stop();
             return false;
         }
+        schedule(wait.getAsLong());
+        return true;
+    }
+
+    private void schedule(long millis) {
         if (!stopped) {
-            pending = link.later(wait.getAsLong(), this::attempt);
+            pending = link.later(millis, this::attempt);
             if (stopped) {
                 cancel();
             }
         }
-        return true;
     }
 
     private void attempt() {

@@ -250,8 +250,9 @@ final class StreamLoop implements StreamHandler {
             lose(new StreamLoss.Unreadable(unread));
             return;
         }
-        if (asksToBePolled) {
-            polled();
+        if (asksToBePolled && (cursor.last().isPresent() || owner.opensAnew())) {
+            retry.poll(stated, !cursor.last().equals(askedFrom));
+            return;
         }
         boolean silent = end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException;
         if (!silent && System.nanoTime() - connectedAt > PROOF_NANOS) {
@@ -273,15 +274,6 @@ final class StreamLoop implements StreamHandler {
             lose(new StreamLoss.NoCursor("its connection ended, and its events had no ids", cause));
         } else {
             later(cause, 0);
-        }
-    }
-
-    /** The server works, and says when it wants to be asked again. One that has nothing is asked less and less often. */
-    private void polled() {
-        if (cursor.last().equals(askedFrom)) {
-            retry.nothingNew();
-        } else {
-            retry.succeeded();
         }
     }
 

@@ -50,17 +50,35 @@ class PatienceTest {
     }
 
     @Test
-    void whatSucceedsInVainIsTriedForEverButNotOften() {
-        Patience patience = patience(Duration.ofSeconds(2));
+    void whoIsPolledInVainIsPolledForEverButNotOften() {
+        assertThat(polls(patience(Duration.ofSeconds(2)), 1))
+                .containsExactly(50L, 100L, 200L, 400L, 400L, 400L, 400L, 400L);
+    }
+
+    private List<Long> polls(Patience patience, long stated) {
         List<Long> waits = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
-            patience.nothingNew();
-            long wait = patience.failed(1).orElseThrow();
+            long wait = patience.polled(stated, false);
             waits.add(wait);
             now += TimeUnit.MILLISECONDS.toNanos(wait);
         }
+        return waits;
+    }
 
-        assertThat(waits).containsExactly(50L, 100L, 200L, 400L, 400L, 400L, 400L, 400L);
+    @Test
+    void pollThatTheServerWantsLateUsesUpNoPatience() {
+        Patience patience = patience(Duration.ofSeconds(2));
+
+        assertThat(polls(patience, 300_000)).containsOnly(300_000L);
+        assertThat(patience.failed(0)).isPresent();
+    }
+
+    @Test
+    void pollThatBringsNewsIsFollowedSoonByTheNext() {
+        Patience patience = patience(Duration.ofSeconds(2));
+        polls(patience, 1);
+
+        assertThat(patience.polled(1, true)).isEqualTo(50);
     }
 
     @Test
