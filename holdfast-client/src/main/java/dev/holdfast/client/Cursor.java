@@ -64,10 +64,10 @@ final class Cursor {
 
     /** Whether the event did not come before. */
     boolean isNew(SseEvent event, Optional<String> sessionId) {
-        if (event.id().isEmpty() || event.data().length == 0) {
+        String id = event.id().orElse("");
+        if (id.isEmpty() || event.data().length == 0) {
             return true;
         }
-        String id = event.id().get();
         unusable |= id.equals(sessionId.orElse(""));
         Seen earlier = recent.get(id);
         if (earlier == null) {
@@ -86,7 +86,7 @@ final class Cursor {
         String id = event.id().get();
         unusable |= !id.chars().allMatch(c -> c >= ' ' && c <= '~');
         last = id.isEmpty() ? Optional.empty() : event.id();
-        if (event.data().length > 0) {
+        if (!id.isEmpty() && event.data().length > 0) {
             recent.put(id, new Seen(Arrays.hashCode(event.data()), connection));
         }
     }

@@ -47,10 +47,11 @@ final class TakenEvents {
      * @return completes once the event was taken, on whichever stream, so that what follows on this one comes behind it
      */
     CompletionStage<Void> once(SseEvent event, int stream, boolean resumed, Supplier<CompletionStage<Void>> taking) {
-        if (event.id().isEmpty() || event.data().length == 0) {
+        String id = event.id().orElse("");
+        if (id.isEmpty() || event.data().length == 0) {
             return taking.get();
         }
-        long key = key(event.id().get(), event.data());
+        long key = key(id, event.data());
         CompletableFuture<Void> taken = new CompletableFuture<>();
         long origin = (stream << 1 & STREAM) | (resumed ? RESUMED : 0);
         CompletionStage<Void> before = claim(key, origin, taken);

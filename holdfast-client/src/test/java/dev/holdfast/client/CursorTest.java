@@ -71,6 +71,12 @@ class CursorTest {
     }
 
     @Test
+    void emptyIdIsThatOfNoMessage() {
+        assertThat(take("", "changed")).isTrue();
+        assertThat(take("", "changed")).isTrue();
+    }
+
+    @Test
     void emptyIdTakesThePlaceAway() {
         take("3", "three");
         take("", "four");
