@@ -16,9 +16,12 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     private static final int ACCEPTED = 202;
+    private static final int NOT_IMPLEMENTED = 501;
 
-    /** Statuses by which a server says that it has no such stream; its session was found to be there. */
+    /** Statuses by which servers say that they have no such stream; the session was found to be there. */
     private static final Set<Integer> NO_STREAM = Set.of(400, 404, 405);
+    /** Statuses by which a server wants other credentials, which may be there later. */
+    private static final Set<Integer> CREDENTIALS = Set.of(401, 403);
 
     private static final String INITIALIZED = "notifications/initialized";
 
@@ -187,8 +190,11 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
         if (loss instanceof StreamLoss.SessionGone) {
             tellGone();
         } else if (loss instanceof StreamLoss.Refused refused
-                && NO_STREAM.contains(refused.answer().status())) {
+                && refusedForGood(refused.answer().status())) {
             closed(new Listening.NotOffered(), refused.cause());
+            if (!NO_STREAM.contains(refused.answer().status())) {
+                watch.failed(refused.cause());
+            }
         } else {
             if (state.get() instanceof Listening.Open open) {
                 closed(new Listening.GivenUp(open.context()), loss.cause());
@@ -198,6 +204,10 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
             }
             watch.failed(loss.cause());
         }
+    }
+
+    private static boolean refusedForGood(int status) {
+        return status == NOT_IMPLEMENTED || (status / 100 != 5 && !CREDENTIALS.contains(status));
     }
 
     private void closed(Listening next, Throwable cause) {

@@ -86,6 +86,23 @@ class ListeningStreamTest {
         assertThat(recorder.news).doesNotContain("gap");
     }
 
+    @Test
+    void serverThatRefusesTheStreamForGoodIsNotAskedAgain() {
+        server.onGet((request, reply) -> reply.status(406));
+        for (int i = 0; i < 5; i++) {
+            server.then((request, reply) -> reply.status(202));
+        }
+        ServerSession opened = open(ClientLimits.DEFAULT);
+        Eventually.await(() -> !recorder.news.isEmpty(), () -> "that the stream was refused");
+
+        for (int i = 0; i < 5; i++) {
+            assertThat(now(opened.post(initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
+        }
+
+        assertThat(server.gets()).hasSize(1);
+        assertThat(recorder.news).singleElement().asString().startsWith("failed");
+    }
+
     /** The least that it waits of its own is 100 ms. */
     @Test
     void comesBackNoSoonerThanTheServerSays() throws Exception {
