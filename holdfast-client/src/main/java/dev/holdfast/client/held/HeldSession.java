@@ -63,10 +63,14 @@ public final class HeldSession {
             underWay.decrementAndGet();
             return done(new Outcome.NotSent(new NotTakenException(mostUnderWay + " messages are under way")));
         }
-        return begin(message, context).thenApply(outcome -> {
-            underWay.decrementAndGet();
-            return outcome.since(places.closed());
-        });
+        // a copy, so that who gives the stage up does not take the count with it
+        return begin(message, context)
+                .thenApply(outcome -> {
+                    underWay.decrementAndGet();
+                    return outcome.since(places.closed());
+                })
+                .toCompletableFuture()
+                .copy();
     }
 
     private CompletionStage<Outcome> begin(Envelope message, Object context) {

@@ -32,6 +32,7 @@ final class Places {
     private final Questions questions;
     private final MessageSink application;
     private final HeldWatch watch;
+    private final Away away;
     private final AtomicReference<CompletableFuture<Place>> place;
     /** The session before this one, in which calls may still run. */
     private final AtomicReference<@Nullable ServerSession> retired = new AtomicReference<>();
@@ -60,6 +61,7 @@ final class Places {
         this.questions = questions;
         this.application = application;
         this.watch = watch;
+        this.away = new Away(watch);
         this.place = new AtomicReference<>(
                 CompletableFuture.completedFuture(new Place.At(0, opening(0).unopened())));
     }
@@ -98,12 +100,20 @@ final class Places {
 
         @Override
         public void reconnecting(Throwable cause) {
-            watch.reconnecting(cause);
+            if (isNewest()) {
+                away.broke(cause);
+            }
         }
 
         @Override
-        public void resumed(Duration away) {
-            watch.resumed(away);
+        public void resumed(Duration lasted) {
+            if (isNewest()) {
+                away.back();
+            }
+        }
+
+        private boolean isNewest() {
+            return number >= newest.get();
         }
 
         @Override
@@ -150,6 +160,9 @@ final class Places {
                 arrived(next, found);
                 if (result instanceof SessionOpening.NotOpened not) {
                     return not.outcome();
+                }
+                if (result instanceof SessionOpening.Opened) {
+                    away.back();
                 }
                 return failure == null ? new Outcome.Done() : new Outcome.NotSent(failure);
             });
@@ -224,6 +237,7 @@ final class Places {
             late.cancel(false);
             arrived(next, found);
             if (found instanceof Place.At at) {
+                away.replaced();
                 replacement.tell(at.number());
             }
         });

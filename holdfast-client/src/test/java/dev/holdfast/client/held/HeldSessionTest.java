@@ -56,13 +56,26 @@ class HeldSessionTest {
     private volatile boolean asks;
     private volatile boolean loses;
     private volatile boolean refusesInitialize;
+    private volatile boolean busy;
     private volatile boolean forgets;
     /** So many sessions are lost before they are introduced. */
     private final AtomicInteger shortLived = new AtomicInteger();
 
     private volatile boolean failsOnce;
 
+    private final List<String> outages = new CopyOnWriteArrayList<>();
+
     private final HeldWatch watch = new HeldWatch() {
+        @Override
+        public void reconnecting(Throwable cause) {
+            outages.add("begun");
+        }
+
+        @Override
+        public void resumed(Duration away) {
+            outages.add("over");
+        }
+
         @Override
         public void sessionReplaced() {
             news.add("replaced");
@@ -119,6 +132,10 @@ class HeldSessionTest {
         String body = new String(exchange.getRequestBody().readAllBytes(), UTF_8);
         if (!exchange.getRequestMethod().equals("POST")) {
             answer(exchange, 405, "");
+            return;
+        }
+        if (busy) {
+            answer(exchange, 503, "");
             return;
         }
         Envelope message = envelope(body);
@@ -312,6 +329,37 @@ class HeldSessionTest {
         }
 
         assertThat(told.subList(before, told.size())).containsExactly("s3  0");
+    }
+
+    @Test
+    void endOfAnOutageIsToldThoughTheSessionThatNoticedItWasGivenUp() {
+        session.close();
+        session = held(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(300)));
+        busy = true;
+        assertThat(send(INITIALIZE)).isInstanceOf(Outcome.NotSent.class);
+        assertThat(outages).containsExactly("begun");
+        busy = false;
+
+        begin();
+
+        assertThat(outages).containsExactly("begun", "over");
+    }
+
+    @Test
+    void whoGivesAMessageUpTakesNoPlaceAmongThoseUnderWay() {
+        session.close();
+        session = held(ClientLimits.DEFAULT.withInFlight(1));
+        begin();
+        held = new CountDownLatch(1);
+        session.send(
+                        envelope(
+                                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"writes\"}}"),
+                        ServerSession.NO_CONTEXT)
+                .toCompletableFuture()
+                .cancel(true);
+        held.countDown();
+
+        Eventually.await(() -> call(2, "writes") instanceof Outcome.Done, () -> "that there is room for another call");
     }
 
     @Test
