@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import dev.holdfast.client.wire.ExchangeEnd;
 import java.net.http.HttpRequest;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** Asks the application for credentials, each time that a server wants them of one message or stream. For one thread at a time. */
@@ -22,10 +23,14 @@ final class Credentials {
 
     /** Whether the request is to be sent again. */
     CompletionStage<Boolean> asked(ExchangeEnd.Answer answer, HttpRequest request) {
-        return link.server()
-                .requests()
-                .authorization()
-                .sendAgain(request, answer.status(), answer.headers(), times++, context);
+        try {
+            return link.server()
+                    .requests()
+                    .authorization()
+                    .sendAgain(request, answer.status(), answer.headers(), times++, context);
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     /** The server has accepted them: the next time is the first one. */

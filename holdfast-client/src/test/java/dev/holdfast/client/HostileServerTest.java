@@ -24,6 +24,7 @@ import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -823,6 +824,70 @@ class HostileServerTest {
 
         assertThat(now(hasty.call(call(1), NEVER, NO_CONTEXT, sink))).isEqualTo(new Outcome.Done());
         hasty.close();
+    }
+
+    @Test
+    void serverThatWantsToBeAskedLaterThanThePatienceLastsIsAskedThen() {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        ServerSession hasty = recorder.open(
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(500))));
+        server.awaitRequests(4); // its own GET has come
+        List<Long> asked = new CopyOnWriteArrayList<>();
+        server.then((request, reply) -> {
+            asked.add(System.nanoTime());
+            reply.stream().chunk("id: e0\nretry: 1200\ndata:\n\n").end();
+        });
+        for (int i = 0; i < 2; i++) {
+            server.onGet((request, reply) -> {
+                asked.add(System.nanoTime());
+                reply.stream().chunk("retry: 1200\n\n").end();
+            });
+        }
+        server.onGet((request, reply) ->
+                reply.stream().chunk(event("last", answer(1))).end());
+
+        assertThat(now(hasty.call(call(1), NEVER, NO_CONTEXT, sink))).isEqualTo(new Outcome.Done());
+
+        for (int i = 1; i < asked.size(); i++) {
+            assertThat(Duration.ofNanos(asked.get(i) - asked.get(i - 1)))
+                    .isGreaterThanOrEqualTo(Duration.ofMillis(1_200));
+        }
+        hasty.close();
+    }
+
+    @Test
+    void silenceThatWasSetIsKeptInTheBodyToo() {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        ServerSession watched =
+                recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(1))));
+        server.then((request, reply) -> reply.raw(
+                        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+                .gone());
+
+        assertThat(now(watched.call(call(1), NEVER, NO_CONTEXT, sink)))
+                .isInstanceOfSatisfying(
+                        Outcome.Unknown.class,
+                        unknown -> assertThat(unknown.cause()).hasMessageContaining("no bytes for"));
+        watched.close();
+    }
+
+    @Test
+    void authorizationThatThrowsFailsTheCall() {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        ServerSession throwing = recorder.open(remote(server.uri())
+                .withRequests(new Requests(
+                        HttpRequest.newBuilder(),
+                        RequestCustomizer.NONE,
+                        (request, status, headers, times, context) -> {
+                            throw new IllegalStateException("no such header");
+                        },
+                        Optional.empty())));
+        server.then((request, reply) -> reply.status(403));
+
+        assertThat(now(throwing.call(call(1), NEVER, NO_CONTEXT, sink)))
+                .isInstanceOfSatisfying(
+                        Outcome.NotSent.class, not -> assertThat(not.cause()).hasMessageContaining("no such header"));
+        throwing.close();
     }
 
     @Test

@@ -56,6 +56,11 @@ public final class HeartbeatWatch {
         return limit == 0 ? UNLIMITED : limit;
     }
 
+    /** How long a body may be silent that is no stream, in nanoseconds: no heartbeat teaches anything about it. */
+    long bodyLimit() {
+        return set > 0 ? set : UNLIMITED;
+    }
+
     /** How long a response head may take, in nanoseconds: without a limit for a server that sends it with its first message. */
     long headLimit() {
         return set > 0 || headsAtOnce ? streamLimit() : UNLIMITED;

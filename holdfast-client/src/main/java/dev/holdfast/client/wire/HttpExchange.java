@@ -164,8 +164,22 @@ public final class HttpExchange {
             }
             return body;
         }
-        return BodySubscribers.mapping(
-                new WholeBody(messageBytes), bytes -> answer = new ExchangeEnd.Answer(status, head.headers(), bytes));
+        WholeBody whole = new WholeBody(messageBytes);
+        watchBody(whole, watch.bodyLimit());
+        return BodySubscribers.mapping(whole, bytes -> answer = new ExchangeEnd.Answer(status, head.headers(), bytes));
+    }
+
+    private void watchBody(WholeBody body, long limit) {
+        if (limit == HeartbeatWatch.UNLIMITED) {
+            return;
+        }
+        long left = limit - body.silence();
+        if (left > 0) {
+            Future<?> check = means.clock().schedule(() -> watchBody(body, limit), left, TimeUnit.NANOSECONDS);
+            body.getBody().whenComplete((whole, failure) -> check.cancel(false));
+        } else if (!body.getBody().toCompletableFuture().isDone()) {
+            abort(new SilenceException(TimeUnit.NANOSECONDS.toMillis(limit)));
+        }
     }
 
     private boolean sent(Throwable cause) {

@@ -10,12 +10,14 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
-/** Collects a body that is no stream of events, up to a bound. */
+/** Collects a body that is no stream of events, up to a bound, and knows since when nothing has come of it. */
 final class WholeBody implements BodySubscriber<byte[]> {
     private final int most;
     private final CompletableFuture<byte[]> whole = new CompletableFuture<>();
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private Flow.@Nullable Subscription subscription;
+    /** By {@link System#nanoTime}. */
+    private volatile long lastAt = System.nanoTime();
 
     WholeBody(int most) {
         this.most = most;
@@ -34,6 +36,7 @@ final class WholeBody implements BodySubscriber<byte[]> {
 
     @Override
     public void onNext(List<ByteBuffer> buffers) {
+        lastAt = System.nanoTime();
         for (ByteBuffer buffer : buffers) {
             if ((long) bytes.size() + buffer.remaining() > most) {
                 if (subscription != null) {
@@ -46,6 +49,11 @@ final class WholeBody implements BodySubscriber<byte[]> {
             buffer.get(part);
             bytes.write(part, 0, part.length);
         }
+    }
+
+    /** How long nothing has come, in nanoseconds. */
+    long silence() {
+        return System.nanoTime() - lastAt;
     }
 
     @Override
