@@ -45,7 +45,7 @@ import reactor.core.publisher.Mono;
  * {@code tools/list} to be read-only or idempotent; otherwise it fails with a {@link CallOutcomeUnknownException}.
  *
  * <p>The {@code Mono} of a request completes when its response was handed over, or fails when none will come. Handlers run on
- * Reactor's {@code boundedElastic}. Thread-safe; holds no thread of its own.
+ * threads that all transports share, as many as are needed. Thread-safe; holds no thread of its own.
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP, Streamable HTTP</a>
  */
@@ -142,7 +142,12 @@ public final class HoldfastClientTransport implements McpClientTransport {
             message = codec.read(envelope);
         } catch (McpTransportException e) {
             failures.accept(e);
-            return CompletableFuture.completedFuture(null);
+            boolean answer = envelope.kind() == Envelope.Kind.RESPONSE || envelope.kind() == Envelope.Kind.ERROR;
+            if (!answer || envelope.id().isEmpty()) {
+                return CompletableFuture.completedFuture(null);
+            }
+            // else its request would wait until its timeout
+            message = codec.error(envelope, "the server's answer cannot be read");
         }
         return handler.apply(Mono.just(message))
                 .doOnError(failures)

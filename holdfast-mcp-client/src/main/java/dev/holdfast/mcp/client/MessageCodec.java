@@ -4,11 +4,16 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.Span;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
+import io.modelcontextprotocol.spec.McpSchema.JSONRPCResponse;
+import io.modelcontextprotocol.spec.McpSchema.JSONRPCResponse.JSONRPCError;
 import io.modelcontextprotocol.spec.McpTransportException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Arrays;
 
 /** Messages as the SDK has them, and as bytes. */
 final class MessageCodec {
@@ -41,6 +46,18 @@ final class MessageCodec {
             return single.message();
         }
         throw new McpTransportException("the message is no JSON-RPC: " + parsed);
+    }
+
+    /** The error that ends a request in the place of its answer, which has the request's id. */
+    JSONRPCMessage error(Envelope answer, String text) {
+        Span id = answer.idSpan();
+        try {
+            return JSONRPCResponse.error(
+                    json.readValue(Arrays.copyOfRange(answer.bytes(), id.from(), id.to()), Object.class),
+                    new JSONRPCError(McpSchema.ErrorCodes.INTERNAL_ERROR, text));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /**

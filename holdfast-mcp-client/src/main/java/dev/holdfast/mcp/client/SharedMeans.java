@@ -9,13 +9,13 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import reactor.core.scheduler.Schedulers;
 
 /** What all transports of a JVM share, so that none of them costs a thread. The threads end when nobody has needed them for a while. */
 final class SharedMeans {
@@ -32,7 +32,7 @@ final class SharedMeans {
 
     /** Runs the application's handlers, which should not block, but may. */
     static Executor delivery() {
-        return task -> Schedulers.boundedElastic().schedule(task);
+        return Delivery.SHARED;
     }
 
     /** The client of all transports that set nothing but this time. */
@@ -76,6 +76,20 @@ final class SharedMeans {
             clock.allowCoreThreadTimeOut(true);
             return clock;
         }
+    }
+
+    /**
+     * Made when the first transport needs it. Not Reactor's {@code boundedElastic}: applications wait there for the answers that are
+     * handed over here, and as many as it has threads would wait for ever. A stream has one task at a time.
+     */
+    private static final class Delivery {
+        private static final Executor SHARED = new ThreadPoolExecutor(
+                0,
+                Integer.MAX_VALUE,
+                IDLE_SECONDS,
+                TimeUnit.SECONDS,
+                new SynchronousQueue<>(),
+                daemons("holdfast-client-delivery-"));
     }
 
     /** Made when the first transport without an HTTP client of its own needs it. */
