@@ -9,6 +9,7 @@ import dev.holdfast.Unavailable;
 import dev.holdfast.engine.ParkedSessions.Parked;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SessionHost;
+import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.UnreadableException;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
@@ -81,23 +82,26 @@ final class SessionFinder {
     /**
      * Claims a session. A claim is a write, and makes an epoch: it is not made where a session that is known to exist would find no
      * place. One that was claimed and found no place counts as parked from then on, so that the next request for it costs no claim;
-     * where there is no room for that, it is not claimed.
+     * where there is no room for that, it is not claimed. Where nodes share the store, nothing is remembered of such a session, which
+     * may live on with another node: the store is asked each time whether it exists.
      */
     private CompletionStage<Optional<Finding>> claim(SessionKey key, String id, String principal) {
         Optional<Parked> was = parked.remove(key);
-        boolean asks = was.isPresent() || !parked.hasRoom(principal, 0);
+        boolean asks = host.joins() || was.isPresent() || !parked.hasRoom(principal, 0);
         Optional<Refusal> refusal = asks ? admission.wouldRefuse(principal) : Optional.empty();
-        if (refusal.isPresent()) {
-            was.ifPresent(known -> parked.giveBack(key, known));
-            return CompletableFuture.completedFuture(Optional.of(new Unavailable(refusal.get())));
-        }
-        BiConsumer<Epoch, Duration> turnedAway = (epoch, left) -> parked.add(
-                key,
-                was.map(known -> known.claimed(epoch))
-                        .orElseGet(() ->
-                                new Parked(id, principal, epoch, 0, host.clock().now(), left.toNanos())));
-        return restore.claim(key, id, principal, turnedAway)
-                .handle((finding, failure) -> {
+        BiConsumer<Epoch, Duration> turnedAway = (epoch, left) -> {
+            if (!host.joins()) {
+                parked.add(
+                        key,
+                        was.map(known -> known.claimed(epoch))
+                                .orElseGet(() -> new Parked(
+                                        id, principal, epoch, 0, host.clock().now(), left.toNanos())));
+            }
+        };
+        CompletionStage<Finding> found = refusal.isPresent()
+                ? refused(key, new Unavailable(refusal.get()))
+                : restore.claim(key, id, principal, turnedAway);
+        return found.handle((finding, failure) -> {
                     if (failure != null && StoredEnd.causeOf(failure) instanceof UnreadableException unreadable) {
                         host.telemetry().unreadable(id, unreadable);
                         return storedEnd.delete(key, id, EndReason.RESTORE_FAILED);
@@ -112,6 +116,14 @@ final class SessionFinder {
                             : CompletableFuture.<Optional<Finding>>failedFuture(failure);
                 })
                 .thenCompose(Function.identity());
+    }
+
+    /** There is no place for a session; where nodes share the store, it may have ended long ago. */
+    private CompletionStage<Finding> refused(SessionKey key, Unavailable refusal) {
+        return host.joins()
+                ? StoreQuestion.ask(() -> host.store().look(key))
+                        .thenApply(look -> look.isPresent() ? refusal : new Missing())
+                : CompletableFuture.completedFuture(refusal);
     }
 
     /** Ends the parked sessions whose deadline has passed. */
@@ -129,9 +141,11 @@ final class SessionFinder {
         }
         return host.remove(key, session.epoch()).handle((ours, failure) -> {
             Optional.ofNullable(failure).ifPresent(f -> host.telemetry().notDeleted(session.id(), f));
-            if (failure != null || ours) {
-                host.telemetry().closedInStore(session.id(), EndReason.EXPIRED);
+            if (failure == null && !ours) {
+                // another engine has it now: who waits here looks for it there
+                return Optional.empty();
             }
+            host.telemetry().closedInStore(session.id(), EndReason.EXPIRED);
             return Optional.of(new Missing());
         });
     }

@@ -145,6 +145,11 @@ final class ClusterBed implements AutoCloseable {
         return new ClusterBed(count, new Kind(false, Integer.MAX_VALUE, PARK, limits));
     }
 
+    /** The same, and whose sessions leave memory when their clients are away for so long. */
+    static ClusterBed limited(int count, NodeLimits limits, Duration parkAfter) {
+        return new ClusterBed(count, new Kind(false, Integer.MAX_VALUE, parkAfter, limits));
+    }
+
     private ClusterBed(int count, Kind kind) {
         for (int i = 0; i < count; i++) {
             nodes.add(new Node(i, kind, network -> {}));

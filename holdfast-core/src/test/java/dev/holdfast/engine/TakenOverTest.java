@@ -3,13 +3,16 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.EndReason;
+import dev.holdfast.Finding;
 import dev.holdfast.Finding.Found;
 import dev.holdfast.Opening;
 import dev.holdfast.Session;
 import dev.holdfast.SessionState;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -108,6 +111,24 @@ class TakenOverTest {
         elsewhere.lives.forEach(life -> life.sink.send(Wire.notice("served")));
         assertThat(one.read()).containsExactly("served");
         assertThat(two.read()).containsExactly("served");
+    }
+
+    @Test
+    void whoWaitsForTheEndOfASessionThatAnotherHasClaimedFindsIt() {
+        Session session = bed.open();
+        TestBed.listen(session).broken();
+        bed.pass(TestBed.PARK_AFTER.plusSeconds(1));
+        assertThat(bed.engine.stats().parked()).isOne();
+        TestBed.listen(((Found) TestBed.now(other.find(session.id(), ""))).session());
+        CompletableFuture<Void> deletion = new CompletableFuture<>();
+        bed.store.deleting = Optional.of(deletion);
+        bed.pass(TestBed.GRACE);
+
+        CompletableFuture<Finding> found = bed.engine.find(session.id(), "").toCompletableFuture();
+        assertThat(found).isNotDone();
+        bed.store.deleting = Optional.empty();
+        deletion.complete(null);
+        assertThat(TestBed.now(found)).isInstanceOf(Found.class);
     }
 
     @Test
