@@ -210,6 +210,12 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     }
 
     @Override
+    public void busWorks(boolean works) {
+        // a server without memory renews leases, and takes no commits
+        engine.storeWorks(works && !store.unanswered());
+    }
+
+    @Override
     public void lost() {
         store.giveUp();
         forwarding.ifPresent(Forwarding::giveUp);

@@ -48,6 +48,11 @@ final class LastingQuestions {
         return asked.done;
     }
 
+    /** Whether the store has failed a question that waits for its answer. */
+    boolean unanswered() {
+        return open.stream().anyMatch(question -> question.hasFailed);
+    }
+
     /** The lease is lost: nobody waits any longer for what the store has not decided. */
     void giveUp() {
         open.forEach(Question::giveUp);
@@ -58,6 +63,7 @@ final class LastingQuestions {
         private final String node;
         private final Supplier<CompletionStage<T>> question;
         private final CompletableFuture<T> done = new CompletableFuture<>();
+        private volatile boolean hasFailed;
 
         private Question(String node, Supplier<CompletionStage<T>> question) {
             this.node = node;
@@ -89,6 +95,7 @@ final class LastingQuestions {
             } else if (isDecided(failure)) {
                 done.completeExceptionally(failure);
             } else {
+                hasFailed = true;
                 surroundings.works(false);
                 surroundings.later(() -> ask(Math.min(2 * delay, MOST_DELAY_MILLIS)), delay);
             }

@@ -30,7 +30,7 @@ final class Lease {
         void lost();
 
         /** Whether the bus has answered. */
-        void works(boolean works);
+        void busWorks(boolean works);
     }
 
     private final ClusterBus bus;
@@ -133,13 +133,13 @@ final class Lease {
             if (failure != null) {
                 logger.debug("no lease for {}", node, failure);
                 state.compareAndSet(beginning, new Without(false));
-                hearer.works(false);
+                hearer.busWorks(false);
                 first.complete(null);
                 return;
             }
             if (state.compareAndSet(beginning, held)) {
                 logger.info("this node is {}", node);
-                hearer.works(true);
+                hearer.busWorks(true);
             } else {
                 letGo(held);
             }
@@ -154,7 +154,7 @@ final class Lease {
     private void renew(Held held) {
         long asked = clock.getAsLong();
         ask(() -> bus.renew(held.node, length), (renewed, failure) -> {
-            hearer.works(failure == null);
+            hearer.busWorks(failure == null);
             if (failure != null) {
                 logger.debug("the lease of {} could not be renewed", held.node, failure);
             } else if (renewed) {

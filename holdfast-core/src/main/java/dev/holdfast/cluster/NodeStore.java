@@ -71,6 +71,11 @@ final class NodeStore implements SharedSessionStore {
         }
     }
 
+    /** Whether the store has failed something that is asked again and again. */
+    boolean unanswered() {
+        return questions.unanswered();
+    }
+
     /** The lease is lost: nobody waits any longer for what the store has not decided. */
     void giveUp() {
         questions.giveUp();

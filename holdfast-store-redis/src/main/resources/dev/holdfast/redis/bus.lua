@@ -17,6 +17,7 @@ end
 
 local function live_for(millis)
   local lapses = now() + millis
-  redis.call('ZADD', leases, text(lapses), node)
+  -- a server without memory refuses a write that needs some, unless the script has written already
   keep_inbox(lapses)
+  redis.call('ZADD', leases, text(lapses), node)
 end

@@ -127,6 +127,20 @@ class RedisFailureTest {
         assertThat(failureOf(commit(3))).isInstanceOf(RedisStoreException.class);
     }
 
+    /** Else every node would send its clients away, and none of their sessions could come back. */
+    @Test
+    void aFullServerTakesNoLeaseAway() {
+        Duration lease = Duration.ofMinutes(1);
+        await(store.bus().begin("node", lease));
+        server.command("CONFIG", "SET", "maxmemory", "1");
+
+        assertThat(await(store.bus().renew("node", lease))).isTrue();
+        await(store.bus().begin("another", lease));
+        assertThat(await(store.bus().renew("another", lease))).isTrue();
+        assertThat(await(store.bus().living())).containsExactly("another", "node");
+        assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
+    }
+
     @Test
     void hintsComeAgainOverAnotherConnection() {
         AtomicInteger hints = new AtomicInteger();
