@@ -30,7 +30,7 @@ public interface CallListener {
         return List.of();
     }
 
-    /** Tells several listeners, in order. */
+    /** Tells several listeners, in order, each whatever the others throw. */
     static CallListener all(List<CallListener> listeners) {
         List<CallListener> hearing =
                 listeners.stream().filter(each -> each != NONE).toList();

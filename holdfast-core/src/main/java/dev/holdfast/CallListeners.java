@@ -5,17 +5,31 @@ import dev.holdfast.spi.OutboundMessage;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Several listeners as one. */
+/** Several listeners as one, each whatever the others throw. */
 record CallListeners(List<CallListener> all) implements CallListener {
+    private static final Logger log = LoggerFactory.getLogger(CallListeners.class);
+
+    private static void guarded(Runnable news) {
+        try {
+            news.run();
+        } catch (Throwable e) {
+            log.error("a listener of calls failed", e);
+        }
+    }
+
     @Override
     public CallWatch started(Session session, InboundMessage request) {
         List<CallWatch> watches = new ArrayList<>(all.size());
         for (CallListener listener : all) {
-            CallWatch watch = listener.started(session, request);
-            if (watch != CallWatch.NONE) {
-                watches.add(watch);
-            }
+            guarded(() -> {
+                CallWatch watch = listener.started(session, request);
+                if (watch != CallWatch.NONE) {
+                    watches.add(watch);
+                }
+            });
         }
         return switch (watches.size()) {
             case 0 -> CallWatch.NONE;
@@ -35,7 +49,7 @@ record CallListeners(List<CallListener> all) implements CallListener {
     /** Several watches as one. */
     private record Watches(List<CallWatch> all) implements CallWatch {
         private void tell(Consumer<CallWatch> news) {
-            all.forEach(news);
+            all.forEach(watch -> guarded(() -> news.accept(watch)));
         }
 
         @Override
@@ -44,7 +58,8 @@ record CallListeners(List<CallListener> all) implements CallListener {
             tell(watch -> scopes.add(watch.enter()));
             return () -> {
                 for (int i = scopes.size() - 1; i >= 0; i--) {
-                    scopes.get(i).close();
+                    Scope scope = scopes.get(i);
+                    guarded(scope::close);
                 }
             };
         }

@@ -14,7 +14,7 @@ record Listeners(List<SessionLifecycleListener> all) implements SessionLifecycle
         for (SessionLifecycleListener listener : all) {
             try {
                 news.accept(listener);
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 log.error("a listener failed", e);
             }
         }

@@ -66,8 +66,9 @@ final class CallDispatch implements BackendUser {
     }
 
     private void start(BackendConnection connection, RequestSink.Handed each) {
-        CallWatch.Scope current = each.watch().enter();
+        CallWatch.Scope current = CallWatch.Scope.NONE;
         try {
+            current = each.watch().enter();
             connection.call(each.request(), each.sink());
         } catch (Throwable e) {
             logger.error(

@@ -12,7 +12,7 @@ record GuardedWatch(CallWatch watch) implements CallWatch {
     private static void guarded(Runnable news) {
         try {
             news.run();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             logger.error("what follows a call failed", e);
         }
     }
@@ -22,7 +22,7 @@ record GuardedWatch(CallWatch watch) implements CallWatch {
         try {
             Scope scope = watch.enter();
             return () -> guarded(scope::close);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             logger.error("what follows a call failed", e);
             return Scope.NONE;
         }

@@ -76,7 +76,7 @@ public final class Telemetry {
     private void tell(Consumer<SessionLifecycleListener> news) {
         try {
             news.accept(listener);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             logger.error("a session lifecycle listener failed", e);
         }
     }
@@ -119,7 +119,7 @@ public final class Telemetry {
         try {
             CallWatch watch = calls.started(session, request);
             return watch == CallWatch.NONE ? watch : new GuardedWatch(watch);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             logger.error("a listener of calls failed", e);
             return CallWatch.NONE;
         }
