@@ -127,7 +127,7 @@ final class MemoryBus implements ClusterBus {
     private static void handle(Runnable next) {
         try {
             next.run();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             logger.error("a message could not be handled", e);
         }
     }

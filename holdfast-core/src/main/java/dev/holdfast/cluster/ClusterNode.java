@@ -141,7 +141,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     private static void guarded(Runnable task) {
         try {
             task.run();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             logger.error("what a node does for its cluster failed", e);
         }
     }

@@ -82,7 +82,7 @@ final class LastingQuestions {
             CompletionStage<T> asked;
             try {
                 asked = question.get();
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 asked = CompletableFuture.failedFuture(e);
             }
             asked.whenComplete((answer, failure) -> answered(answer, causeOf(failure), delay));

@@ -123,11 +123,11 @@ final class Lease {
     }
 
     private void begin(Without none) {
+        String node = names.get();
         Without beginning = new Without(true);
         if (!state.compareAndSet(none, beginning)) {
             return;
         }
-        String node = names.get();
         long asked = clock.getAsLong();
         ask(() -> bus.begin(node, length).thenApply(begun -> held(node, asked)), (held, failure) -> {
             if (failure != null) {
@@ -197,7 +197,7 @@ final class Lease {
         CompletionStage<T> answer;
         try {
             answer = question.get();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             answer = CompletableFuture.failedFuture(e);
         }
         answer.whenComplete(then::answered);

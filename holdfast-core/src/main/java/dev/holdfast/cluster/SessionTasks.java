@@ -54,7 +54,7 @@ final class SessionTasks {
         for (Optional<Runnable> task = next(session); task.isPresent(); task = next(session)) {
             try {
                 task.get().run();
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 logger.error("session {}: what another node has sent failed", session.shortId(), e);
             }
         }

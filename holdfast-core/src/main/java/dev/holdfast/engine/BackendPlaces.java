@@ -105,7 +105,7 @@ final class BackendPlaces {
         private void goOn() {
             try {
                 executor.execute(() -> granted.complete(true));
-            } catch (RuntimeException | OutOfMemoryError e) {
+            } catch (RuntimeException | Error e) {
                 // there may be too many threads, or an executor that is full
                 logger.error("nobody opens a backend for a session that waits for it", e);
                 granted.complete(false);

@@ -167,7 +167,7 @@ final class ClusterSide implements ClusterNode.Engine {
         try {
             executor.execute(task);
             return true;
-        } catch (RuntimeException | OutOfMemoryError e) {
+        } catch (RuntimeException | Error e) {
             // there may be too many threads, or an executor that is full
             logger.error("nobody does what has to be done for a session", e);
             return false;

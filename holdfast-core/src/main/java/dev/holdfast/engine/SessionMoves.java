@@ -29,7 +29,7 @@ final class SessionMoves {
         CompletionStage<Optional<Finding>> moved;
         try {
             moved = move.get();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             moved = CompletableFuture.failedFuture(e);
         }
         moved.whenComplete((finding, failure) -> {

@@ -127,7 +127,7 @@ public final class SessionLog {
             return commits.isPresent()
                     ? commits.get().append(key(), batch)
                     : store.append(key(), batch.epoch(), batch.append()).toCompletableFuture();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
         }
     }
@@ -200,7 +200,7 @@ public final class SessionLog {
         CompletionStage<Optional<SessionStore.Claim>> claim;
         try {
             claim = store.claim(key(), renewal.nonce());
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             claim = CompletableFuture.failedFuture(e);
         }
         claim.whenComplete((found, failure) ->
@@ -218,7 +218,7 @@ public final class SessionLog {
         CompletionStage<Optional<SessionStore.Claim>> claim;
         try {
             claim = store.claim(key(), nonce);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
         }
         return claim.thenApply(found -> step(effects -> {

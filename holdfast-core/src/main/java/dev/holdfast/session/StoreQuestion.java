@@ -22,7 +22,7 @@ public final class StoreQuestion {
         CompletionStage<T> answer;
         try {
             answer = question.get();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             return CompletableFuture.failedFuture(failed(e));
         }
         return answer.handle((value, failure) -> {

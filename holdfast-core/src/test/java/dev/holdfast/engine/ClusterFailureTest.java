@@ -3,8 +3,10 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Session;
+import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -12,6 +14,7 @@ import org.junit.jupiter.api.Test;
 class ClusterFailureTest {
     private final ClusterBed bed = new ClusterBed(2);
     private final ClusterBed.Node first = bed.node(0);
+    private final ClusterBed.Node second = bed.node(1);
 
     @AfterEach
     void close() {
@@ -31,5 +34,50 @@ class ClusterFailureTest {
         assertThat(first.engine.mayWrite()).isTrue();
         bed.pass(Duration.ofSeconds(5));
         assertThat(bed.post(other, 1).end).isEmpty();
+    }
+
+    @Test
+    void aNodeAsksForItsLeaseAgainAfterAnError() {
+        first.store.leasesBreak = true;
+        bed.pass(Duration.ofMillis(1_500));
+        first.store.leasesBreak = false;
+        bed.pass(Duration.ofSeconds(5));
+        assertThat(first.engine.mayWrite()).as("it was renewed").isTrue();
+
+        first.store.leasesBreak = true;
+        bed.pass(Duration.ofSeconds(5));
+        assertThat(first.engine.mayWrite()).isFalse();
+        first.store.leasesBreak = false;
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(first.engine.mayWrite()).as("another was begun").isTrue();
+    }
+
+    @Test
+    void aCommitIsSentAgainAfterAnError() {
+        Connection listening = bed.listen(second.find(first.open()));
+        first.store.decree(FlakyCluster.Fate.BROKEN);
+        CompletionStage<Void> sent = first.backend.life().sink.send(Wire.notice("a"));
+        bed.pass(Duration.ofSeconds(1));
+        TestBed.now(sent);
+        assertThat(bed.read(listening)).containsExactly("a");
+    }
+
+    @Test
+    void whatAnotherNodeSendsIsDoneThoughTheExecutorThrowsAnError() {
+        Session there = second.find(first.open());
+        ask(there, "\"a\"");
+        first.executor = task -> {
+            throw new NoClassDefFoundError("expected");
+        };
+        there.answer(Wire.answer(new RequestId("\"a\"")));
+        bed.settle();
+        assertThat(first.backend.life().heard).contains("answer \"a\"");
+    }
+
+    /** Lets the first node's backend ask the client something, which listens to a session on the second node. */
+    private void ask(Session there, String question) {
+        Connection listening = bed.listen(there);
+        first.backend.life().sink.send(Wire.question(question));
+        assertThat(bed.read(listening)).containsExactly("question " + question);
     }
 }

@@ -40,7 +40,9 @@ final class FlakyCluster implements SharedSessionStore {
         /** It arrives when the test says so, and its answer does not. */
         LATE,
         /** It arrives, and cannot be done, now or ever. */
-        UNREADABLE
+        UNREADABLE,
+        /** Whoever asks it throws an error, as where a class is missing. */
+        BROKEN
     }
 
     /** What may be asked. */
@@ -88,6 +90,9 @@ final class FlakyCluster implements SharedSessionStore {
 
     /** Whether the next read throws. */
     boolean throwing;
+
+    /** Whether whoever asks for a lease throws an error, as where a class is missing. */
+    boolean leasesBreak;
 
     private boolean cut;
 
@@ -239,6 +244,9 @@ final class FlakyCluster implements SharedSessionStore {
             return CompletableFuture.failedFuture(
                     new UnreadableSessionException("not what was kept", new IllegalStateException()));
         }
+        if (fate == Fate.BROKEN) {
+            throw new NoClassDefFoundError("expected");
+        }
         if (fate == Fate.LATE) {
             late.add(() -> store.commit(key, epoch, number, append));
             return new CompletableFuture<>();
@@ -307,12 +315,20 @@ final class FlakyCluster implements SharedSessionStore {
     private final class Bus implements ClusterBus {
         @Override
         public CompletionStage<Void> begin(String node, Duration lease) {
+            breakLease();
             return ask(() -> store.bus().begin(node, lease));
         }
 
         @Override
         public CompletionStage<Boolean> renew(String node, Duration lease) {
+            breakLease();
             return ask(() -> store.bus().renew(node, lease));
+        }
+
+        private void breakLease() {
+            if (leasesBreak) {
+                throw new NoClassDefFoundError("expected");
+            }
         }
 
         @Override

@@ -81,6 +81,9 @@ final class TestStore implements SessionStore {
     /** What never succeeds again, by the method's name, until the session is deleted. */
     String damaged = "";
 
+    /** Which of append and claim throws an error the next time, as where a class is missing. */
+    String breaking = "";
+
     Durability durability = Durability.NOTHING;
     boolean shared;
     /** The epoch since which nothing was lost, as claims tell from now on. */
@@ -146,6 +149,10 @@ final class TestStore implements SessionStore {
     }
 
     private <T> CompletionStage<T> later(String what, Supplier<CompletionStage<T>> effect) {
+        if (breaking.equals(what)) {
+            breaking = "";
+            throw new NoClassDefFoundError("expected");
+        }
         Pending<T> pending = new Pending<>(what, effect);
         waiting.add(pending);
         if (!holding) {

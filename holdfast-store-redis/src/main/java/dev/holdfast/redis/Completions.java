@@ -30,8 +30,11 @@ final class Completions implements AutoCloseable {
 
     /** Once it is closed, completions run where they are told. */
     private static ExecutorService single(ThreadFactory factory) {
-        return new ThreadPoolExecutor(
+        ThreadPoolExecutor thread = new ThreadPoolExecutor(
                 1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory, (task, pool) -> task.run());
+        // the threads start now: a stage must complete also when the system has no more threads to give
+        thread.prestartCoreThread();
+        return thread;
     }
 
     Executor of(Object owner) {

@@ -7,6 +7,8 @@ import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
 import io.lettuce.core.XTrimArgs;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -61,25 +63,27 @@ final class InboxReader implements ClusterBus.Inbox {
             return;
         }
         XReadArgs args = XReadArgs.Builder.block(LettuceConnector.LONGEST_WAIT).count(MOST_AT_ONCE);
-        from.async()
-                .xread(args, XReadArgs.StreamOffset.from(name, last))
-                .whenComplete((messages, failure) -> connections
-                        .completions()
-                        .of(this)
-                        .execute(() -> {
-                            if (failure == null) {
-                                handOver(messages);
-                                read(from);
-                            } else if (failure instanceof RedisCommandTimeoutException) {
-                                from.connection().closeAsync();
-                                start();
-                            } else {
-                                connections
-                                        .connector()
-                                        .timer()
-                                        .schedule(() -> read(from), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
-                            }
-                        }));
+        CompletionStage<List<StreamMessage<byte[], byte[]>>> asked;
+        try {
+            asked = from.async().xread(args, XReadArgs.StreamOffset.from(name, last));
+        } catch (Throwable e) {
+            // what throws once must not end the reading
+            asked = CompletableFuture.failedFuture(e);
+        }
+        asked.whenComplete((messages, failure) ->
+                connections.completions().of(this).execute(() -> answered(from, messages, failure)));
+    }
+
+    private void answered(Commands from, List<StreamMessage<byte[], byte[]>> messages, @Nullable Throwable failure) {
+        if (failure == null) {
+            handOver(messages);
+            read(from);
+        } else if (failure instanceof RedisCommandTimeoutException) {
+            from.connection().closeAsync();
+            start();
+        } else {
+            connections.connector().timer().schedule(() -> read(from), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+        }
     }
 
     private void handOver(List<StreamMessage<byte[], byte[]>> messages) {
@@ -91,14 +95,19 @@ final class InboxReader implements ClusterBus.Inbox {
             message.getBody().values().forEach(this::handle);
         }
         if (!messages.isEmpty()) {
-            trim();
+            guarded(this::trim);
         }
     }
 
     private void handle(byte[] message) {
+        guarded(() -> handler.accept(message));
+    }
+
+    /** Whatever fails, the next messages have to be read. */
+    private static void guarded(Runnable step) {
         try {
-            handler.accept(message);
-        } catch (RuntimeException e) {
+            step.run();
+        } catch (Throwable e) {
             logger.error("a message of another node could not be handled", e);
         }
     }

@@ -57,7 +57,7 @@ final class Scripts {
         T value;
         try {
             value = reader.apply(answer);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             result.completeExceptionally(e);
             return;
         }

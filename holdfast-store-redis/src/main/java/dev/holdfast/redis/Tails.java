@@ -10,12 +10,15 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The hints of the sessions that this node tails: one connection, and a channel for each session. What was not subscribed while Redis
  * was away is subscribed within a second after it is back; each subscription counts as a hint, for one may have come before.
  */
 final class Tails implements AutoCloseable {
+    private static final Logger logger = LoggerFactory.getLogger(Tails.class);
     private static final long CHECK_SECONDS = 1;
 
     private final RedisConnections connections;
@@ -59,13 +62,18 @@ final class Tails implements AutoCloseable {
                 .scheduleWithFixedDelay(this::subscribe, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
     }
 
+    /** Whatever fails, the next look has to come: the timer does not repeat what threw once. */
     private void subscribe() {
-        byte[][] missing = channels.entrySet().stream()
-                .filter(entry -> !entry.getValue().subscribed)
-                .map(entry -> entry.getKey().array())
-                .toArray(byte[][]::new);
-        if (missing.length > 0) {
-            connection.async().subscribe(missing);
+        try {
+            byte[][] missing = channels.entrySet().stream()
+                    .filter(entry -> !entry.getValue().subscribed)
+                    .map(entry -> entry.getKey().array())
+                    .toArray(byte[][]::new);
+            if (missing.length > 0) {
+                connection.async().subscribe(missing);
+            }
+        } catch (Throwable e) {
+            logger.error("sessions could not be subscribed for hints", e);
         }
     }
 

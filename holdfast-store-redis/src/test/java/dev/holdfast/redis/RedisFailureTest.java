@@ -16,7 +16,9 @@ import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -195,6 +197,37 @@ class RedisFailureTest {
             }
         }
         assertThat(received).as("each once").hasValue(3);
+    }
+
+    @Test
+    void anInboxGoesOnAfterAnErrorOfItsHandler() {
+        List<Byte> received = new CopyOnWriteArrayList<>();
+        await(store.bus().begin("node", Duration.ofMinutes(1)));
+        try (var inbox = store.bus().receive("node", message -> {
+            received.add(message[0]);
+            if (message[0] == 1) {
+                throw new NoClassDefFoundError("expected");
+            }
+        })) {
+            assertThat(inbox).isNotNull();
+            for (byte sent = 1; sent <= 2; sent++) {
+                assertThat(await(store.bus().send("node", new byte[] {sent}))).isTrue();
+            }
+            until("the message behind it comes", () -> received.size() == 2);
+        }
+        assertThat(received).containsExactly((byte) 1, (byte) 2);
+    }
+
+    @Test
+    void theThreadsThatTellWhatRedisHasAnsweredAreThereFromTheStart() {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        try (Completions completions = new Completions(3)) {
+            assertThat(completions).isNotNull();
+            assertThat(Thread.getAllStackTraces().keySet())
+                    .filteredOn(thread ->
+                            !before.contains(thread) && thread.getName().startsWith("holdfast-redis-"))
+                    .hasSizeGreaterThanOrEqualTo(3);
+        }
     }
 
     @Test

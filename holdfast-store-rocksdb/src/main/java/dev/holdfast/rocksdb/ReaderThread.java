@@ -50,7 +50,7 @@ final class ReaderThread {
             CompletionStage<T> taken;
             try {
                 taken = step.apply(index.filter(sessions::isLive));
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 taken = CompletableFuture.failedFuture(e);
             }
             taken.whenComplete((value, failure) -> completions.run(key, () -> {
@@ -61,7 +61,7 @@ final class ReaderThread {
                 }
                 index.ifPresent(sessions::arrived);
             }));
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             completions.run(key, () -> stage.completeExceptionally(e));
         } finally {
             lock.unlock();

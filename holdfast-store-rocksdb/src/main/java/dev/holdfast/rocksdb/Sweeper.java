@@ -42,9 +42,14 @@ final class Sweeper {
         Future<?> unused = reader.scheduleWithFixedDelay(() -> sweep(reader), nanos, nanos, TimeUnit.NANOSECONDS);
     }
 
+    /** Whatever fails, the next sweep has to come: the scheduler does not repeat what threw once. */
     private void sweep(Executor reader) {
-        forgetUnused(System.nanoTime());
-        expire(Keys.expiriesFrom(0), reader);
+        try {
+            forgetUnused(System.nanoTime());
+            expire(Keys.expiriesFrom(0), reader);
+        } catch (Throwable e) {
+            logger.error("the session store could not be swept", e);
+        }
     }
 
     private void forgetUnused(long now) {

@@ -6,14 +6,20 @@ import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Durability;
 import dev.holdfast.spi.StreamId;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -29,8 +35,13 @@ class RocksDbStoreTest {
 
     /** How many keys the sessions take, those of the index included. */
     private long keys() throws Exception {
+        return keys(bed.store());
+    }
+
+    private static long keys(RocksDbStore store) throws Exception {
         AtomicLong count = new AtomicLong();
-        database().scan(new byte[0], new byte[] {(byte) 0xff}, (key, value) -> count.incrementAndGet() > 0);
+        Database database = store.sessions().database().current();
+        database.scan(new byte[0], new byte[] {(byte) 0xff}, (key, value) -> count.incrementAndGet() > 0);
         return count.get();
     }
 
@@ -39,8 +50,12 @@ class RocksDbStoreTest {
     }
 
     private void awaitKeys(long left) throws Exception {
+        awaitKeys(bed.store(), left);
+    }
+
+    private static void awaitKeys(RocksDbStore store, long left) throws Exception {
         long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-        while (keys() > left) {
+        while (keys(store) > left) {
             assertThat(System.nanoTime()).as("the space is given back in time").isLessThan(deadline);
             Thread.onSpinWait();
         }
@@ -85,6 +100,31 @@ class RocksDbStoreTest {
         assertThat(keys()).isEqualTo(500 * 4);
         bed.advance(Duration.ofSeconds(1));
         awaitKeys(0);
+    }
+
+    @Test
+    void aSweepThatHasFailedIsNotTheLast(@TempDir Path folder) throws Exception {
+        AtomicLong now = new AtomicLong(1_000_000);
+        CountDownLatch failed = new CountDownLatch(1);
+        InstantSource clock = () -> {
+            boolean sweeps = Thread.currentThread().getName().startsWith("holdfast-store-reader");
+            if (sweeps && failed.getCount() > 0) {
+                failed.countDown();
+                throw new NoClassDefFoundError("expected");
+            }
+            return Instant.ofEpochMilli(now.get());
+        };
+        try (RocksDbStore store = RocksDbStore.builder(folder)
+                .clock(clock)
+                .memory(1 << 20)
+                .sweepInterval(Duration.ofMillis(10))
+                .open()) {
+            assertThat(failed.await(30, TimeUnit.SECONDS)).isTrue();
+            Sample.await(store.create(Sample.KEY, Sample.FIRST, Sample.record(now.get() + 1000)));
+            assertThat(keys(store)).isPositive();
+            now.addAndGet(2000);
+            awaitKeys(store, 0);
+        }
     }
 
     /** Too short, with a text that says to be as long as an array can be, and with fewer epochs than none. */
