@@ -131,7 +131,7 @@ final class SharedSession implements Session {
         return here.answer(response)
                 .thenCompose(taken -> taken
                         ? CompletableFuture.completedFuture(true)
-                        : tellOthers(new NodeMessage.Answered(here.key(), response))
+                        : ask(() -> node.peers.deliver(here.key(), new NodeMessage.Answered(here.key(), response)))
                                 .thenApply(others -> others > 0));
     }
 
@@ -141,12 +141,9 @@ final class SharedSession implements Session {
         CompletionStage<Void> cancelled = here.cancel(request, notification);
         return runs
                 ? cancelled
-                : tellOthers(new NodeMessage.Cancelled(here.key(), request, notification))
+                : ask(() -> node.peers.tellOthers(
+                                here.key(), new NodeMessage.Cancelled(here.key(), request, notification)))
                         .thenAccept(others -> {});
-    }
-
-    private CompletionStage<Integer> tellOthers(NodeMessage message) {
-        return ask(() -> node.peers.tellOthers(here.key(), message));
     }
 
     @Override

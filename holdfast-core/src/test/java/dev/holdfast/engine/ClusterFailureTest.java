@@ -3,12 +3,17 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Session;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** The store fails one node of several, as a whole or for one session. */
 class ClusterFailureTest {
@@ -72,6 +77,37 @@ class ClusterFailureTest {
         there.answer(Wire.answer(new RequestId("\"a\"")));
         bed.settle();
         assertThat(first.backend.life().heard).contains("answer \"a\"");
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"LOST", "REFUSED", "UNANSWERED"})
+    void anAnswerThatMayNotHaveReachedTheNodeThatAskedIsNotTaken(FlakyCluster.Fate fate) {
+        Session there = second.find(first.open());
+        ask(there, "\"a\"");
+        InboundMessage answer = Wire.answer(new RequestId("\"a\""));
+        second.store.decreeSendings(fate);
+        assertThat(there.answer(answer).toCompletableFuture())
+                .isCompletedExceptionally()
+                .failsWithin(Duration.ZERO)
+                .withThrowableOfType(ExecutionException.class)
+                .withCauseInstanceOf(StoreUnavailableException.class);
+
+        assertThat(TestBed.now(there.answer(answer))).isTrue();
+        bed.settle();
+        assertThat(first.backend.life().heard)
+                .filteredOn(heard -> heard.startsWith("answer"))
+                .as("however often it comes")
+                .containsExactly("answer \"a\"");
+    }
+
+    @Test
+    void anAnswerForANodeThatHasDiedIsNotWaitedFor() {
+        Session there = second.find(first.open());
+        ask(there, "\"a\"");
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusSeconds(1));
+        assertThat(TestBed.now(there.answer(Wire.answer(new RequestId("\"a\"")))))
+                .isFalse();
     }
 
     /** Lets the first node's backend ask the client something, which listens to a session on the second node. */
