@@ -34,7 +34,7 @@ final class LogRecovery {
     /** The store has failed, or has failed to help. */
     void begin(Throwable failure) {
         int attempt = core.look(() -> ++failures);
-        if (!unreadable(failure)) {
+        if (!ofThisSession(failure)) {
             core.host().storeWorks(false);
         }
         if (attempt == 1) {
@@ -82,9 +82,18 @@ final class LogRecovery {
         return EndReason.STORE_FAILED;
     }
 
+    /** Whether the store works, and has answered that it does not have this session, or cannot read it. */
+    private boolean ofThisSession(Throwable failure) {
+        // where nodes share the store, every other failure has been waited for
+        return unreadable(failure) || (core.host().joins() && causeOf(failure) instanceof IllegalStateException);
+    }
+
     /** Whether the store will never be able to answer. */
-    private static boolean unreadable(@Nullable Throwable failure) {
-        return failure instanceof UnreadableSessionException
-                || (failure instanceof CompletionException && failure.getCause() instanceof UnreadableSessionException);
+    private static boolean unreadable(Throwable failure) {
+        return causeOf(failure) instanceof UnreadableSessionException;
+    }
+
+    private static @Nullable Throwable causeOf(Throwable failure) {
+        return failure instanceof CompletionException ? failure.getCause() : failure;
     }
 }

@@ -110,6 +110,18 @@ class ClusterFailureTest {
                 .isFalse();
     }
 
+    @Test
+    void aSessionThatAnotherNodeHasEndedRefusesNoCallOfOthers() {
+        Session ended = first.open();
+        Session other = first.open();
+        first.store.deaf = true;
+        TestBed.now(second.find(ended).terminate());
+        first.backend.lives.get(0).sink.send(Wire.notice("a"));
+        assertThat(bed.post(other, 1).end).isEmpty();
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(first.news.heard).contains("closed: TERMINATED");
+    }
+
     /** Lets the first node's backend ask the client something, which listens to a session on the second node. */
     private void ask(Session there, String question) {
         Connection listening = bed.listen(there);
