@@ -176,7 +176,7 @@ final class Lease {
         begin(none);
     }
 
-    /** Lets go of it: other nodes need not wait until it has lapsed. */
+    /** Lets go of it: other nodes need not wait until it has lapsed. Never fails: where they do not learn of it, it lapses. */
     CompletionStage<Void> end() {
         State last = state.getAndSet(new Ended());
         first.complete(null);
@@ -185,7 +185,14 @@ final class Lease {
 
     private CompletionStage<Void> letGo(Held held) {
         held.inbox.close();
-        return bus.end(held.node);
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        ask(() -> bus.end(held.node), (ended, failure) -> {
+            if (failure != null) {
+                logger.warn("other nodes wait until the lease of {} has lapsed: {}", held.node, failure.toString());
+            }
+            done.complete(null);
+        });
+        return done;
     }
 
     /** What has to be done when the bus has answered, or has failed. */

@@ -122,6 +122,15 @@ class ClusterFailureTest {
         assertThat(first.news.heard).contains("closed: TERMINATED");
     }
 
+    @Test
+    void aDrainIsOverThoughTheOthersCannotBeToldThatTheNodeLeaves() {
+        bed.listen(first.open());
+        first.store.fail(FlakyCluster.Question.END, true);
+        CompletionStage<Void> drained = first.engine.drain(Duration.ZERO);
+        bed.pass(Duration.ofMinutes(1));
+        assertThat(drained.toCompletableFuture()).isCompleted();
+    }
+
     /** Lets the first node's backend ask the client something, which listens to a session on the second node. */
     private void ask(Session there, String question) {
         Connection listening = bed.listen(there);

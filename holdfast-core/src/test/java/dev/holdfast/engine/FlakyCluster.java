@@ -52,7 +52,8 @@ final class FlakyCluster implements SharedSessionStore {
         LOOK,
         READ,
         TOKEN,
-        COUNT
+        COUNT,
+        END
     }
 
     private final SharedSessionStore store;
@@ -333,7 +334,7 @@ final class FlakyCluster implements SharedSessionStore {
 
         @Override
         public CompletionStage<Void> end(String node) {
-            return ask(() -> store.bus().end(node));
+            return ask(Question.END, () -> store.bus().end(node));
         }
 
         @Override
