@@ -10,6 +10,9 @@ interface Container {
     /** How many clients may come at once: with the default of Jetty (50) or Tomcat (100), some of many would be reset. */
     int BACKLOG = 2_048;
 
+    /** Serves HTTP/2 without TLS on the same port, to clients that ask for it; called before the start. */
+    void serveHttp2();
+
     /** Starts the container with a servlet, asynchronous and loaded at once, behind filters. */
     void start(HttpServlet servlet, List<Filter> filters) throws Exception;
 

@@ -16,7 +16,10 @@ import org.eclipse.jetty.ee11.servlet.FilterHolder;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee11.servlet.ServletContextRequest;
 import org.eclipse.jetty.ee11.servlet.ServletHolder;
+import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
 import org.eclipse.jetty.io.EndPoint;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
@@ -39,6 +42,13 @@ final class JettyContainer implements Container {
         connector.setAcceptQueueSize(BACKLOG);
         connector.setHost("127.0.0.1");
         server.addConnector(connector);
+    }
+
+    @Override
+    public void serveHttp2() {
+        HttpConfiguration configuration =
+                connector.getConnectionFactory(HttpConnectionFactory.class).getHttpConfiguration();
+        connector.addConnectionFactory(new HTTP2CServerConnectionFactory(configuration));
     }
 
     @Override

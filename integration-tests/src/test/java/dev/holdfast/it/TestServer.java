@@ -93,6 +93,7 @@ final class TestServer implements AutoCloseable {
         private UnaryOperator<HoldfastTransportProviderBuilder> transportOptions = builder -> builder;
         private Consumer<McpServer.AsyncSpecification<?>> server = specification -> {};
         private @Nullable Consumer<McpServer.SyncSpecification<?>> syncServer;
+        private boolean http2;
         private int threads = 40;
         private Duration writeTimeout = Duration.ofSeconds(20);
         private @Nullable HttpServlet servlet;
@@ -142,6 +143,12 @@ final class TestServer implements AutoCloseable {
             return this;
         }
 
+        /** Serves HTTP/2 too, without TLS. */
+        Builder http2() {
+            http2 = true;
+            return this;
+        }
+
         Builder threads(int count) {
             threads = count;
             return this;
@@ -154,6 +161,9 @@ final class TestServer implements AutoCloseable {
 
         TestServer start() throws Exception {
             Container container = kind.create(threads, writeTimeout);
+            if (http2) {
+                container.serveHttp2();
+            }
             HttpServlet onPath = servlet;
             McpStreamableServerTransportProvider under = transport;
             if (onPath == null || under == null) {

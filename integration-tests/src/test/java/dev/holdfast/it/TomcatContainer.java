@@ -13,6 +13,7 @@ import org.apache.catalina.connector.Connector;
 import org.apache.catalina.core.StandardContext;
 import org.apache.catalina.startup.Tomcat;
 import org.apache.catalina.valves.ErrorReportValve;
+import org.apache.coyote.http2.Http2Protocol;
 import org.apache.tomcat.util.descriptor.web.FilterDef;
 import org.apache.tomcat.util.descriptor.web.FilterMap;
 
@@ -40,6 +41,11 @@ final class TomcatContainer implements Container {
         errors.setShowReport(false);
         errors.setShowServerInfo(false);
         tomcat.getHost().getPipeline().addValve(errors);
+    }
+
+    @Override
+    public void serveHttp2() {
+        connector.addUpgradeProtocol(new Http2Protocol());
     }
 
     @Override

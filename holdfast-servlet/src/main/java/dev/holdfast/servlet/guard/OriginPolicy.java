@@ -44,10 +44,7 @@ public final class OriginPolicy {
 
     /** Why a request is refused, if it is. */
     public Optional<Rejection> check(RequestHeaders request) {
-        Caller caller = new Caller(
-                request.header("Host").orElse("").trim(),
-                request.header("Origin").map(String::trim),
-                request.localAddress());
+        Caller caller = new Caller(request.host(), request.header("Origin").map(String::trim), request.localAddress());
         return callers.test(caller) ? Optional.empty() : refusal(caller);
     }
 

@@ -10,6 +10,9 @@ public interface RequestHeaders {
     /** The values of a header, joined by commas. */
     Optional<String> header(String name);
 
+    /** The host that the client calls, and its port where that is told; empty if the client names none. */
+    String host();
+
     /** The size of the body, -1 if it is not announced. */
     long contentLength();
 

@@ -9,6 +9,9 @@ import java.util.Optional;
 
 /** The headers of a servlet request. */
 record ServletRequestHeaders(HttpServletRequest request) implements RequestHeaders {
+    private static final int HTTP = 80;
+    private static final int HTTPS = 443;
+
     @Override
     public String method() {
         return request.getMethod();
@@ -29,6 +32,30 @@ record ServletRequestHeaders(HttpServletRequest request) implements RequestHeade
         }
         List<String> rest = Collections.list(values);
         return Optional.of(first + "," + String.join(",", rest));
+    }
+
+    /** In HTTP/2 the host stands in {@code :authority}, which containers tell as the name and the port of the server only. */
+    @Override
+    public String host() {
+        Optional<String> host = header("Host");
+        return host.isPresent() || !multiplexed() ? host.orElse("").trim() : authority();
+    }
+
+    /** A port that goes without saying is left out, as clients do: what ends TLS before the server does not tell it so. */
+    private String authority() {
+        String name = request.getServerName();
+        if (name == null || name.isEmpty()) {
+            return "";
+        }
+        String host = name.indexOf(':') >= 0 && !name.startsWith("[") ? "[" + name + "]" : name;
+        int port = request.getServerPort();
+        return port <= 0 || port == (request.getScheme().equals("https") ? HTTPS : HTTP) ? host : host + ":" + port;
+    }
+
+    /** Whether the connection carries the requests of many at once, as from HTTP/2 on. */
+    boolean multiplexed() {
+        return request.getProtocol().startsWith("HTTP/2")
+                || request.getProtocol().startsWith("HTTP/3");
     }
 
     @Override

@@ -27,6 +27,11 @@ class OriginPolicyTest {
         }
 
         @Override
+        public String host() {
+            return headers.getOrDefault("Host", "");
+        }
+
+        @Override
         public long contentLength() {
             return -1;
         }
