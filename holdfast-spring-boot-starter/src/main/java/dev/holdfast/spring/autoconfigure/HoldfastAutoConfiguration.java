@@ -80,8 +80,9 @@ public final class HoldfastAutoConfiguration {
         if (mapper.getIfUnique() == null) {
             SpringAiMapper.in(beans).ifPresent(transport::jsonMapper);
         }
-        authenticator.ifUnique(transport::authenticator);
-        extractor.ifUnique(transport::contextExtractor);
+        // where it is not clear which one is meant, the start fails: without one, everybody would be let in
+        authenticator.ifAvailable(transport::authenticator);
+        extractor.ifAvailable(transport::contextExtractor);
         customizers.orderedStream().forEach(customizer -> customizer.customize(transport));
         return transport.build();
     }
