@@ -2,6 +2,7 @@ package dev.holdfast.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.InputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -9,6 +10,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -23,6 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(60)
 class Http2Test {
     private static final String SESSION = "Mcp-Session-Id";
+    private static final int LIMIT = 64 << 10;
 
     private final ContainerKind kind;
     private final HttpClient client =
@@ -37,8 +40,12 @@ class Http2Test {
     void start() throws Exception {
         server = TestServer.in(kind)
                 .http2()
-                .options(options -> options.sseEndpoint("/sse"))
+                .options(options -> options.maxRequestSize(LIMIT))
                 .start();
+        upgrade();
+    }
+
+    private void upgrade() throws Exception {
         // the first request of this client is one of HTTP/1.1, which asks for the other protocol
         String ended = RawSession.open(server.port()).id();
         assertThat(send(request("/mcp").header(SESSION, ended).DELETE()).statusCode())
@@ -62,7 +69,11 @@ class Http2Test {
     }
 
     private HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
-        HttpResponse<String> response = client.send(request.build(), BodyHandlers.ofString());
+        return send(request, BodyHandlers.ofString());
+    }
+
+    private <T> HttpResponse<T> send(HttpRequest.Builder request, HttpResponse.BodyHandler<T> body) throws Exception {
+        HttpResponse<T> response = client.send(request.build(), body);
         assertThat(response.version()).isEqualTo(HttpClient.Version.HTTP_2);
         return response;
     }
@@ -97,6 +108,54 @@ class Http2Test {
 
             assertThat(lines.filter(line -> line.startsWith("data: {")).findFirst())
                     .hasValueSatisfying(line -> assertThat(line).contains("news"));
+        }
+    }
+
+    /** Whatever ends a connection of HTTP/1.1: in HTTP/2 it carries other requests, and such a header would be malformed. */
+    @Test
+    void noRefusalTellsOfTheConnection() throws Exception {
+        HttpRequest.Builder echo = post(Json.echo("1", "hello"));
+        String large = "x".repeat(LIMIT);
+
+        assertTellsNothing(404, send(echo.copy().header(SESSION, "forged")));
+        assertTellsNothing(403, send(echo.copy().header("Origin", "http://evil.example")));
+        assertTellsNothing(405, send(request("/mcp").PUT(BodyPublishers.ofString("{}"))));
+        assertTellsNothing(413, send(post(Json.echo("1", large)).header(SESSION, open())));
+        server.holdfast().engine().drain(Duration.ZERO).toCompletableFuture().join();
+        assertTellsNothing(503, send(post(Json.initialize(RawSession.NEWEST))));
+    }
+
+    private static void assertTellsNothing(int status, HttpResponse<String> refusal) {
+        assertThat(refusal.statusCode()).as(refusal.body()).isEqualTo(status);
+        assertThat(refusal.headers().map()).doesNotContainKeys("connection", "Connection");
+        assertThat(refusal.body()).contains("\"error\"");
+    }
+
+    @Test
+    void anAcceptanceThatComesBeforeItsCallIsDoneTellsNothingOfTheConnection() throws Exception {
+        CompletableFuture<String> release = new CompletableFuture<>();
+        server.close();
+        server = TestServer.in(kind)
+                .http2()
+                .options(options -> options.sseEndpoint("/sse"))
+                .syncServer(specification -> specification
+                        .immediateExecution(true)
+                        .toolCall(Tools.definition("patient"), (exchange, request) -> Tools.text(release.join())))
+                .start();
+        try (RawSseSession session = RawSseSession.open(server.port())) {
+            upgrade();
+
+            HttpRequest.Builder post =
+                    request(session.endpoint()).POST(BodyPublishers.ofString(Json.call("\"patient\"", "patient")));
+            // its head comes at once, its end when the handler is done
+            HttpResponse<InputStream> early = send(post, BodyHandlers.ofInputStream());
+
+            assertThat(early.statusCode()).isEqualTo(202);
+            assertThat(early.headers().map()).doesNotContainKeys("connection", "Connection");
+            release.complete("done");
+            assertThat(session.receive().at("/result/content/0/text").asString())
+                    .isEqualTo("done");
+            assertThat(early.body()).isEmpty();
         }
     }
 

@@ -9,18 +9,20 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The 202 of one POST: given when its call is handed over, or, where a handler holds the thread meanwhile, after a moment by
- * another thread. Then it asks the client not to use the connection again: what the client sent there would wait until the
+ * another thread. Then it asks the client not to use the connection again, if that is its own: what the client sent there would wait until the
  * handler returns, and may be the very answer that the handler waits for.
  */
 final class Acceptance {
     private static final Logger log = LoggerFactory.getLogger(Acceptance.class);
 
     private final HttpServletResponse response;
+    private final Answer answer;
     private final ReentrantLock touching = new ReentrantLock();
     private boolean given;
 
-    Acceptance(HttpServletResponse response) {
-        this.response = response;
+    Acceptance(Exchange exchange) {
+        this.response = exchange.response();
+        this.answer = exchange.answer();
     }
 
     /** Gives the answer if it was not given; when this returns, no other thread touches the response. */
@@ -42,7 +44,7 @@ final class Acceptance {
         try {
             if (!given) {
                 given = true;
-                response.setHeader("Connection", "close");
+                answer.lastOfConnection();
                 accept();
                 response.flushBuffer();
             }

@@ -22,7 +22,7 @@ public final class Acceptances {
 
     /** Hands a call to the backend on this thread, and answers its POST. */
     public Step accept(Exchange exchange, Call call) {
-        Acceptance acceptance = new Acceptance(exchange.response());
+        Acceptance acceptance = new Acceptance(exchange);
         try {
             clock.later(() -> early.offer(acceptance::giveEarly), PATIENCE_MILLIS);
             try {

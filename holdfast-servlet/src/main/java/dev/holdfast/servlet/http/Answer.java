@@ -19,13 +19,17 @@ import org.slf4j.LoggerFactory;
 public final class Answer {
     private static final Logger log = LoggerFactory.getLogger(Answer.class);
 
+    private static final String CONNECTION = "Connection";
+
     private final HttpServletRequest request;
     private final HttpServletResponse response;
+    private final boolean multiplexed;
     private final SessionEngine engine;
 
-    Answer(HttpServletRequest request, HttpServletResponse response, SessionEngine engine) {
-        this.request = request;
+    Answer(ServletRequestHeaders request, HttpServletResponse response, SessionEngine engine) {
+        this.request = request.request();
         this.response = response;
+        this.multiplexed = request.multiplexed();
         this.engine = engine;
     }
 
@@ -104,7 +108,19 @@ public final class Answer {
 
     private void begin(Rejection rejection) {
         engine.refused(rejection.refusal(), rejection.detail());
-        rejection.headers().forEach(response::setHeader);
+        rejection.headers().forEach(this::header);
+    }
+
+    /** Asks the client not to use the connection again, where that is its own. */
+    void lastOfConnection() {
+        header(CONNECTION, "close");
+    }
+
+    /** Sets a header; but none of the connection where that carries other requests too: RFC 9113, 8.2.2 forbids it. */
+    private void header(String name, String value) {
+        if (!multiplexed || !name.equals(CONNECTION)) {
+            response.setHeader(name, value);
+        }
     }
 
     private void write(int status, byte[] body) {

@@ -30,7 +30,7 @@ public final class Exchange {
 
     private final HttpServletRequest request;
     private final HttpServletResponse response;
-    private final RequestHeaders headers;
+    private final ServletRequestHeaders headers;
     private final BodyReader bodies;
     private final Answer answer;
     private RequestThread thread = RequestThread.LEAVES;
@@ -45,7 +45,7 @@ public final class Exchange {
         this.response = response;
         this.bodies = bodies;
         this.headers = new ServletRequestHeaders(request);
-        this.answer = new Answer(request, response, engine);
+        this.answer = new Answer(headers, response, engine);
     }
 
     /** The request as the container has it. */
