@@ -63,11 +63,19 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
         return new BodyArrival(State.REFUSED, in, body, clock, taker, LINGER_NANOS);
     }
 
-    /** Begins to read, on an asynchronous request. */
-    void begin() {
+    /**
+     * Begins to read, on an asynchronous request; false if the stream takes no listener. That is none of a container, but of a filter
+     * that has read the body already, for example.
+     */
+    boolean begin() {
         clock.add(this);
         try {
             in.setReadListener(this);
+            return true;
+        } catch (UnsupportedOperationException | IllegalStateException e) {
+            log.debug("a request body takes no listener: {}", e.toString());
+            over();
+            return false;
         } catch (RuntimeException | Error e) {
             over();
             throw e;

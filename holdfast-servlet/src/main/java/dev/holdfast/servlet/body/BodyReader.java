@@ -10,7 +10,8 @@ import java.io.IOException;
 import java.util.Optional;
 
 /**
- * Reads a request's body without ever waiting for it on a thread. A body has a largest size and a deadline, and all that are on
+ * Reads a request's body without ever waiting for it on a thread, unless a filter has put a stream before it that cannot be read
+ * otherwise. A body has a largest size and a deadline, and all that are on
  * their way at once share a bounded room.
  */
 public final class BodyReader {
@@ -59,14 +60,16 @@ public final class BodyReader {
         BodyBuffer body = new BodyBuffer(room, limit, request.getContentLength());
         try {
             Optional<Rejection> fault = first.read(in, body);
+            if (fault.isEmpty() && !body.whole()) {
+                if (later(request, response, BodyArrival.wanted(in, body, clock, taker))) {
+                    return Optional.empty();
+                }
+                fault = readAll(in, body);
+            }
             if (fault.isPresent()) {
                 body.drop();
                 taker.refuse(fault.get());
-                later(request, response, BodyArrival.refused(in, body, clock, taker));
-                return Optional.empty();
-            }
-            if (!body.whole()) {
-                later(request, response, BodyArrival.wanted(in, body, clock, taker));
+                drop(request, response, BodyArrival.refused(in, body, clock, taker), taker);
                 return Optional.empty();
             }
         } catch (IOException | RuntimeException | Error e) {
@@ -98,18 +101,26 @@ public final class BodyReader {
     public void forget(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
         if (request.getHeader("Expect") == null) {
             BodyBuffer nothing = new BodyBuffer(room, limit, 0);
-            later(request, response, BodyArrival.refused(request.getInputStream(), nothing, clock, taker));
+            drop(request, response, BodyArrival.refused(request.getInputStream(), nothing, clock, taker), taker);
         } else {
             taker.end();
         }
     }
 
-    private static void later(HttpServletRequest request, HttpServletResponse response, BodyArrival arrival) {
+    private static void drop(
+            HttpServletRequest request, HttpServletResponse response, BodyArrival rest, BodyTaker taker) {
+        if (!later(request, response, rest)) {
+            taker.end();
+        }
+    }
+
+    /** Leaves the rest of a body to the threads of the container; false if they cannot be told to read it. */
+    private static boolean later(HttpServletRequest request, HttpServletResponse response, BodyArrival arrival) {
         if (!request.isAsyncStarted()) {
             AsyncContext context = request.startAsync(request, response);
             context.setTimeout(0);
         }
-        arrival.begin();
+        return arrival.begin();
     }
 
     /** Reads what has come with the head, so that it needs no other thread. */
