@@ -40,7 +40,8 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     private State state;
     private volatile long since;
     private volatile long patience;
-    private long forgotten;
+    /** What is dropped is read into this; guarded by {@code reading}. */
+    private byte[] scratch;
 
     private BodyArrival(
             State state, ServletInputStream in, BodyBuffer body, BodyClock clock, BodyTaker taker, long patience) {
@@ -51,6 +52,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
         this.taker = taker;
         this.since = clock.now();
         this.patience = patience;
+        this.scratch = new byte[state == State.REFUSED ? SCRATCH : 0];
     }
 
     /** A body to read. */
@@ -94,6 +96,18 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     }
 
     private void take() throws IOException {
+        Optional<Rejection> fault = takeReady();
+        if (fault.isPresent()) {
+            taker.refuse(fault.get());
+            // a container calls again only if it was asked for more when there was none
+            takeReady();
+        }
+        // whoever always has more to send keeps the clock out of the lock
+        tick(clock.now());
+    }
+
+    /** Reads what is ready, and says so if that has to be refused. */
+    private Optional<Rejection> takeReady() throws IOException {
         Optional<Rejection> fault = Optional.empty();
         boolean more = true;
         reading.lock();
@@ -104,29 +118,20 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
                     more = fault.isPresent() || body.readFrom(in) >= 0;
                     fault = fault.or(body::excess);
                 } else {
-                    more = forget();
+                    more = in.read(scratch) >= 0 && !overdue(clock.now());
                 }
             }
             if (fault.isPresent()) {
                 state = State.REFUSED;
                 since = clock.now();
                 patience = LINGER_NANOS;
+                scratch = new byte[SCRATCH];
                 body.drop();
             }
         } finally {
             reading.unlock();
         }
-        fault.ifPresent(taker::refuse);
-        if (forgotten > body.limit()) {
-            end(Rejection.of(Refusal.BODY_SIZE));
-        }
-    }
-
-    /** Reads a part and drops it; returns whether to go on. */
-    private boolean forget() throws IOException {
-        int count = in.read(new byte[SCRATCH]);
-        forgotten += Math.max(0, count);
-        return count >= 0 && forgotten <= body.limit();
+        return fault;
     }
 
     @Override

@@ -29,11 +29,6 @@ final class BodyBuffer {
         this.most = announced < 0 ? (int) Math.min(limit + 1L, Integer.MAX_VALUE) : announced;
     }
 
-    /** How many bytes it may have at most. */
-    int limit() {
-        return limit;
-    }
-
     int size() {
         return size;
     }

@@ -79,6 +79,41 @@ class BodyArrivalTest {
         }
     }
 
+    /** A body of which so many bytes have come, or at least seem to: each read takes a millisecond. */
+    private final class Ready extends ServletInputStream {
+        private long left;
+
+        private Ready(long bytes) {
+            this.left = bytes;
+        }
+
+        @Override
+        public boolean isFinished() {
+            return false;
+        }
+
+        @Override
+        public boolean isReady() {
+            return left > 0;
+        }
+
+        @Override
+        public void setReadListener(ReadListener listener) {}
+
+        @Override
+        public int read() {
+            return read(new byte[1], 0, 1) < 0 ? -1 : 0;
+        }
+
+        @Override
+        public int read(byte[] bytes, int offset, int count) {
+            now.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
+            int read = (int) Math.min(left, count);
+            left -= read;
+            return read;
+        }
+    }
+
     /** Writes down what it is told, and has nobody who reads an answer where it is so told. */
     private static class Client implements BodyTaker {
         private final List<Refusal> refusals = new CopyOnWriteArrayList<>();
@@ -128,6 +163,13 @@ class BodyArrivalTest {
         body.grow();
         assertThat(body.readFrom(new ByteArrayInputStream(new byte[100]))).isEqualTo(100);
         BodyArrival.wanted(new Silent(), body, clock, client).begin();
+    }
+
+    /** Lets a body come that is not announced, as far as it is there. */
+    private void arrive(ServletInputStream in, Client client) throws IOException {
+        BodyArrival arrival = BodyArrival.wanted(in, new BodyBuffer(room, LIMIT, -1), clock, client);
+        assertThat(arrival.begin()).isTrue();
+        arrival.onDataAvailable();
     }
 
     private static void awaitThat(BooleanSupplier condition) throws InterruptedException {
@@ -205,5 +247,30 @@ class BodyArrivalTest {
         now.addAndGet(DEADLINE.toNanos() + 1);
 
         assertThat(late.end.get(5, TimeUnit.SECONDS)).isEqualTo("ended");
+    }
+
+    @Test
+    void whatHasComeBehindARefusalIsTakenToo() throws Exception {
+        Client client = new Client();
+        Ready body = new Ready(LIMIT + (1 << 20));
+
+        arrive(body, client);
+
+        assertThat(body.left).isZero();
+        assertThat(client.refusals).containsExactly(Refusal.BODY_SIZE);
+        assertThat(client.end).isNotDone();
+        assertThat(room.taken()).isZero();
+    }
+
+    @Test
+    void whoeverHasAlwaysMoreToSendIsListenedToForTwoSeconds() throws Exception {
+        Client client = new Client();
+        Ready endless = new Ready(Long.MAX_VALUE);
+
+        arrive(endless, client);
+
+        assertThat(client.refusals).containsExactly(Refusal.BODY_SIZE);
+        assertThat(client.end).isCompletedWithValue("ended");
+        assertThat(Duration.ofNanos(now.get())).isBetween(Duration.ofSeconds(2), Duration.ofSeconds(4));
     }
 }
