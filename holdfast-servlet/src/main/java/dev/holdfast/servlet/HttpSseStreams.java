@@ -11,8 +11,10 @@ import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.http.Step;
 import dev.holdfast.servlet.sse.EndpointFraming;
+import dev.holdfast.servlet.sse.Framing;
 import dev.holdfast.servlet.sse.SseConnection;
 import dev.holdfast.servlet.sse.SseSource;
+import dev.holdfast.servlet.sse.WithoutRetry;
 import java.util.Optional;
 
 /**
@@ -82,10 +84,14 @@ record HttpSseStreams(
     }
 
     private SseSource source(Exchange exchange, String id, StreamReader reader) {
-        String endpoint = endpoint(exchange, id);
         return peers.connect(id)
-                .map(proof -> SseSource.only(reader, new EndpointFraming(endpoint, ""), proof))
-                .orElseGet(() -> SseSource.get(reader, new EndpointFraming(endpoint, id)));
+                .map(proof -> SseSource.only(reader, framing(exchange, id, ""), proof))
+                .orElseGet(() -> SseSource.get(reader, framing(exchange, id, id)));
+    }
+
+    private Framing framing(Exchange exchange, String id, String named) {
+        String agent = exchange.headers().header("User-Agent").orElse("");
+        return WithoutRetry.where(agent, new EndpointFraming(endpoint(exchange, id), named));
     }
 
     private String endpoint(Exchange exchange, String session) {

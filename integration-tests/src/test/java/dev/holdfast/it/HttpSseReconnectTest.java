@@ -102,6 +102,17 @@ class HttpSseReconnectTest {
         }
     }
 
+    /** It fails on a line that it does not know. */
+    @Test
+    void aJavaClientGetsTheSameStreamWithoutARetry() {
+        RawRequest get = RawSseSession.get().with("User-Agent", "Java-http-client/17.0.15");
+        try (RawSseSession session = RawSseSession.connect(server.port(), get)) {
+            assertThat(session.opening().retry()).isEmpty();
+            assertThat(session.opening().id().orElse("")).startsWith(session.id() + ".");
+            session.initialize().assertAlive();
+        }
+    }
+
     @ParameterizedTest
     @EnumSource
     void whatWasMissedComesOnceAndInOrder(Breakage breakage) {

@@ -24,14 +24,9 @@ public record WithoutRetry(Framing framing) implements Framing {
 
     @Override
     public byte[] opening(long retryMillis, String position) {
-        byte[] whole = framing.opening(retryMillis, position);
-        int line = 0;
-        while (whole[line] != '\n') {
-            line++;
-        }
-        byte[] rest = new byte[whole.length - line - 1];
-        System.arraycopy(whole, line + 1, rest, 0, rest.length);
-        return rest;
+        String whole = new String(framing.opening(retryMillis, position), StandardCharsets.US_ASCII);
+        String rest = whole.startsWith("retry:") ? whole.substring(whole.indexOf('\n') + 1) : whole;
+        return rest.getBytes(StandardCharsets.US_ASCII);
     }
 
     @Override

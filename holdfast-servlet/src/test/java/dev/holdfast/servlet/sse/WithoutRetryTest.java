@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Streams to clients that fail on a retry line. */
@@ -20,6 +21,19 @@ class WithoutRetryTest {
         assertThat("retry: 2000\n" + text(java.opening(2000, "1.1"))).isEqualTo(text(era.opening(2000, "1.1")));
         assertThat(text(java.closing(0))).isEqualTo(":\n\n");
         assertThat(java.tellsPosition()).isEqualTo(era.tellsPosition());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"'', 'event: endpoint'", "s, 'id: s.1.1'"})
+    void soItDoesOverHttpSseWhetherItMayComeBackOrNot(String session, String firstLine) {
+        Framing framing = new EndpointFraming("/message?sessionId=s", session);
+        Framing java = WithoutRetry.where("Java-http-client/17.0.15", framing);
+        assertThat(text(java.opening(2000, "1.1")))
+                .startsWith(firstLine + "\n")
+                .endsWith("event: endpoint\ndata: /message?sessionId=s\n\n")
+                .doesNotContain("retry");
+        assertThat(text(java.closing(0))).isEqualTo(":\n\n");
+        assertThat(java.tellsPosition()).isEqualTo(framing.tellsPosition());
     }
 
     @ParameterizedTest
