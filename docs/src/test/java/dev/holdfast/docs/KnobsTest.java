@@ -38,7 +38,15 @@ class KnobsTest {
     private static final Pattern PROPERTY = Pattern.compile("(?<![\\w.])holdfast(\\.[a-z-]+)+(?==|`)");
     /** Options of other programs that the pages name. */
     private static final Set<String> FOREIGN = Set.of(
-            "--stdio", "--transport", "--server-url", "--stateful", "--cors", "--help", "--version", "--add-modules");
+            "--stdio",
+            "--transport",
+            "--server-url",
+            "--stateful",
+            "--cors",
+            "--help",
+            "--version",
+            "--add-modules",
+            "--init");
 
     private static final String KNOBS = Page.at("docs/knobs.md").text();
 
