@@ -13,6 +13,8 @@ import org.springframework.core.env.Environment;
 public final class RedisSettings {
     private static final String URL = "holdfast.store.redis.url";
     private static final String SPRING = "spring.data.redis.";
+    private static final String PLAIN = "redis://";
+    private static final String SECURE = "rediss://";
 
     private RedisSettings() {}
 
@@ -40,7 +42,8 @@ public final class RedisSettings {
     private static RedisStoreBuilder ofSpringData(Environment environment) {
         String url = environment.getProperty(SPRING + "url");
         if (url != null) {
-            return builder(SPRING + "url", url);
+            boolean plain = url.startsWith(PLAIN) && secure(environment);
+            return builder(SPRING + "url", plain ? SECURE + url.substring(PLAIN.length()) : url);
         }
         RedisStoreBuilder store = builder(SPRING + "host", address(environment));
         String password = environment.getProperty(SPRING + "password");
@@ -50,18 +53,24 @@ public final class RedisSettings {
     }
 
     private static String address(Environment environment) {
-        String secure = environment.getProperty(SPRING + "ssl.enabled", Boolean.class, false) ? "rediss" : "redis";
+        String scheme = secure(environment) ? "rediss" : "redis";
         String database = "/" + environment.getProperty(SPRING + "database", "0");
         String master = environment.getProperty(SPRING + "sentinel.master");
         if (master != null) {
-            return secure + "-sentinel://" + nodes(environment, "sentinel.nodes") + database + "#" + master;
+            return scheme + "-sentinel://" + nodes(environment, "sentinel.nodes") + database + "#" + master;
         }
         String cluster = nodes(environment, "cluster.nodes");
         if (!cluster.isEmpty()) {
-            return secure + "-cluster://" + cluster;
+            return scheme + "-cluster://" + cluster;
         }
-        return secure + "://" + environment.getProperty(SPRING + "host", "localhost") + ":"
+        return scheme + "://" + environment.getProperty(SPRING + "host", "localhost") + ":"
                 + environment.getProperty(SPRING + "port", "6379") + database;
+    }
+
+    /** As Spring Boot sees it: a bundle means TLS, unless that is said to be off. */
+    private static boolean secure(Environment environment) {
+        boolean bundle = environment.getProperty(SPRING + "ssl.bundle") != null;
+        return environment.getProperty(SPRING + "ssl.enabled", Boolean.class, bundle);
     }
 
     private static String nodes(Environment environment, String name) {

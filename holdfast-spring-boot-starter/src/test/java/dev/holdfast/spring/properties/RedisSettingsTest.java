@@ -32,7 +32,13 @@ class RedisSettingsTest {
                 "port=7000                                  | redis://localhost:7000/0",
                 "host=r port=7000 database=3                | redis://r:7000/3",
                 "host=r ssl.enabled=true username=u password=p | rediss://r:6379/0",
+                "host=r ssl.bundle=b                        | rediss://r:6379/0",
+                "host=r ssl.bundle=b ssl.enabled=false      | redis://r:6379/0",
                 "url=redis://u:p@h:7001/2                   | redis://h:7001/2",
+                "url=redis://u:p@h:7001/2 ssl.bundle=b      | rediss://h:7001/2",
+                "url=redis://h:7001 ssl.enabled=true        | rediss://h:7001",
+                "url=rediss://h:7001                        | rediss://h:7001",
+                "sentinel.master=main sentinel.nodes=a:1 ssl.bundle=b | rediss-sentinel://a:1/0#main",
                 "sentinel.master=main sentinel.nodes=a:1,b:2 | redis-sentinel://a:1,b:2/0#main",
                 "cluster.nodes[0]=a:1 cluster.nodes[1]=b:2  | redis-cluster://a:1,b:2"
             })
