@@ -33,6 +33,11 @@ final class EdgeKnobs {
         return options.httpSse().isPresent() ? WITH_HTTP_SSE : STREAMABLE;
     }
 
+    /** The paths that these options serve beside the endpoint's. */
+    Stream<String> paths() {
+        return options.httpSse().stream().flatMap(sse -> Stream.of(sse.path(), sse.messagePath()));
+    }
+
     /** Throws if a path of HTTP+SSE could be taken for the endpoint's. */
     void requireDistinctPaths(String mcpEndpoint) {
         if (options.httpSse().filter(sse -> sse.conflictsWith(mcpEndpoint)).isPresent()) {

@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Stream;
 import reactor.core.publisher.Mono;
 
 /**
@@ -23,8 +24,7 @@ import reactor.core.publisher.Mono;
  * <p>A broken connection ends neither session nor running calls; a client that comes back with {@code Last-Event-ID} gets what
  * it missed, once and in order. What the server sends while no client listens is kept.
  *
- * <p>Register it as a servlet with asynchronous support on the path of {@link HoldfastTransportProviderBuilder#mcpEndpoint}, and on those of HTTP+SSE where
- * it is served.
+ * <p>Register it as a servlet with asynchronous support on the paths that {@link #endpoints} names.
  */
 public final class HoldfastTransportProvider extends HttpServlet implements McpStreamableServerTransportProvider {
     private final transient SdkBackend backend;
@@ -34,6 +34,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     private final transient HeaderCheck headers;
     private final transient TransportLifecycle lifecycle;
     private final String mcpEndpoint;
+    private final List<String> endpoints;
     private final List<String> protocolVersions;
 
     HoldfastTransportProvider(HoldfastTransportProviderBuilder builder) {
@@ -47,6 +48,8 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         this.lifecycle = new TransportLifecycle(
                 engine, endpoint, Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive));
         this.mcpEndpoint = builder.mcpEndpoint;
+        this.endpoints =
+                Stream.concat(Stream.of(mcpEndpoint), builder.edge.paths()).toList();
         this.protocolVersions = builder.edge.protocolVersions();
     }
 
@@ -58,6 +61,11 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     /** The engine under this transport, for what it tells and for its drain. */
     public SessionEngine engine() {
         return engine;
+    }
+
+    /** The ends of the paths that are served, for whoever registers this servlet: Streamable HTTP, then HTTP+SSE if it is served. */
+    public List<String> endpoints() {
+        return endpoints;
     }
 
     /** How many streams are open. */

@@ -98,9 +98,9 @@ public final class HoldfastAutoConfiguration {
     @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
     @ConditionalOnMissingBean(name = "holdfastServlet")
     ServletRegistrationBean<HoldfastTransportProvider> holdfastServlet(
-            HoldfastTransportProvider transport, TransportSettings settings, BeanFactory beans) {
+            HoldfastTransportProvider transport, BeanFactory beans) {
         ServletRegistrationBean<HoldfastTransportProvider> servlet =
-                new ServletRegistrationBean<>(transport, ServletPaths.in(beans).of(settings.endpoints()));
+                new ServletRegistrationBean<>(transport, ServletPaths.in(beans).of(transport.endpoints()));
         servlet.setName("holdfast");
         servlet.setAsyncSupported(true);
         return servlet;

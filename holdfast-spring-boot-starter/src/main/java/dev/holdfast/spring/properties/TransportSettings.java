@@ -6,11 +6,8 @@ import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import dev.holdfast.servlet.EdgeOptions;
-import dev.holdfast.servlet.HttpSseOptions;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 import org.springframework.util.unit.DataSize;
 
 /**
@@ -60,18 +57,6 @@ public record TransportSettings(
                         "holdfast.shutdown.drain-timeout",
                         properties.shutdown().drainTimeout(),
                         TransportSettings::drain));
-    }
-
-    /** All paths that are served. */
-    public List<String> endpoints() {
-        return Stream.concat(
-                        Stream.of(mcpEndpoint),
-                        edge.httpSse().map(this::ssePaths).orElseGet(Stream::empty))
-                .toList();
-    }
-
-    private Stream<String> ssePaths(HttpSseOptions sse) {
-        return Stream.of(sse.path(), sse.messagePath());
     }
 
     /** Turns the knobs of a transport. */
