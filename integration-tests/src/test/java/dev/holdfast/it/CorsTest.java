@@ -108,6 +108,27 @@ class CorsTest {
                 .hasValue("true");
     }
 
+    private static String allowedHeaders(String asked) {
+        return head(preflight("/mcp", PAGE).with("Access-Control-Request-Headers", asked))
+                .header("Access-Control-Allow-Headers")
+                .orElseThrow();
+    }
+
+    @Test
+    void aPageOfAnAllowedOriginMaySendHeadersOfItsOwn() {
+        assertThat(allowedHeaders("traceparent, x-api-key"))
+                .startsWith("Content-Type, ")
+                .endsWith(", traceparent, x-api-key");
+        assertThat(allowedHeaders("x".repeat(1_024))).endsWith("x".repeat(1_024));
+    }
+
+    @Test
+    void whatIsNoListOfHeadersIsNotRepeated() {
+        for (String odd : List.of("x-api-key; a", "x: y", "\"x\"", "<x>", "x".repeat(1_025), "\u00e9", "")) {
+            assertThat(allowedHeaders(odd)).endsWith("Mcp-Name");
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({"/mcp", "/sse", "/message"})
     void noOtherPageIsToldAnything(String path) {

@@ -1,6 +1,7 @@
 package dev.holdfast.servlet.guard;
 
 import jakarta.servlet.http.HttpServletResponse;
+import java.util.regex.Pattern;
 
 /**
  * Tells browsers what a page of another origin may do; used for allowed origins only. Without these headers a browser hides an
@@ -12,6 +13,8 @@ public final class Cors {
     private static final String HEADERS = "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, "
             + "Last-Event-ID, Mcp-Method, Mcp-Name";
     private static final String EXPOSED = "Mcp-Session-Id, WWW-Authenticate, Retry-After";
+    /** Names of headers, as a browser lists them. */
+    private static final Pattern NAMES = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,1024}");
     /** Two hours: no browser keeps a permission for much longer. */
     private static final String MAX_AGE = "7200";
 
@@ -26,7 +29,13 @@ public final class Cors {
     /** Lets a page send requests that need permission. */
     public static void letAsk(HttpServletResponse response, RequestHeaders request, String methods) {
         response.setHeader("Access-Control-Allow-Methods", methods);
-        response.setHeader("Access-Control-Allow-Headers", HEADERS);
+        // beside what every client of this protocol sends, whatever the page asks for: it is a page of an allowed
+        // origin
+        String asked = request.header("Access-Control-Request-Headers")
+                .filter(names -> NAMES.matcher(names).matches())
+                .map(names -> ", " + names)
+                .orElse("");
+        response.setHeader("Access-Control-Allow-Headers", HEADERS + asked);
         response.setHeader("Access-Control-Max-Age", MAX_AGE);
         if (request.header("Access-Control-Request-Private-Network").isPresent()) {
             response.setHeader("Access-Control-Allow-Private-Network", "true");
