@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Builds a {@link HoldfastTransportProvider}. The knobs of the official builder have their official names, meanings and defaults,
- * but for {@link #sessionSweepInterval}; each throws {@link IllegalArgumentException} if a value is out of its range. For one thread
+ * but for {@link #sessionSweepInterval} and the default of {@link #maxRequestSize}; each throws {@link IllegalArgumentException} if a value is out of its range. For one thread
  * at a time.
  */
 public final class HoldfastTransportProviderBuilder {
@@ -100,7 +100,7 @@ public final class HoldfastTransportProviderBuilder {
         return this;
     }
 
-    /** Bytes of a request body, at least 1. Default 4 MiB. */
+    /** Bytes of a request body, at least 1. Default 4 MiB, where mcp-core 2.1.0 has 16 MiB. */
     public HoldfastTransportProviderBuilder maxRequestSize(int value) {
         return edge(edge -> edge.maxRequestSize(value));
     }
