@@ -5,7 +5,7 @@ import java.time.Duration;
 /**
  * How the gateway deals with child processes.
  *
- * @param startTimeout how long a child may take to answer {@code initialize}. Default 30 s
+ * @param startTimeout how long a child may take from its start to its answer to {@code initialize}. Default 30 s
  * @param lineBytes how long a line of a child's output may be. Default 16 MiB
  * @param queuedBytes how much may wait for a child that does not read its input. Default 16 MiB
  * @param uncommittedBytes how much of a child's output may wait for the store before the child is not read further. Default 1 MiB

@@ -36,6 +36,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
     private final Processes processes;
     private final int mostChildren;
     private final Workers workers;
+    private final OpeningGate openingGate;
     private final InputRoom room = InputRoom.ofHeap();
     /** For lines about children that did not start, which any client can cause. */
     private final LogThrottle lines = new LogThrottle(Child.LOG_LINES, System::nanoTime);
@@ -61,7 +62,19 @@ public final class StdioBackend implements Backend, AutoCloseable {
             Processes processes,
             int mostChildren,
             ScheduledExecutorService clock) {
+        this(command, options, processes, mostChildren, clock, OpeningGate.ofMachine());
+    }
+
+    /** The same with a gate of its own. */
+    StdioBackend(
+            ServerCommand command,
+            StdioOptions options,
+            Processes processes,
+            int mostChildren,
+            ScheduledExecutorService clock,
+            OpeningGate openingGate) {
         this.mostChildren = mostChildren;
+        this.openingGate = openingGate;
         this.command = command;
         this.options = options;
         this.processes = processes;
@@ -135,6 +148,10 @@ public final class StdioBackend implements Backend, AutoCloseable {
         return workers;
     }
 
+    OpeningGate openingGate() {
+        return openingGate;
+    }
+
     /** How many children there are, those included that are about to end. */
     public int size() {
         return children.size();
@@ -159,6 +176,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        openingGate.close();
         openings.forEach(opening -> opening.abandon(CLOSING));
         CompletableFuture.allOf(List.copyOf(children).stream()
                         .map(child -> child.close().toCompletableFuture())

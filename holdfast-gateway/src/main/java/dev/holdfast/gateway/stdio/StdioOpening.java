@@ -23,7 +23,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The opening of one connection, in a bounded time: a child is started, and is asked to {@code initialize}. */
+/**
+ * The opening of one connection: when its turn has come, a child is started, and is asked to {@code initialize}, in a bounded time.
+ */
 final class StdioOpening {
     private static final Logger log = LoggerFactory.getLogger(StdioOpening.class);
     private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
@@ -46,24 +48,33 @@ final class StdioOpening {
         this.name = new ChildName("child " + request.incarnation(), sink::sessionId);
     }
 
-    /** Starts the child, on a thread that may block, and lets the time run. */
+    /** Starts the child as soon as its turn comes. */
     CompletionStage<Backend.Outcome> begin() {
+        OpeningGate.Turn turn = backend.openingGate().turn(this::turnCame);
+        turn.ask();
+        return handshake.end().thenCompose(end -> {
+            if (!turn.leave()) {
+                begun.complete(null);
+            }
+            return outcome(end);
+        });
+    }
+
+    /** Starts the child, on a thread that may block, and lets the time run. */
+    private void turnCame() {
         Duration timeout = backend.options().startTimeout();
         Workers workers = backend.workers();
         Runnable late =
                 () -> handshake.fail("the server process did not answer initialize within " + Durations.text(timeout));
         Future<?> deadline = workers.clock()
                 .schedule(() -> workers.blocking().execute(late), timeout.toNanos(), TimeUnit.NANOSECONDS);
+        handshake.end().whenComplete((end, failure) -> deadline.cancel(false));
         workers.starters().execute(() -> {
             try {
                 start();
             } finally {
                 begun.complete(null);
             }
-        });
-        return handshake.end().thenCompose(end -> {
-            deadline.cancel(false);
-            return outcome(end);
         });
     }
 

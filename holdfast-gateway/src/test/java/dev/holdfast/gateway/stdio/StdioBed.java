@@ -25,6 +25,8 @@ public final class StdioBed implements AutoCloseable {
     /** A script that reads to the end of its input, and keeps its output open. */
     static final String READS = "while read line; do :; done";
 
+    private static final int MOST_CHILDREN = 1_000;
+
     final RecordedListening listening = new RecordedListening();
     final StdioBackend backend;
     private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
@@ -35,7 +37,11 @@ public final class StdioBed implements AutoCloseable {
     }
 
     StdioBed(ServerCommand command, StdioOptions options, Processes processes) {
-        backend = new StdioBackend(command, options, processes, 1_000, clock);
+        backend = new StdioBackend(command, options, processes, MOST_CHILDREN, clock);
+    }
+
+    StdioBed(ServerCommand command, StdioOptions options, OpeningGate gate) {
+        backend = new StdioBackend(command, options, Processes.ofThisMachine(), MOST_CHILDREN, clock, gate);
     }
 
     /** Runs a shell script as the server; {@code $1} and so on are the arguments. */
