@@ -20,6 +20,7 @@ public final class Patience {
     private final DoubleSupplier random;
     private final LongSupplier clock;
     private int failures;
+    private int inVain;
     private long since;
 
     /**
@@ -37,22 +38,22 @@ public final class Patience {
     /** What was tried has succeeded. */
     public void succeeded() {
         failures = 0;
+        inVain = 0;
     }
 
     /**
      * What was tried has worked, and the server says when to ask it again, which is never too late. Says in how many milliseconds:
-     * in vain it is asked less and less often, up to about once a second more than stated. The patience begins then.
+     * in vain it is asked less and less often, up to about once a second more than stated. The patience begins with the next failure.
      *
      * @param stated what the server said to wait at least
      * @param news whether it brought anything
      */
     public long polled(long stated, boolean news) {
-        int inVain = news ? 0 : Math.min(failures, DOUBLINGS_IN_VAIN);
-        failures = news ? 0 : inVain + 1;
-        long pause = FIRST << inVain;
-        long wait = Math.max(stated, pause / 2) + (long) (pause * random.getAsDouble());
-        since = clock.getAsLong() + TimeUnit.MILLISECONDS.toNanos(wait);
-        return wait;
+        int doublings = news ? 0 : Math.min(inVain, DOUBLINGS_IN_VAIN);
+        inVain = news ? 0 : doublings + 1;
+        failures = 0;
+        long pause = FIRST << doublings;
+        return Math.max(stated, pause / 2) + (long) (pause * random.getAsDouble());
     }
 
     /**
