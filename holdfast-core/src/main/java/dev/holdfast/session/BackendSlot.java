@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
@@ -335,12 +336,20 @@ final class BackendSlot implements BackendSink.Hearer {
         }
     }
 
-    /** Ends the backend for another session's, unless it is in use; who needs it next gets a fresh one. */
-    boolean release() {
+    /**
+     * Ends the backend for another session's, unless it is in use; who needs it next gets a fresh one.
+     *
+     * @param listening whether the client reads what belongs to no call; asked under the session's lock
+     */
+    boolean release(BooleanSupplier listening) {
         return core.<Boolean>step(effects -> {
             BackendConnection unused = incarnations.connection();
             Lifecycle.State now = core.lifecycle().state();
-            if (state != BackendState.CONNECTED || unused == null || now.works() || now.closed()) {
+            if (state != BackendState.CONNECTED
+                    || unused == null
+                    || now.works()
+                    || now.closed()
+                    || listening.getAsBoolean()) {
                 return false;
             }
             state = BackendState.EMPTY;

@@ -213,7 +213,7 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     /** Lets its backend go, if nobody uses it; it gets a fresh one when it is used again. False if somebody does, or there is none. */
     public boolean releaseBackend() {
-        return !listening() && backend.release();
+        return backend.release(readers::listening);
     }
 
     /** How many bytes it keeps. */
