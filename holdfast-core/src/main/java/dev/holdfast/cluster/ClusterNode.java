@@ -213,6 +213,9 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     public void busWorks(boolean works) {
         // a server without memory renews leases, and takes no commits
         engine.storeWorks(works && !store.unanswered());
+        if (works && !store.unanswered()) {
+            engine.storeWorks(true); // the last answer may have come meanwhile
+        }
     }
 
     @Override

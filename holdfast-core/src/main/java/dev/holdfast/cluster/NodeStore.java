@@ -85,7 +85,7 @@ final class NodeStore implements SharedSessionStore {
     private static void quietly(Supplier<CompletionStage<Boolean>> action) {
         try {
             CompletionStage<Boolean> unused = action.get();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             // the store is away
         }
     }
