@@ -148,7 +148,7 @@ class BadBodyTest {
         byte[] chunk = ("100000\r\n" + " ".repeat(1 << 20) + "\r\n").getBytes(UTF_8);
         RawRequest request = server.session().post(new byte[0]).with("Transfer-Encoding", "chunked");
         try (RawConnection connection = server.session().send(request)) {
-            for (int i = 0; i < 16; i++) {
+            for (int i = 0; i < 8; i++) {
                 connection.write(chunk);
             }
             connection.write("0\r\n\r\n".getBytes(UTF_8));

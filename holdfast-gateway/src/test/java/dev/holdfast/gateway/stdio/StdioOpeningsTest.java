@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Many children that are started at once. */
 @Timeout(60)
 class StdioOpeningsTest {
-    private static final StdioOptions IMPATIENT = StdioBed.HASTY.withStartTimeout(Duration.ofSeconds(4));
+    private static final StdioOptions IMPATIENT = StdioBed.HASTY.withStartTimeout(Duration.ofSeconds(6));
     private static final String ANSWERS = "read line; echo '" + Json.INITIALIZED_RESULT + "'; " + StdioBed.READS;
 
     @TempDir
@@ -49,13 +49,13 @@ class StdioOpeningsTest {
         try (StdioBed bed = new StdioBed(slow, IMPATIENT, new OpeningGate(3))) {
             long start = System.nanoTime();
             List<CompletionStage<Outcome>> all =
-                    Stream.generate(bed::open).limit(16).toList();
+                    Stream.generate(bed::open).limit(24).toList();
 
             all.forEach(StdioBed::opened);
 
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(IMPATIENT.startTimeout());
             assertThat(Files.readAllLines(counts))
-                    .hasSize(16)
+                    .hasSize(24)
                     .allSatisfy(
                             count -> assertThat(Integer.parseInt(count.strip())).isLessThanOrEqualTo(3));
         }

@@ -29,8 +29,7 @@ public final class Cors {
     /** Lets a page send requests that need permission. */
     public static void letAsk(HttpServletResponse response, RequestHeaders request, String methods) {
         response.setHeader("Access-Control-Allow-Methods", methods);
-        // beside what every client of this protocol sends, whatever the page asks for: it is a page of an allowed
-        // origin
+        // whatever the page asks for, beside what every client sends: its origin is allowed
         String asked = request.header("Access-Control-Request-Headers")
                 .filter(names -> NAMES.matcher(names).matches())
                 .map(names -> ", " + names)

@@ -5,7 +5,8 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * The framing for clients that fail on a {@code retry:} line, though every {@code EventSource} knows it: the SDK's Java client of
- * 2.0.0 and older reads data, ids, events and comments only. It never comes back by itself, so that it misses nothing.
+ * 2.0.0 and older reads data, ids, events and comments only. It never comes back by itself, so that it misses nothing. Whoever else
+ * uses the JDK's client without a name of his own comes back by his own pauses.
  *
  * @param framing what the stream looks like otherwise
  */
