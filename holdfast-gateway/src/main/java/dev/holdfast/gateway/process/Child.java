@@ -1,6 +1,7 @@
 package dev.holdfast.gateway.process;
 
 import dev.holdfast.LogThrottle;
+import dev.holdfast.gateway.text.Durations;
 import dev.holdfast.json.backend.LogText;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -50,6 +51,7 @@ public final class Child {
     private final Workers workers;
     private final LogThrottle lines;
     private final ChildInput input;
+    private final LineReader output;
     private final ChildErrors errors;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final CompletionStage<Void> gone;
@@ -62,13 +64,16 @@ public final class Child {
     /**
      * A child that nobody listens to yet.
      *
+     * @param inputs what may wait for this child and others
+     * @param outputs where its large lines take room
      * @param forget called when nothing is left of it, before anybody else is told
      */
     public Child(
             ChildName name,
             Process process,
             StdioOptions options,
-            InputRoom room,
+            InputRoom inputs,
+            OutputRoom outputs,
             Workers workers,
             Consumer<Child> forget) {
         this.name = name;
@@ -76,7 +81,13 @@ public final class Child {
         this.options = options;
         this.workers = workers;
         this.input = new ChildInput(
-                process.getOutputStream(), workers.blocking(), options.queuedBytes(), room, this::inputBroke);
+                process.getOutputStream(), workers.blocking(), options.queuedBytes(), inputs, this::inputBroke);
+        String late = "the server process did not finish a large line within " + Durations.text(outputs.turn())
+                + ", while others waited for room";
+        this.output = new LineReader(
+                process.getInputStream(),
+                options.lineBytes(),
+                outputs.share(() -> workers.blocking().execute(() -> giveUp(late))));
         this.lines = new LogThrottle(LOG_LINES, System::nanoTime);
         this.errors = new ChildErrors(name, process.getErrorStream(), lines);
         this.gone = ended.thenRun(() -> forget.accept(this));
@@ -107,6 +118,7 @@ public final class Child {
             if (life.compareAndSet(Life.RUNNING, Life.DEAD)) {
                 listener.died(cause);
                 input.close();
+                output.dropLarge();
                 end(Duration.ZERO);
             }
         });
@@ -135,6 +147,11 @@ public final class Child {
         return errors.last();
     }
 
+    /** Whether it is not read further, since a large line of it waits for room. */
+    public boolean heldBack() {
+        return output.waits();
+    }
+
     /** Whether it has died: it was not closed before. */
     public boolean died() {
         return life.get() == Life.DEAD;
@@ -149,14 +166,19 @@ public final class Child {
     public CompletionStage<Void> close() {
         life.compareAndSet(Life.RUNNING, Life.CLOSED);
         input.close();
+        output.dropLarge();
         end(options.closeGrace());
         return gone;
     }
 
     private void read(Listener listener) {
         try {
-            pass(new LineReader(process.getInputStream(), options.lineBytes()), listener);
+            boolean more = true;
+            while (more) {
+                more = passed(output.next(), listener);
+            }
         } finally {
+            output.dropLarge();
             outputEnded = true;
             settle();
         }
@@ -180,20 +202,23 @@ public final class Child {
         return false;
     }
 
-    private void pass(LineReader lines, Listener listener) {
-        LineReader.Next next = lines.next();
-        while (next instanceof LineReader.Line line) {
+    /**
+     * Passes a piece of the output on; false if nothing is to follow. In a frame of its own, so that no line stays in memory while the
+     * next one is waited for.
+     */
+    private boolean passed(LineReader.Next next, Listener listener) {
+        if (next instanceof LineReader.Line line) {
             try {
                 listener.received(line.bytes());
             } catch (RuntimeException e) {
                 log.error("{}: a line could not be passed on", name, e);
             }
-            next = lines.next();
-        }
-        if (next instanceof LineReader.TooLong tooLong) {
+        } else if (next instanceof LineReader.TooLong tooLong) {
             log.warn("{}: a line that begins with {}", name, LogText.of(tooLong.start()));
             death.complete("the server process sent a line longer than " + options.lineBytes() + " bytes");
+            return false;
         }
+        return !(next instanceof LineReader.End);
     }
 
     private void inputBroke(String cause) {
@@ -230,10 +255,14 @@ public final class Child {
         errors.ended().get(SETTLE_MILLIS, TimeUnit.MILLISECONDS);
     }
 
+    /** Runs a task when what the child has said is read, if the child has not died by then. */
     private void afterwards(Runnable work) {
         if (life.get() == Life.RUNNING) {
+            boolean held = heldBack();
             Runnable late = () -> {
-                if (!death.isDone()) {
+                if (held || heldBack()) {
+                    afterwards(work);
+                } else if (!death.isDone()) {
                     workers.blocking().execute(work);
                 }
             };

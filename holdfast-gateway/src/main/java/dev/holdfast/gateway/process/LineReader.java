@@ -3,17 +3,24 @@ package dev.holdfast.gateway.process;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
+import java.util.Optional;
 
-/** Splits what a process writes into lines, with a bound on their length. For one thread. */
+/** Splits what a process writes into lines, with a bound on their length. For one thread, but for what says otherwise. */
 public final class LineReader {
     /** The size of the buffer that an idle reader holds; there may be thousands of readers. */
     private static final int CHUNK = 1 << 10;
+    /** How much of a line is kept that is too long: enough for the log. */
+    private static final int SHOWN = 1 << 10;
 
     private final InputStream in;
     private final int limit;
+    private final LargeLine large;
     private byte[] buffer = new byte[CHUNK];
     private int from;
     private int end;
+    /** How many bytes of the line are not in the buffer any more. */
+    private int kept;
+
     private boolean skipping;
 
     /** The next piece of the output. */
@@ -22,24 +29,42 @@ public final class LineReader {
     /** A line without its end; the last one may have had none. */
     public record Line(byte[] bytes) implements Next {}
 
-    /** The beginning of a line that is longer than the limit; the rest of it is not kept. */
+    /** The first bytes of a line that is longer than the limit; the rest of it is not kept. */
     public record TooLong(byte[] start) implements Next {}
+
+    /** A large line was not kept: it took too long while others waited, or {@link #dropLarge} was called. */
+    record Dropped() implements Next {}
 
     /** There is no more. */
     public record End() implements Next {}
 
     /**
-     * A reader of a stream.
+     * A reader of a stream that shares no room with others.
      *
      * @param limit so many bytes a line may have
      */
     public LineReader(InputStream in, int limit) {
-        this.in = in;
-        this.limit = limit;
+        this(in, limit, OutputRoom.withoutLimit().share(() -> {}));
     }
 
-    /** Waits for the next line; a stream that fails has ended. */
+    /**
+     * A reader of one stream among many.
+     *
+     * @param limit so many bytes a line may have
+     * @param share where large lines take room, which is given back when the next one is asked for
+     */
+    LineReader(InputStream in, int limit, OutputRoom.Share share) {
+        this.in = in;
+        this.limit = limit;
+        this.large = new LargeLine(share);
+    }
+
+    /** Waits for the next line, and for room where it is large; a stream that fails has ended. */
     public Next next() {
+        if (kept > 0) {
+            large.clear();
+            kept = 0;
+        }
         while (skipping) {
             int lineEnd = indexOfLineEnd(from);
             if (lineEnd >= 0) {
@@ -59,21 +84,50 @@ public final class LineReader {
                 return line(lineEnd, lineEnd + 1);
             }
             searched = end - from;
-            if (searched > limit) {
+            if (kept + searched > limit) {
                 skipping = true;
                 return line(end, end);
             }
+            if (searched == LargeLine.PIECE) {
+                if (!large.add(buffer, kept)) {
+                    skipping = true;
+                    return new Dropped();
+                }
+                kept += searched;
+                searched = 0;
+                buffer = new byte[CHUNK];
+                from = 0;
+                end = 0;
+            }
             if (!fill()) {
-                return end > from ? line(end, end) : new End();
+                return end - from + kept > 0 ? line(end, end) : new End();
             }
         }
+    }
+
+    /**
+     * Drops what was read of a large line, and gives its room back; large lines are {@link Dropped} from now on. For any thread,
+     * while another one waits for a line.
+     */
+    void dropLarge() {
+        large.close();
+    }
+
+    /** Whether a line waits for room; for any thread. */
+    boolean waits() {
+        return large.waits();
     }
 
     private Next line(int lineEnd, int next) {
         int start = from;
         from = next;
-        if (lineEnd - start > limit) {
-            return new TooLong(Arrays.copyOfRange(buffer, start, start + limit));
+        if (kept + lineEnd - start > limit) {
+            int shown = Math.min(SHOWN, limit);
+            return new TooLong(kept > 0 ? large.start(shown) : Arrays.copyOfRange(buffer, start, start + shown));
+        }
+        if (kept > 0) {
+            Optional<byte[]> whole = large.whole(buffer, start, lineEnd);
+            return whole.isPresent() ? new Line(whole.get()) : new Dropped();
         }
         boolean carriageReturn = lineEnd > start && buffer[lineEnd - 1] == '\r';
         return new Line(Arrays.copyOfRange(buffer, start, carriageReturn ? lineEnd - 1 : lineEnd));
@@ -96,7 +150,7 @@ public final class LineReader {
         }
     }
 
-    /** Reads more behind what is there; false at the end of the stream. */
+    /** Reads more behind what is there, which is less than a piece of a large line; false at the end of the stream. */
     private boolean fill() {
         if (from == end) {
             from = 0;
@@ -109,7 +163,7 @@ public final class LineReader {
             end -= from;
             from = 0;
         } else if (end == buffer.length) {
-            buffer = Arrays.copyOf(buffer, (int) Math.min(2L * end, limit + (long) CHUNK));
+            buffer = Arrays.copyOf(buffer, 2 * end);
         }
         try {
             int read = in.read(buffer, end, buffer.length - end);

@@ -26,7 +26,7 @@ final class Probe {
      * A probe that has not begun.
      *
      * @param incarnation makes the ids of its pings different from those of the client's requests
-     * @param gate while it holds back the child's output, silence is not the child's fault
+     * @param gate while it holds back the child's output, silence is not the child's fault; nor is it while that waits for room
      */
     Probe(Child child, String incarnation, CommitGate gate) {
         this.child = child;
@@ -64,20 +64,26 @@ final class Probe {
     }
 
     private void wait(RequestId id) {
+        boolean held = heldBack();
         deadline = child.workers()
                 .clock()
                 .schedule(
-                        () -> child.workers().blocking().execute(() -> late(id)),
+                        () -> child.workers().blocking().execute(() -> late(id, held)),
                         child.options().pingPatience().toNanos(),
                         TimeUnit.NANOSECONDS);
     }
 
-    private void late(RequestId id) {
+    private boolean heldBack() {
+        return gate.holds() || child.heldBack();
+    }
+
+    /** The child has had its time, unless it was held back when that began or is so now: then it gets as much again. */
+    private void late(RequestId id, boolean held) {
         synchronized (this) {
             if (!open.equals(Optional.of(id))) {
                 return;
             }
-            if (gate.holds()) {
+            if (held || heldBack()) {
                 wait(id);
                 return;
             }

@@ -4,6 +4,7 @@ import dev.holdfast.LogThrottle;
 import dev.holdfast.gateway.process.Child;
 import dev.holdfast.gateway.process.ChildName;
 import dev.holdfast.gateway.process.InputRoom;
+import dev.holdfast.gateway.process.OutputRoom;
 import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.Processes.Signal;
 import dev.holdfast.gateway.process.ServerCommand;
@@ -37,7 +38,8 @@ public final class StdioBackend implements Backend, AutoCloseable {
     private final int mostChildren;
     private final Workers workers;
     private final OpeningGate openingGate;
-    private final InputRoom room = InputRoom.ofHeap();
+    private final OutputRoom outputs;
+    private final InputRoom inputs = InputRoom.ofHeap();
     /** For lines about children that did not start, which any client can cause. */
     private final LogThrottle lines = new LogThrottle(Child.LOG_LINES, System::nanoTime);
 
@@ -62,19 +64,21 @@ public final class StdioBackend implements Backend, AutoCloseable {
             Processes processes,
             int mostChildren,
             ScheduledExecutorService clock) {
-        this(command, options, processes, mostChildren, clock, OpeningGate.ofMachine());
+        this(command, options, processes, mostChildren, clock, OpeningGate.ofMachine(), OutputRoom.ofHeap());
     }
 
-    /** The same with a gate of its own. */
+    /** The same with a gate and a room of its own. */
     StdioBackend(
             ServerCommand command,
             StdioOptions options,
             Processes processes,
             int mostChildren,
             ScheduledExecutorService clock,
-            OpeningGate openingGate) {
+            OpeningGate openingGate,
+            OutputRoom outputs) {
         this.mostChildren = mostChildren;
         this.openingGate = openingGate;
+        this.outputs = outputs;
         this.command = command;
         this.options = options;
         this.processes = processes;
@@ -106,7 +110,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
 
     /** Starts a child that is ended with this backend at the latest. */
     Child start(ChildName name) throws IOException {
-        Child child = new Child(name, process(), options, room, workers, this::forget);
+        Child child = new Child(name, process(), options, inputs, outputs, workers, this::forget);
         children.add(child);
         if (closed) {
             child.close();

@@ -12,7 +12,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class LineReaderTest {
-    private static final int LIMIT = 20_000;
+    private static final int LIMIT = 200_000;
+    private static final int SHOWN = 1024;
+    private static final int PIECE = 64 << 10;
 
     /** A stream that hands out a few bytes at a time. */
     private static InputStream inPieces(String text, int most) {
@@ -49,12 +51,22 @@ class LineReaderTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 1000, 8192, 100_000})
+    @ValueSource(ints = {7, 1000, 8192, 100_000})
     void aLineAtTheLimitIsWholeAndOneBeyondIsCut(int piece) {
         String most = "x".repeat(LIMIT);
 
         assertThat(lines(inPieces(most + "\n" + most + "x\nnext\n" + most.repeat(3) + "\n" + most.repeat(2), piece)))
-                .containsExactly(most, "too long: " + LIMIT, "next", "too long: " + LIMIT, "too long: " + LIMIT);
+                .containsExactly(most, "too long: " + SHOWN, "next", "too long: " + SHOWN, "too long: " + SHOWN);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {7, 8192, 100_000})
+    void aLineOfAnyLengthAroundThatOfABufferIsWhole(int piece) {
+        for (int length : new int[] {PIECE - 1, PIECE, PIECE + 1, 2 * PIECE - 1, 2 * PIECE, 3 * PIECE}) {
+            String line = "x".repeat(length - 1) + "y";
+            assertThat(lines(inPieces("a\n" + line + "\nb\n" + line + "\r\nc\n" + line, piece)))
+                    .containsExactly("a", line, "b", line, "c", line);
+        }
     }
 
     @Test

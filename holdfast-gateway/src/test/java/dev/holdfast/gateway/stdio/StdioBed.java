@@ -2,6 +2,7 @@ package dev.holdfast.gateway.stdio;
 
 import dev.holdfast.gateway.Json;
 import dev.holdfast.gateway.Wait;
+import dev.holdfast.gateway.process.OutputRoom;
 import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
@@ -41,7 +42,15 @@ public final class StdioBed implements AutoCloseable {
     }
 
     StdioBed(ServerCommand command, StdioOptions options, OpeningGate gate) {
-        backend = new StdioBackend(command, options, Processes.ofThisMachine(), MOST_CHILDREN, clock, gate);
+        this(command, options, gate, OutputRoom.ofHeap());
+    }
+
+    StdioBed(ServerCommand command, StdioOptions options, OutputRoom outputs) {
+        this(command, options, OpeningGate.ofMachine(), outputs);
+    }
+
+    private StdioBed(ServerCommand command, StdioOptions options, OpeningGate gate, OutputRoom outputs) {
+        backend = new StdioBackend(command, options, Processes.ofThisMachine(), MOST_CHILDREN, clock, gate, outputs);
     }
 
     /** Runs a shell script as the server; {@code $1} and so on are the arguments. */

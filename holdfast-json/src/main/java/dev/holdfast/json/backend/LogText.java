@@ -1,16 +1,19 @@
 package dev.holdfast.json.backend;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /** Makes what somebody else wrote fit for a log line: short, and without characters that could forge or garble it. */
 public final class LogText {
     private static final int SHORT = 200;
+    /** More bytes than any {@link #SHORT} characters have in UTF-8. */
+    private static final int SHORT_BYTES = 1_024;
 
     private LogText() {}
 
     /** The beginning of a text in UTF-8. */
     public static String of(byte[] text) {
-        return shortened(whole(text));
+        return shortened(whole(text.length <= SHORT_BYTES ? text : Arrays.copyOf(text, SHORT_BYTES)));
     }
 
     /** The whole text in UTF-8. */
