@@ -34,7 +34,7 @@ record PrincipalCounts(SharedSessionStore store) {
     private static void quietly(Supplier<CompletionStage<?>> action) {
         try {
             CompletionStage<?> unused = action.get();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             // the store is away
         }
     }
