@@ -70,19 +70,14 @@ class EdgeFaultTest {
 
     @Test
     void anErrorAfterABodyThatCameLateIsAnswered() throws Exception {
-        byte[] body = "{\"jsonrpc\":\"2.0\",".getBytes(UTF_8);
+        byte[] body = Json.call("1", "note").getBytes(UTF_8);
         try (LogCapture log = new LogCapture();
-                TestServer server = server().options(options ->
-                                options.sessionLifecycleListener(new dev.holdfast.SessionLifecycleListener() {
-                                    @Override
-                                    public void onRefused(dev.holdfast.Refusal reason) {
-                                        throw new StackOverflowError("by the test");
-                                    }
-                                }))
+                TestServer server = server().edge(options -> options.connectionReset(failing()))
                         .start()) {
             RawSession session = RawSession.open(server.port());
-            RawRequest begun =
-                    session.post(Arrays.copyOf(body, 5)).with("Content-Length", Integer.toString(body.length));
+            RawRequest begun = session.post(Arrays.copyOf(body, 5))
+                    .with("Content-Length", Integer.toString(body.length))
+                    .with(FAIL, "yes");
             try (RawConnection connection = session.send(begun)) {
                 session.assertAlive();
                 connection.write(Arrays.copyOfRange(body, 5, body.length));
