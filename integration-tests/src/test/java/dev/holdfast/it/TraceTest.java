@@ -3,6 +3,8 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.CallListener;
+import dev.holdfast.CallWatch;
 import dev.holdfast.micrometer.ObservedCalls;
 import io.micrometer.observation.Observation;
 import io.opentelemetry.api.common.AttributeKey;
@@ -38,6 +40,7 @@ class TraceTest {
     private final ContainerKind kind;
     private final Traces traces = new Traces();
     private final CompletableFuture<Void> gate = new CompletableFuture<>();
+    private final CompletableFuture<Void> detachSeen = new CompletableFuture<>();
     private final List<String> tracesOfHandlers = new CopyOnWriteArrayList<>();
     private TestServer server;
     private RawSession session;
@@ -49,8 +52,9 @@ class TraceTest {
     @BeforeEach
     void start() throws Exception {
         server = TestServer.in(kind)
-                .options(transport ->
-                        transport.heartbeatInterval(HEARTBEAT).callListener(new ObservedCalls(traces.registry())))
+                .options(transport -> transport
+                        .heartbeatInterval(HEARTBEAT)
+                        .callListener(CallListener.all(List.of(new ObservedCalls(traces.registry()), untilDetached()))))
                 .tool(
                         "slow",
                         (exchange, request) -> Tools.progress(exchange, request, 1)
@@ -64,6 +68,16 @@ class TraceTest {
                 .tool("failing", (exchange, request) -> Mono.error(new IllegalStateException("not my day")))
                 .start();
         session = RawSession.open(server.port());
+    }
+
+    /** Hears of a detached stream after the span has noted it. */
+    private CallListener untilDetached() {
+        return (session, request) -> new CallWatch() {
+            @Override
+            public void detached() {
+                detachSeen.complete(null);
+            }
+        };
     }
 
     @AfterEach
@@ -102,7 +116,7 @@ class TraceTest {
         RawConnection first = session.stream(session.post(call("7", "slow", meta)));
         Frame step = first.message();
         first.reset();
-        await().until(() -> server.holdfast().engine().stats().connections() == 0);
+        await().until(detachSeen::isDone);
         try (RawConnection second = session.stream(session.get(step.id().orElseThrow()))) {
             second.frame();
             assertThat(traces.spans()).isEmpty();
