@@ -1,6 +1,7 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.UnreadableException;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.UnreadableSessionException;
@@ -43,7 +44,6 @@ final class LastingQuestions {
     <T> CompletionStage<T> ask(String node, Supplier<CompletionStage<T>> question) {
         Question<T> asked = new Question<>(node, question);
         open.add(asked);
-        asked.done.whenComplete((answer, failure) -> open.remove(asked));
         asked.ask(FIRST_DELAY_MILLIS);
         return asked.done;
     }
@@ -71,6 +71,7 @@ final class LastingQuestions {
         }
 
         private void giveUp() {
+            open.remove(this);
             done.completeExceptionally(new StoreUnavailableException(new IllegalStateException("the lease was lost")));
         }
 
@@ -79,21 +80,20 @@ final class LastingQuestions {
                 giveUp();
                 return;
             }
-            CompletionStage<T> asked;
-            try {
-                asked = question.get();
-            } catch (Throwable e) {
-                asked = CompletableFuture.failedFuture(e);
-            }
-            asked.whenComplete((answer, failure) -> answered(answer, causeOf(failure), delay));
+            StoreQuestion.asked(question).whenComplete((answer, failure) -> answered(answer, causeOf(failure), delay));
         }
 
         private void answered(T answer, @Nullable Throwable failure, long delay) {
-            if (failure == null) {
+            if (failure == null || isDecided(failure)) {
+                // it is not open any more before anybody is told that the store works: who looks on another thread
+                // tells it as well
+                open.remove(this);
                 surroundings.works(true);
-                done.complete(answer);
-            } else if (isDecided(failure)) {
-                done.completeExceptionally(failure);
+                if (failure == null) {
+                    done.complete(answer);
+                } else {
+                    done.completeExceptionally(failure);
+                }
             } else {
                 hasFailed = true;
                 surroundings.works(false);

@@ -1,7 +1,9 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.SharedSessionStore.Member;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -14,10 +16,12 @@ final class LostJoins {
     private static final int MOST = 1_024;
 
     private final SharedSessionStore store;
+    private final Fences fences;
     private final Set<SessionKey> lost = ConcurrentHashMap.newKeySet();
 
     LostJoins(SharedSessionStore store) {
         this.store = store;
+        this.fences = new Fences(store);
     }
 
     /** The answer to a join was lost. */
@@ -30,11 +34,18 @@ final class LostJoins {
     /** A session was joined: what this node has there beside it is fenced. */
     void joined(SessionKey key, Membership own) {
         if (lost.remove(key)) {
-            store.members(key)
-                    .thenAccept(members -> members.stream()
-                            .filter(one -> one.node().equals(own.node)
-                                    && !own.has(one.epoch().counter()))
-                            .forEach(one -> store.fence(key, one.epoch())));
+            StoreQuestion.asked(() -> store.members(key))
+                    .thenCompose(members -> fences.all(
+                            key,
+                            members.stream()
+                                    .filter(one -> one.node().equals(own.node)
+                                            && !own.has(one.epoch().counter()))
+                                    .map(Member::epoch)))
+                    .whenComplete((done, failure) -> {
+                        if (failure != null) {
+                            lost(key);
+                        }
+                    });
         }
     }
 }

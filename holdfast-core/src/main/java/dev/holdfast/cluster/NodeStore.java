@@ -1,6 +1,7 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.ClusterBus;
 import dev.holdfast.spi.Epoch;
@@ -31,6 +32,7 @@ final class NodeStore implements SharedSessionStore {
     private static final int READ_BYTES = 1 << 20;
 
     private final SharedSessionStore store;
+    private final Fences fences;
     private final Lease lease;
     private final Surroundings surroundings;
     private final Map<SessionKey, Membership> memberships = new ConcurrentHashMap<>();
@@ -50,6 +52,7 @@ final class NodeStore implements SharedSessionStore {
 
     NodeStore(SharedSessionStore store, Lease lease, Surroundings surroundings) {
         this.store = store;
+        this.fences = new Fences(store);
         this.lostJoins = new LostJoins(store);
         this.counts = new PrincipalCounts(store);
         this.deletion = new SessionDeletion(store, counts, surroundings::deleted);
@@ -67,7 +70,8 @@ final class NodeStore implements SharedSessionStore {
     void left(SessionKey key) {
         Membership left = memberships.remove(key);
         if (left != null) {
-            left.epochs.forEach(epoch -> quietly(() -> store.fence(key, epoch)));
+            // what is not done now is done by whoever finds this node dead
+            CompletionStage<Void> unused = fences.all(key, left.epochs.stream());
         }
     }
 
@@ -79,15 +83,6 @@ final class NodeStore implements SharedSessionStore {
     /** The lease is lost: nobody waits any longer for what the store has not decided. */
     void giveUp() {
         questions.giveUp();
-    }
-
-    /** What is not done now is done by whoever finds this node dead. */
-    private static void quietly(Supplier<CompletionStage<Boolean>> action) {
-        try {
-            CompletionStage<Boolean> unused = action.get();
-        } catch (Throwable e) {
-            // the store is away
-        }
     }
 
     @Override
@@ -135,11 +130,12 @@ final class NodeStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Optional<Joined>> join(SessionKey key, int nonce, String node) {
-        CompletionStage<Optional<Joined>> join = store.join(key, nonce, node).whenComplete((joined, failure) -> {
-            if (failure != null) {
-                lostJoins.lost(key);
-            }
-        });
+        CompletionStage<Optional<Joined>> join = StoreQuestion.asked(() -> store.join(key, nonce, node))
+                .whenComplete((joined, failure) -> {
+                    if (failure != null) {
+                        lostJoins.lost(key);
+                    }
+                });
         return join.thenApply(joined -> {
             joined.ifPresent(found -> memberships.merge(
                     key,
@@ -308,7 +304,7 @@ final class NodeStore implements SharedSessionStore {
 
     /** Fences all of these. */
     CompletionStage<Void> fence(SessionKey key, Stream<Epoch> epochs) {
-        return deletion.fence(key, epochs);
+        return fences.all(key, epochs);
     }
 
     /** Does nothing: whoever made the store closes it. */

@@ -1,15 +1,17 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.SharedSessionStore.Counted;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Supplier;
 
 /**
- * Lets a session count among those of its principal for as long as its record is kept, and no longer. Nobody waits for that: what the
- * store does not hear is made good when the record is renewed the next time, or when its time has passed.
+ * Lets a session count among those of its principal for as long as its record is kept, and no longer. What the store does not hear is
+ * made good when the record is renewed the next time, or when its time has passed.
  */
 record PrincipalCounts(SharedSessionStore store) {
     /** A record has changed: where it is kept for longer, the session counts for longer. */
@@ -19,23 +21,16 @@ record PrincipalCounts(SharedSessionStore store) {
         }
         for (RecordChange change : changes) {
             if (change instanceof RecordChange.Expires expires) {
-                quietly(() -> store.count(membership.principal, key, expires.at(), Integer.MAX_VALUE));
+                CompletionStage<Counted> unused = StoreQuestion.asked(
+                        () -> store.count(membership.principal, key, expires.at(), Integer.MAX_VALUE));
             }
         }
     }
 
-    /** A session has ended. */
-    void ended(SessionKey key, String principal) {
-        if (!principal.isEmpty()) {
-            quietly(() -> store.uncount(principal, key));
-        }
-    }
-
-    private static void quietly(Supplier<CompletionStage<?>> action) {
-        try {
-            CompletionStage<?> unused = action.get();
-        } catch (Throwable e) {
-            // the store is away
-        }
+    /** A session has ended; completes when the store knows, or has failed. */
+    CompletionStage<Void> ended(SessionKey key, String principal) {
+        return principal.isEmpty()
+                ? CompletableFuture.completedFuture(null)
+                : StoreQuestion.asked(() -> store.uncount(principal, key)).exceptionally(failure -> null);
     }
 }

@@ -11,7 +11,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
 /** How a session ends in a store that nodes share: who has joined it is fenced or told, and it counts no more for its principal. */
 final class SessionDeletion {
@@ -21,6 +20,7 @@ final class SessionDeletion {
     private static final CompletionStage<Boolean> STAYS = CompletableFuture.completedFuture(false);
 
     private final SharedSessionStore store;
+    private final Fences fences;
     private final PrincipalCounts counts;
     private final BiConsumer<SessionKey, List<Member>> deleted;
 
@@ -29,6 +29,7 @@ final class SessionDeletion {
      */
     SessionDeletion(SharedSessionStore store, PrincipalCounts counts, BiConsumer<SessionKey, List<Member>> deleted) {
         this.store = store;
+        this.fences = new Fences(store);
         this.counts = counts;
         this.deleted = deleted;
     }
@@ -38,15 +39,14 @@ final class SessionDeletion {
         CompletionStage<List<Member>> members = store.members(key).exceptionally(failure -> List.of());
         return members.thenCombine(
                         principal(key, own),
-                        (all, who) -> store.delete(key).thenAccept(done -> {
-                            counts.ended(key, who);
-                            deleted.accept(
-                                    key,
-                                    all.stream()
-                                            .filter(member -> own.filter(here -> here.node.equals(member.node()))
-                                                    .isEmpty())
-                                            .toList());
-                        }))
+                        (all, who) -> store.delete(key)
+                                .thenRun(() -> deleted.accept(
+                                        key,
+                                        all.stream()
+                                                .filter(member -> own.filter(here -> here.node.equals(member.node()))
+                                                        .isEmpty())
+                                                .toList()))
+                                .thenCompose(done -> counts.ended(key, who)))
                 .thenCompose(Function.identity());
     }
 
@@ -67,7 +67,7 @@ final class SessionDeletion {
                     look.filter(found -> found.record().expiresAt() > expiresAt).isPresent();
             return needed
                     ? STAYS
-                    : fence(
+                    : fences.all(
                                     key,
                                     own.stream()
                                             .flatMap(here -> here.epochs.stream())
@@ -78,17 +78,14 @@ final class SessionDeletion {
     }
 
     private CompletionStage<Boolean> delete(SessionKey key, Epoch epoch, Optional<Look> kept) {
-        return store.delete(key, epoch).thenApply(gone -> {
-            if (gone) {
-                kept.ifPresent(found -> counts.ended(key, found.record().principal()));
-            }
-            return gone;
-        });
+        String principal = kept.map(found -> found.record().principal()).orElse("");
+        return store.delete(key, epoch)
+                .thenCompose(gone -> gone ? counts.ended(key, principal).thenApply(done -> true) : STAYS);
     }
 
     /** A session that was to be counted was not opened. */
     void notOpened(String principal, SessionKey key) {
-        counts.ended(key, principal);
+        CompletionStage<Void> unused = counts.ended(key, principal);
     }
 
     /** Ends a session that waits for its client, and that no node has; completes with whether it has ended. */
@@ -98,7 +95,7 @@ final class SessionDeletion {
                         store.bus().living(),
                         (members, living) -> members.stream().anyMatch(one -> living.contains(one.node()))
                                 ? STAYS
-                                : fence(key, members.stream().map(Member::epoch))
+                                : fences.all(key, members.stream().map(Member::epoch))
                                         .thenCompose(fenced -> store.look(key))
                                         .thenCompose(look -> look.isEmpty() ? STAYS : delete(key, NOBODYS, look)))
                 .thenCompose(Function.identity());
@@ -111,17 +108,10 @@ final class SessionDeletion {
                         ? CompletableFuture.completedFuture(null)
                         : store.bus()
                                 .living()
-                                .thenCompose(living -> fence(
+                                .thenCompose(living -> fences.all(
                                         key,
                                         members.stream()
                                                 .filter(one -> !living.contains(one.node()))
                                                 .map(Member::epoch))));
-    }
-
-    /** Fences all of these. */
-    CompletionStage<Void> fence(SessionKey key, Stream<Epoch> epochs) {
-        return CompletableFuture.allOf(
-                epochs.map(epoch -> store.fence(key, epoch).toCompletableFuture())
-                        .toArray(CompletableFuture[]::new));
     }
 }

@@ -172,9 +172,7 @@ final class Writers {
                     if (!renewed) {
                         throw new IllegalStateException("no newer epoch");
                     }
-                    return CompletableFuture.allOf(dead.stream()
-                            .map(one -> store.fence(key, one.epoch()).toCompletableFuture())
-                            .toArray(CompletableFuture[]::new));
+                    return store.fence(key, dead.stream().map(Member::epoch));
                 })
                 .thenCompose(fenced -> {
                     long own = session.shared().epoch().counter();

@@ -19,18 +19,21 @@ public final class StoreQuestion {
      *     {@link StoreUnavailableException}
      */
     public static <T> CompletionStage<T> ask(Supplier<CompletionStage<T>> question) {
-        CompletionStage<T> answer;
-        try {
-            answer = question.get();
-        } catch (Throwable e) {
-            return CompletableFuture.failedFuture(failed(e));
-        }
-        return answer.handle((value, failure) -> {
+        return asked(question).handle((value, failure) -> {
             if (failure != null) {
                 throw failed(failure instanceof CompletionException wrapped ? wrapped.getCause() : failure);
             }
             return value;
         });
+    }
+
+    /** Asks; what the store throws fails the stage. */
+    public static <T> CompletionStage<T> asked(Supplier<CompletionStage<T>> question) {
+        try {
+            return question.get();
+        } catch (Throwable e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     private static RuntimeException failed(@Nullable Throwable cause) {
