@@ -4,6 +4,7 @@ import dev.holdfast.CallListener;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.http.Metrics;
+import dev.holdfast.gateway.process.OutputRoom;
 import dev.holdfast.gateway.stdio.StdioBackend;
 import dev.holdfast.micrometer.HoldfastMetrics;
 import dev.holdfast.spi.SessionStore;
@@ -58,6 +59,13 @@ final class Meters implements Metrics {
                 .register(registry);
         counter("holdfast.children.died", backend, StdioBackend::died)
                 .description("Child processes that ended before they were told to, or broke a rule")
+                .register(registry);
+        Gauge.builder("holdfast.children.waiting", backend.outputs(), OutputRoom::waiting)
+                .description("Child processes that are held back, since a large message of theirs waits for room")
+                .register(registry);
+        Gauge.builder("holdfast.children.outputs", backend.outputs(), OutputRoom::taken)
+                .baseUnit("bytes")
+                .description("Room that large messages of child processes take")
                 .register(registry);
     }
 

@@ -22,6 +22,12 @@ import org.slf4j.LoggerFactory;
 public final class Child {
     /** Hears of a child's output and of its death, on one thread. */
     public interface Listener {
+        /** Whether it wants to {@linkplain #awaitReady wait} before the next line. */
+        boolean busy();
+
+        /** Waits until it wants more of the output. */
+        void awaitReady();
+
         /** A line of the child's output. */
         void received(byte[] line);
 
@@ -40,6 +46,9 @@ public final class Child {
     public static final int LOG_LINES = 100;
 
     private static final long SETTLE_MILLIS = 500;
+    /** How long the exit of a child may take after the end of its output. */
+    private static final long EXIT_MILLIS = 2_000;
+
     private static final int SIGNALLED = 128;
     // A pipe of a child cannot be read at once without a thread that blocks on it: the JDK has no selectable pipe to a
     // process. Beside it there is the one of the JDK that waits for the exit code. A deep stack it does not need.
@@ -51,6 +60,7 @@ public final class Child {
     private final Workers workers;
     private final LogThrottle lines;
     private final ChildInput input;
+    private final ReadPauses pauses = new ReadPauses();
     private final LineReader output;
     private final ChildErrors errors;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
@@ -87,7 +97,7 @@ public final class Child {
         this.output = new LineReader(
                 process.getInputStream(),
                 options.lineBytes(),
-                outputs.share(() -> workers.blocking().execute(() -> giveUp(late))));
+                outputs.share(pauses, () -> workers.blocking().execute(() -> expelled(late))));
         this.lines = new LogThrottle(LOG_LINES, System::nanoTime);
         this.errors = new ChildErrors(name, process.getErrorStream(), lines);
         this.gone = ended.thenRun(() -> forget.accept(this));
@@ -116,10 +126,13 @@ public final class Child {
         log.debug("{}: started, process {}", name, process.pid());
         death.thenAccept(cause -> {
             if (life.compareAndSet(Life.RUNNING, Life.DEAD)) {
-                listener.died(cause);
-                input.close();
-                output.dropLarge();
-                end(Duration.ZERO);
+                try {
+                    listener.died(cause);
+                } finally {
+                    input.close();
+                    output.dropLarge();
+                    end(Duration.ZERO);
+                }
             }
         });
         Thread reader = new Thread(null, () -> read(listener), "holdfast-" + name.own(), STACK_BYTES);
@@ -147,9 +160,14 @@ public final class Child {
         return errors.last();
     }
 
-    /** Whether it is not read further, since a large line of it waits for room. */
-    public boolean heldBack() {
-        return output.waits();
+    /** A mark of now, for {@link #heldBackSince}. */
+    public int mark() {
+        return pauses.mark();
+    }
+
+    /** Whether it was not read at the mark or after it for a while: a large line waited for room, or its listener was busy. */
+    public boolean heldBackSince(int mark) {
+        return pauses.since(mark);
     }
 
     /** Whether it has died: it was not closed before. */
@@ -175,7 +193,11 @@ public final class Child {
         try {
             boolean more = true;
             while (more) {
+                if (listener.busy()) {
+                    pauses.during(listener::awaitReady);
+                }
                 more = passed(output.next(), listener);
+                output.passedOn();
             }
         } finally {
             output.dropLarge();
@@ -221,6 +243,12 @@ public final class Child {
         return !(next instanceof LineReader.End);
     }
 
+    /** Its memory goes before anybody is told. */
+    private void expelled(String cause) {
+        output.dropLarge();
+        death.complete(cause);
+    }
+
     private void inputBroke(String cause) {
         afterwards(() -> death.complete(process.isAlive() && !outputEnded ? cause : cause()));
     }
@@ -231,7 +259,7 @@ public final class Child {
      */
     private void settle() {
         try {
-            if (process.waitFor(SETTLE_MILLIS, TimeUnit.MILLISECONDS)) {
+            if (process.waitFor(EXIT_MILLIS, TimeUnit.MILLISECONDS)) {
                 readLastErrors();
             }
         } catch (InterruptedException e) {
@@ -252,15 +280,15 @@ public final class Child {
         if (first) {
             workers.blocking().execute(errors::finish);
         }
-        errors.ended().get(SETTLE_MILLIS, TimeUnit.MILLISECONDS);
+        errors.ended().get(EXIT_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     /** Runs a task when what the child has said is read, if the child has not died by then. */
     private void afterwards(Runnable work) {
         if (life.get() == Life.RUNNING) {
-            boolean held = heldBack();
+            int mark = mark();
             Runnable late = () -> {
-                if (held || heldBack()) {
+                if (heldBackSince(mark)) {
                     afterwards(work);
                 } else if (!death.isDone()) {
                     workers.blocking().execute(work);

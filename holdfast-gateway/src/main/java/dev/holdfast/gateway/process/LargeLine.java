@@ -45,7 +45,7 @@ final class LargeLine {
 
     /** The whole line with its last part, without the CR at its end; empty if it was closed. */
     synchronized Optional<byte[]> whole(byte[] last, int from, int to) {
-        if (closed || !share.whole()) {
+        if (closed || share.closed()) {
             return Optional.empty();
         }
         int before = pieces.size() * PIECE;
@@ -72,10 +72,5 @@ final class LargeLine {
             pieces.clear();
         }
         share.close();
-    }
-
-    /** Whether it waits for room. */
-    boolean waits() {
-        return share.waits();
     }
 }

@@ -44,14 +44,14 @@ public final class LineReader {
      * @param limit so many bytes a line may have
      */
     public LineReader(InputStream in, int limit) {
-        this(in, limit, OutputRoom.withoutLimit().share(() -> {}));
+        this(in, limit, OutputRoom.withoutLimit().share(new ReadPauses(), () -> {}));
     }
 
     /**
      * A reader of one stream among many.
      *
      * @param limit so many bytes a line may have
-     * @param share where large lines take room, which is given back when the next one is asked for
+     * @param share where large lines take room, which is given back when the line was passed on
      */
     LineReader(InputStream in, int limit, OutputRoom.Share share) {
         this.in = in;
@@ -61,10 +61,7 @@ public final class LineReader {
 
     /** Waits for the next line, and for room where it is large; a stream that fails has ended. */
     public Next next() {
-        if (kept > 0) {
-            large.clear();
-            kept = 0;
-        }
+        passedOn();
         while (skipping) {
             int lineEnd = indexOfLineEnd(from);
             if (lineEnd >= 0) {
@@ -105,17 +102,20 @@ public final class LineReader {
         }
     }
 
+    /** The last line was passed on: gives back the room that it took. {@link #next} does so too. */
+    void passedOn() {
+        if (kept > 0) {
+            large.clear();
+            kept = 0;
+        }
+    }
+
     /**
      * Drops what was read of a large line, and gives its room back; large lines are {@link Dropped} from now on. For any thread,
      * while another one waits for a line.
      */
     void dropLarge() {
         large.close();
-    }
-
-    /** Whether a line waits for room; for any thread. */
-    boolean waits() {
-        return large.waits();
     }
 
     private Next line(int lineEnd, int next) {

@@ -74,10 +74,11 @@ public final class OutputRoom {
     /**
      * The share of a reader that holds nothing yet.
      *
+     * @param pauses told when the reader waits for room
      * @param late called, under a lock, where its line took too long; must not block
      */
-    Share share(Runnable late) {
-        return new Share(late);
+    Share share(ReadPauses pauses, Runnable late) {
+        return new Share(pauses, late);
     }
 
     private void serveNext() {
@@ -89,14 +90,14 @@ public final class OutputRoom {
 
     /** What one reader holds for one line at a time. */
     final class Share {
+        private final ReadPauses pauses;
         private final Runnable late;
         private final Condition served = lock.newCondition();
         private long held;
-        private boolean whole;
         private boolean closed;
-        private volatile boolean waits;
 
-        private Share(Runnable late) {
+        private Share(ReadPauses pauses, Runnable late) {
+            this.pauses = pauses;
             this.late = late;
         }
 
@@ -104,8 +105,8 @@ public final class OutputRoom {
         boolean take(long bytes) {
             lock.lock();
             try {
-                if (!closed && !beyond() && !(waiting.isEmpty() && fits(bytes))) {
-                    waitFor(bytes);
+                if (!closed && !isBeyond() && !(waiting.isEmpty() && fits(bytes))) {
+                    pauses.during(() -> waitFor(bytes));
                 }
                 if (!closed) {
                     held += bytes;
@@ -119,29 +120,24 @@ public final class OutputRoom {
 
         private void waitFor(long bytes) {
             waiting.addLast(this);
-            waits = true;
             try {
                 while (!closed && waiting.peekFirst() != this) {
                     served.await();
                 }
-                long first = System.nanoTime();
+                long headSince = System.nanoTime();
                 while (!closed && !fits(bytes) && !goesBeyond()) {
                     Share other = beyond.orElseThrow();
-                    long left = turn.toNanos() - (System.nanoTime() - first);
-                    if (other.whole) {
-                        // it waits for the store, which is no fault of its child
-                        served.await();
-                    } else if (left > 0) {
+                    long left = turn.toNanos() - (System.nanoTime() - headSince);
+                    if (left > 0) {
                         long unused = served.awaitNanos(left);
                     } else {
-                        other.giveUp();
+                        other.expel();
                     }
                 }
             } catch (InterruptedException e) {
                 closed = true;
                 Thread.currentThread().interrupt();
             } finally {
-                waits = false;
                 waiting.remove(this);
                 serveNext();
             }
@@ -151,7 +147,7 @@ public final class OutputRoom {
             return bytes <= limit - taken;
         }
 
-        private boolean beyond() {
+        private boolean isBeyond() {
             return beyond.filter(share -> share == this).isPresent();
         }
 
@@ -160,21 +156,20 @@ public final class OutputRoom {
             if (beyond.isEmpty()) {
                 beyond = Optional.of(this);
             }
-            return beyond();
+            return isBeyond();
         }
 
-        private void giveUp() {
+        private void expel() {
             closed = true;
             giveAll();
             late.run();
         }
 
-        /** The line is whole: nobody waits for its child any more; false if the share was closed. */
-        boolean whole() {
+        /** Whether it takes no more. */
+        boolean closed() {
             lock.lock();
             try {
-                whole = true;
-                return !closed;
+                return closed;
             } finally {
                 lock.unlock();
             }
@@ -205,16 +200,10 @@ public final class OutputRoom {
         private void giveAll() {
             taken -= held;
             held = 0;
-            whole = false;
-            if (beyond()) {
+            if (isBeyond()) {
                 beyond = Optional.empty();
             }
             serveNext();
-        }
-
-        /** Whether its reader waits for room. */
-        boolean waits() {
-            return waits;
         }
     }
 }

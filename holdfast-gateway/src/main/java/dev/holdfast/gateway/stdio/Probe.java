@@ -16,7 +16,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Probe {
     private final Child child;
-    private final CommitGate gate;
     private final String prefix;
     private int count;
     private Optional<RequestId> open = Optional.empty();
@@ -26,11 +25,9 @@ final class Probe {
      * A probe that has not begun.
      *
      * @param incarnation makes the ids of its pings different from those of the client's requests
-     * @param gate while it holds back the child's output, silence is not the child's fault; nor is it while that waits for room
      */
-    Probe(Child child, String incarnation, CommitGate gate) {
+    Probe(Child child, String incarnation) {
         this.child = child;
-        this.gate = gate;
         this.prefix = "holdfast-ping-" + incarnation + "-";
     }
 
@@ -64,26 +61,22 @@ final class Probe {
     }
 
     private void wait(RequestId id) {
-        boolean held = heldBack();
+        int mark = child.mark();
         deadline = child.workers()
                 .clock()
                 .schedule(
-                        () -> child.workers().blocking().execute(() -> late(id, held)),
+                        () -> child.workers().blocking().execute(() -> late(id, mark)),
                         child.options().pingPatience().toNanos(),
                         TimeUnit.NANOSECONDS);
     }
 
-    private boolean heldBack() {
-        return gate.holds() || child.heldBack();
-    }
-
-    /** The child has had its time, unless it was held back when that began or is so now: then it gets as much again. */
-    private void late(RequestId id, boolean held) {
+    /** The child has had its time, unless it was held back for a part of it: then it gets as much again. */
+    private void late(RequestId id, int mark) {
         synchronized (this) {
             if (!open.equals(Optional.of(id))) {
                 return;
             }
-            if (held || heldBack()) {
+            if (child.heldBackSince(mark)) {
                 wait(id);
                 return;
             }

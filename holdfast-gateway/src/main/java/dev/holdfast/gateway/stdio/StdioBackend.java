@@ -108,6 +108,11 @@ public final class StdioBackend implements Backend, AutoCloseable {
         return mostChildren;
     }
 
+    /** What the large lines of all children take. */
+    public OutputRoom outputs() {
+        return outputs;
+    }
+
     /** Starts a child that is ended with this backend at the latest. */
     Child start(ChildName name) throws IOException {
         Child child = new Child(name, process(), options, inputs, outputs, workers, this::forget);

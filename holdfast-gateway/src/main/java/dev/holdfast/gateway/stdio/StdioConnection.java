@@ -51,7 +51,7 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         this.envelopes = envelopes;
         this.gate = new CommitGate(child.options().uncommittedBytes());
         this.questions = new Questions(incarnation);
-        this.probe = new Probe(child, incarnation, gate);
+        this.probe = new Probe(child, incarnation);
         this.asking = new StdioQuestions(child.name(), this::write, calls, questions, listening, gate, envelopes);
         this.router = new StdioRouter(child.name(), child.lines(), calls, asking, probe, listening, gate, envelopes);
     }
@@ -124,9 +124,19 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         return child.close();
     }
 
+    /** Too much of what it has said waits for the store. */
+    @Override
+    public boolean busy() {
+        return gate.holds();
+    }
+
+    @Override
+    public void awaitReady() {
+        gate.pass();
+    }
+
     @Override
     public void received(byte[] line) {
-        gate.pass();
         if (death.isEmpty() && line.length > 0) {
             router.route(line);
         }

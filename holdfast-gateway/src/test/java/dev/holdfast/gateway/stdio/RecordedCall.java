@@ -14,8 +14,19 @@ import java.util.concurrent.LinkedBlockingQueue;
 
 /** The way back of a call, with a memory. */
 final class RecordedCall implements CallSink {
+    private final CompletionStage<Void> commit;
     private final BlockingQueue<OutboundMessage> messages = new LinkedBlockingQueue<>();
     private volatile CancelHook hook = notification -> {};
+
+    /** A call whose messages are committed at once. */
+    RecordedCall() {
+        this(CompletableFuture.completedFuture(null));
+    }
+
+    /** A call whose messages are committed when this stage completes. */
+    RecordedCall(CompletionStage<Void> commit) {
+        this.commit = commit;
+    }
 
     /** The text of the next message. */
     String next() {
@@ -33,7 +44,7 @@ final class RecordedCall implements CallSink {
     @Override
     public CompletionStage<Void> send(OutboundMessage message) {
         messages.add(message);
-        return CompletableFuture.completedFuture(null);
+        return commit;
     }
 
     @Override

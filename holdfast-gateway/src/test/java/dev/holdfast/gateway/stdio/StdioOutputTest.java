@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -28,6 +29,11 @@ class StdioOutputTest {
     private static final int LARGE = 3 * MIB;
     /** So much that what is left when there is no room fits into the pipe. */
     private static final int BARELY_LARGE = MIB + (64 << 10) + 40_000;
+
+    /** Tells the test that the child has said all. */
+    private static final String SAYS_SO = "touch \"$1/said\"; ";
+
+    private static final String NEWS = "echo '" + Json.of("{'jsonrpc':'2.0','method':'news'}") + "'; ";
 
     @TempDir
     @SuppressWarnings("NullAway.Init")
@@ -52,8 +58,18 @@ class StdioOutputTest {
     }
 
     private static RecordedCall call(BackendConnection child) {
-        RecordedCall call = new RecordedCall();
+        return call(child, new RecordedCall());
+    }
+
+    private static RecordedCall call(BackendConnection child, RecordedCall call) {
         child.call(Json.request(1, "tools/call"), call);
+        return call;
+    }
+
+    /** A call of a child that waits for room. */
+    private static RecordedCall waitingCall(BackendConnection child, OutputRoom room) {
+        RecordedCall call = call(child);
+        Wait.until("it waits for room", () -> room.waiting() == 1);
         return call;
     }
 
@@ -63,6 +79,10 @@ class StdioOutputTest {
         call(child);
         Wait.until("it holds room", () -> room.taken() == 2 * (LARGE - MIB));
         return child;
+    }
+
+    private void waitUntilSaid() {
+        Wait.until("it has said all", () -> Files.exists(folder.resolve("said")));
     }
 
     private void go() throws IOException {
@@ -107,7 +127,7 @@ class StdioOutputTest {
         OutputRoom room = new OutputRoom(0, LONG);
         try (StdioBed bed = new StdioBed(children(stalls("exit 7; "), largeAnswer(LARGE)), StdioBed.HASTY, room)) {
             stalled(bed, room);
-            RecordedCall answered = call(bed.opened());
+            RecordedCall answered = waitingCall(bed.opened(), room);
 
             go();
 
@@ -121,7 +141,7 @@ class StdioOutputTest {
         OutputRoom room = new OutputRoom(0, LONG);
         try (StdioBed bed = new StdioBed(children(stalls(""), largeAnswer(LARGE)), StdioBed.HASTY, room)) {
             BackendConnection first = stalled(bed, room);
-            RecordedCall answered = call(bed.opened());
+            RecordedCall answered = waitingCall(bed.opened(), room);
 
             Wait.until(first.close());
 
@@ -135,7 +155,7 @@ class StdioOutputTest {
         try (StdioBed bed = new StdioBed(children(stalls(""), largeAnswer(LARGE)), StdioBed.HASTY, room)) {
             stalled(bed, room);
             BackendConnection second = bed.opened();
-            call(second);
+            waitingCall(second, room);
 
             Wait.until(second.close());
 
@@ -144,9 +164,8 @@ class StdioOutputTest {
         }
     }
 
-    /** Waits for a child that waits for room, and then for a time in which it could be taken for dead. */
-    private static void waitsForLong(OutputRoom room) {
-        Wait.until("a child waits for room", () -> room.waiting() == 1);
+    /** Waits for a time in which a child could be taken for dead. */
+    private static void waitForLong() {
         long start = System.nanoTime();
         Wait.until("some time has passed", () -> System.nanoTime() - start > TimeUnit.SECONDS.toNanos(3));
     }
@@ -154,11 +173,12 @@ class StdioOutputTest {
     @Test
     void whatAChildSaysBeforeItsExitArrivesThoughItWaitsForRoom() throws IOException {
         OutputRoom room = new OutputRoom(0, LONG);
-        ServerCommand command = children(stalls("echo; "), largeAnswer(BARELY_LARGE) + "exit 7; ");
+        ServerCommand command = children(stalls("echo; "), largeAnswer(BARELY_LARGE) + SAYS_SO + "exit 7; ");
         try (StdioBed bed = new StdioBed(command, StdioBed.HASTY, room)) {
             stalled(bed, room);
-            RecordedCall answered = call(bed.opened());
-            waitsForLong(room);
+            RecordedCall answered = waitingCall(bed.opened(), room);
+            waitUntilSaid();
+            waitForLong();
 
             go();
 
@@ -173,13 +193,46 @@ class StdioOutputTest {
         StdioOptions impatient = StdioBed.HASTY.withPingPatience(Duration.ofSeconds(1));
         try (StdioBed bed = new StdioBed(children(stalls(""), largeAnswer(LARGE)), impatient, room)) {
             stalled(bed, room);
-            RecordedCall call = call(bed.opened());
-            Wait.until("it waits for room", () -> room.waiting() == 1);
+            RecordedCall call = waitingCall(bed.opened(), room);
 
             call.cancel(Optional.empty());
 
-            waitsForLong(room);
+            waitForLong();
             assertThat(bed.listening.losses).isEmpty();
+        }
+    }
+
+    @Test
+    void aChildWhoseAnswerWaitsForTheStoreKeepsNoRoomFromOthers() {
+        OutputRoom room = new OutputRoom(0, LONG);
+        ServerCommand command = children(largeAnswer(LARGE) + largeAnswer(LARGE), largeAnswer(LARGE));
+        try (StdioBed bed = new StdioBed(command, StdioBed.HASTY, room)) {
+            CompletableFuture<Void> commit = new CompletableFuture<>();
+            RecordedCall uncommitted = call(bed.opened(), new RecordedCall(commit));
+            assertThat(uncommitted.next()).hasSizeGreaterThan(LARGE);
+
+            assertThat(call(bed.opened()).next()).hasSizeGreaterThan(LARGE);
+
+            Wait.until("all room is given back", () -> room.taken() == 0);
+            commit.complete(null);
+        }
+    }
+
+    @Test
+    void whatAChildSaysBeforeItsExitArrivesThoughItsAnswerWaitsForTheStore() {
+        ServerCommand command = children(largeAnswer(LARGE) + NEWS + SAYS_SO + "exit 7; ", "");
+        try (StdioBed bed = new StdioBed(command, StdioBed.HASTY)) {
+            CompletableFuture<Void> commit = new CompletableFuture<>();
+            RecordedCall uncommitted = call(bed.opened(), new RecordedCall(commit));
+            assertThat(uncommitted.next()).hasSizeGreaterThan(LARGE);
+            waitUntilSaid();
+            waitForLong();
+            assertThat(bed.listening.losses).isEmpty();
+
+            commit.complete(null);
+
+            assertThat(bed.listening.next()).contains("news");
+            assertThat(Wait.next(bed.listening.losses)).isEqualTo("the server process exited with code 7");
         }
     }
 }
