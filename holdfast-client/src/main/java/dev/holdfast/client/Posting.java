@@ -11,11 +11,11 @@ import dev.holdfast.spi.RequestId;
 import java.net.URI;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One message on its way to the server, over as many requests as that takes, and the stream that answers it. A request whose fate is
@@ -34,13 +34,11 @@ final class Posting implements StreamOwner, StreamHandler {
     private final PostJudge judge;
     private final Retry retry;
     private final Carrier carrier;
+    private final AnswerElsewhere elsewhere = new AnswerElsewhere();
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     private int refusals;
     private boolean perhapsExecuted;
     private volatile boolean cancelled;
-    private volatile boolean waitsElsewhere;
-    /** Why its answer could not be read that came elsewhere, if it could not. */
-    private volatile @Nullable Throwable unreadElsewhere;
 
     /**
      * A message that was not sent yet.
@@ -207,10 +205,9 @@ final class Posting implements StreamOwner, StreamHandler {
     }
 
     private void waitElsewhere(int status, byte[] body) {
-        waitsElsewhere = true;
-        Throwable unread = unreadElsewhere;
-        if (unread != null) {
-            unreadable(unread);
+        Optional<Throwable> unread = elsewhere.await();
+        if (unread.isPresent()) {
+            unreadable(unread.get());
         } else if (!link.answersLater(status)) {
             lost("the listening stream is gone", new HttpStatusException(status, body), false);
         }
@@ -262,7 +259,7 @@ final class Posting implements StreamOwner, StreamHandler {
     /** The application gives the request up: its stream is not resumed any more, and the server has a moment to end it. */
     void cancel() {
         cancelled = true;
-        if (!carrier.begun() || (carrier.idle() && !waitsElsewhere)) {
+        if (!carrier.begun() || (carrier.idle() && !elsewhere.awaited())) {
             finish(new Outcome.Cancelled());
             return;
         }
@@ -307,8 +304,7 @@ final class Posting implements StreamOwner, StreamHandler {
 
     /** Its answer has come on the stream for answers that have none of their own, perhaps before its POST was answered, and cannot be read. */
     void unreadableElsewhere(Throwable why) {
-        unreadElsewhere = why;
-        if (waitsElsewhere) {
+        if (elsewhere.unreadable(why)) {
             unreadable(why);
         }
     }
@@ -357,7 +353,7 @@ final class Posting implements StreamOwner, StreamHandler {
 
     /** Whether its response can come on another stream only. */
     boolean waitsElsewhere() {
-        return waitsElsewhere;
+        return elsewhere.awaited();
     }
 
     /** The request was sent, and its response will not come on its stream. */
