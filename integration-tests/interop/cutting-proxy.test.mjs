@@ -66,7 +66,7 @@ proxied('a vanished client is not noticed by the server', async (proxy, get) => 
 });
 
 proxied('an outage refuses new connections, then service returns', async (proxy, get) => {
-  proxy.outages({ serviceMs: 2000, refuseMs: 2000, by: 'rst' });
+  proxy.outages({ serviceMs: 2000, refuseMs: 6000, by: 'rst' });
   const { text } = await get(true);
   await assert.rejects(text);
   await assert.rejects(fetch(proxy.url), error => error.cause.code === 'ECONNREFUSED');

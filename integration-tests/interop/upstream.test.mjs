@@ -136,13 +136,13 @@ describe('a server that forgets its sessions', { concurrency: 2 }, () => {
     const ends = [];
     for (let i = 0; i < 10; i++) {
       const cuts = proxy.cutSoon(isCall, 'rst').then(() => i % 2 && leg.cutSoon(isCall, 'rst'));
-      ends.push(await client.call('slow', { ms: 3000 + i, steps: 3 }).then(({ text }) => text, failure => failure.message));
+      ends.push(await client.call('slow', { ms: 6000 + i, steps: 3 }).then(({ text }) => text, failure => failure.message));
       await cuts;
     }
     assert.ok(leg.counts.cuts >= 4 && proxy.counts.cuts >= 4, 'both proxies have cut');
     for (const end of ends) assert.match(end, /^done$|it is not known whether the upstream has executed the request/);
     assert.equal(ends.filter(end => end === 'done').length, 5);
-    assert.deepEqual([...upstream.log.matchAll(/slow: (\d+) ms/g)].map(([, ms]) => Number(ms)), upTo(10).map(n => 2999 + n));
+    assert.deepEqual([...upstream.log.matchAll(/slow: (\d+) ms/g)].map(([, ms]) => Number(ms)), upTo(10).map(n => 5999 + n));
     assertOneSession(client);
   });
 });

@@ -859,7 +859,7 @@ class HostileServerTest {
     void silenceThatWasSetIsKeptInTheBodyToo() {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
         ServerSession watched =
-                recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(1))));
+                recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(4))));
         server.then((request, reply) -> reply.raw(
                         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
                 .gone());

@@ -65,7 +65,7 @@ class GatewayTest {
 
     @Test
     void expiryEndsTheProcess() {
-        Lifetime brief = Lifetime.DEFAULT.withIdle(Duration.ofSeconds(3)).withGrace(Duration.ofSeconds(3));
+        Lifetime brief = Lifetime.DEFAULT.withIdle(Duration.ofSeconds(6)).withGrace(Duration.ofSeconds(6));
         try (TestGateway gateway = new TestGateway(brief)) {
             ProcessHandle server = TestGateway.server(HttpPeer.connected(gateway.url()), 1);
 

@@ -32,6 +32,7 @@ class ShutdownTest {
             Wire client = Wire.open(port, "/mcp");
             listeners.add(CompletableFuture.runAsync(() -> drain(client), clients));
         }
+        await().atMost(Duration.ofSeconds(20)).until(() -> transport.openConnections() >= LISTENERS);
         List<Wire> callers = new ArrayList<>();
         for (int i = 0; i < CALLS; i++) {
             callers.add(Wire.open(port, "/mcp"));

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 
 /** Redis stands still, forgets its scripts, or cannot be reached any more though no connection breaks. */
 class RedisFailureTest {
-    private static final Duration TIMEOUT = Duration.ofSeconds(2);
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
     private static final Duration SOON = Duration.ofMillis(200);
 
     private RedisServer server;

@@ -144,17 +144,19 @@ class BadBodyTest {
 
     /** It is more than the kernel keeps for a server that does not read. */
     @Test
-    void aClientThatSendsFarTooMuchBeforeItReadsIsToldSo() {
+    void aClientThatSendsFarTooMuchBeforeItReadsIsToldSo() throws Exception {
         byte[] chunk = ("100000\r\n" + " ".repeat(1 << 20) + "\r\n").getBytes(UTF_8);
         RawRequest request = server.session().post(new byte[0]).with("Transfer-Encoding", "chunked");
-        try (RawConnection connection = server.session().send(request)) {
-            for (int i = 0; i < 8; i++) {
-                connection.write(chunk);
-            }
-            connection.write("0\r\n\r\n".getBytes(UTF_8));
+        Linger.within(() -> {
+            try (RawConnection connection = server.session().send(request)) {
+                for (int i = 0; i < 8; i++) {
+                    connection.write(chunk);
+                }
+                connection.write("0\r\n\r\n".getBytes(UTF_8));
 
-            Refusal.of(connection).assertIs(413, INVALID_REQUEST, "exceeds " + LIMIT + " bytes");
-        }
+                Refusal.of(connection).assertIs(413, INVALID_REQUEST, "exceeds " + LIMIT + " bytes");
+            }
+        });
     }
 
     @Test

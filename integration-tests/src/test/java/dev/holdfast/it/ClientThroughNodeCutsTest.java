@@ -115,7 +115,7 @@ class ClientThroughNodeCutsTest {
     void callsSucceedOnceThroughEachCut(CuttingProxy.Cut cut) throws Exception {
         // the server sends no heartbeats: how long a connection may be silent has to be said
         HoldfastClientTransport transport = cut == CuttingProxy.Cut.HALF_OPEN
-                ? holdfast().maxSilence(Duration.ofSeconds(3)).build()
+                ? holdfast().maxSilence(Duration.ofSeconds(8)).build()
                 : holdfast().build();
         McpAsyncClient client = client(transport, Duration.ofSeconds(60));
         List<CompletableFuture<CallToolResult>> calls = calls(client, MILLIS);

@@ -82,7 +82,9 @@ final class LogCapture implements AutoCloseable {
 
     /** Tomcat takes a thread of its own pool for a leak that is still busy with a broken connection when it stops. */
     private static boolean suspectsItself(Line line) {
-        return line.text.contains("appears to have started a thread named [http-nio-");
+        return line.text.contains("appears to have started a thread named [http-nio-")
+                || (line.text.contains("The thread [http-nio-")
+                        && line.text.contains("is still processing a request that has yet to finish"));
     }
 
     /** The lines at INFO. */

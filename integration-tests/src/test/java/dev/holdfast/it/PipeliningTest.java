@@ -19,7 +19,7 @@ import reactor.core.publisher.Mono;
 /** Clients that ask for much, one request behind the other on one connection, and read none of the answers. */
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PipeliningTest {
     private static final int CONTAINER_THREADS = 8;
     private static final int CLIENTS = 12;

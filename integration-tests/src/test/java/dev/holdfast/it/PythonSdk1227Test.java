@@ -119,7 +119,7 @@ class PythonSdk1227Test {
 
             await().atMost(SOON).until(() -> server.holdfast().engine().size() == 0);
         }
-        assertThat(lifecycle.ends()).containsEntry(session.id(), EndReason.DISCONNECTED);
+        await().untilAsserted(() -> assertThat(lifecycle.ends()).containsEntry(session.id(), EndReason.DISCONNECTED));
     }
 
     @Test

@@ -90,7 +90,7 @@ class SdkClientServerTest extends AbstractMcpClientServerIntegrationTests {
 
     @Override
     protected McpServer.AsyncSpecification<?> prepareAsyncServerBuilder() {
-        return McpServer.async((McpStreamableServerTransportProvider) transport);
+        return PatientServer.of((McpStreamableServerTransportProvider) transport);
     }
 
     @Override

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class SupersedeTest {
     /** A container waits longer than this for a peer that does not read. */
-    private static final Duration AT_ONCE = Duration.ofSeconds(2);
+    private static final Duration AT_ONCE = Duration.ofSeconds(10);
 
     private static final int RECEIVE_BUFFER = 4 << 10;
     /** More than the kernel takes for a peer that does not read, and less than the server keeps. */
@@ -48,7 +48,7 @@ class SupersedeTest {
         server = TestServer.in(kind)
                 .options(options -> options.sessionLifecycleListener(lifecycle)
                         .historyLimits(new SessionLimits(PLENTY, 10_000, PLENTY, 10_000, 256, 64)))
-                .writeTimeout(Duration.ofSeconds(5))
+                .writeTimeout(Duration.ofSeconds(20))
                 .start();
         session = RawSession.open(server.port());
         warmUp();
@@ -114,7 +114,7 @@ class SupersedeTest {
         List<String> got = new ArrayList<>();
         try (SteadySender sender = new SteadySender(server);
                 RawConnection second = takeOver(withCursor, last)) {
-            await().atMost(Duration.ofSeconds(3)).until(() -> server.holdfast().openConnections() == 1);
+            await().atMost(AT_ONCE).until(() -> server.holdfast().openConnections() == 1);
 
             lateClose.happenTo(first);
 

@@ -22,6 +22,8 @@ final class TomcatContainer implements Container {
     /** Held, since the logging of the JDK forgets the level of a logger that nobody holds. */
     private static final Logger LOGGER = Logger.getLogger("org.apache");
 
+    private static final int UNLOCK_MILLIS = 10_000;
+
     private final Tomcat tomcat = new Tomcat();
     private final Connector connector = new Connector();
 
@@ -33,6 +35,8 @@ final class TomcatContainer implements Container {
         connector.setProperty("acceptCount", Integer.toString(Container.BACKLOG));
         connector.setProperty("maxThreads", Integer.toString(threads));
         connector.setProperty("minSpareThreads", Integer.toString(Math.min(threads, 4)));
+        // it complains of a thread that accepts connections and is not done by then
+        connector.setProperty("unlockTimeout", Integer.toString(UNLOCK_MILLIS));
         // the one timeout for reading a request and for writing a response
         connector.setProperty("connectionTimeout", Long.toString(writeTimeout.toMillis()));
         tomcat.setConnector(connector);

@@ -62,7 +62,7 @@ class UpstreamSseClientServerTest extends SdkClientServerTest {
 
     @Override
     protected McpServer.AsyncSpecification<?> prepareAsyncServerBuilder() {
-        return McpServer.async((McpServerTransportProvider) transport);
+        return PatientServer.of(McpServer.async((McpServerTransportProvider) transport));
     }
 
     @Override

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 /** How long a connection is kept between two requests, and that this is no limit for requests. */
 @Timeout(60)
 class KeepAliveTest {
-    private static final Duration KEPT = Duration.ofSeconds(1);
+    private static final Duration KEPT = Duration.ofSeconds(4);
     private static final int LARGE = 16 << 20;
     private static final String REQUEST = "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n";
 

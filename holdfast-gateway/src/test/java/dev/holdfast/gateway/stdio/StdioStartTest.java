@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class StdioStartTest {
-    private static final StdioOptions IMPATIENT = StdioBed.HASTY.withStartTimeout(Duration.ofSeconds(3));
+    private static final StdioOptions IMPATIENT = StdioBed.HASTY.withStartTimeout(Duration.ofSeconds(8));
 
     @Test
     void theChildsAnswerAndItsRevisionComeBack() {
@@ -77,7 +77,7 @@ class StdioStartTest {
         ServerCommand command = StdioBed.script("echo 'waiting for a database' >&2; " + StdioBed.READS);
         try (StdioBed bed = new StdioBed(command, IMPATIENT)) {
             assertThat(bed.refusal())
-                    .contains("the server process did not answer initialize within 3s")
+                    .contains("the server process did not answer initialize within 8s")
                     .contains("waiting for a database");
             assertThat(bed.backend.size()).isZero();
         }

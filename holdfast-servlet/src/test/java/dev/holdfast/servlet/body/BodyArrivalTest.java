@@ -173,7 +173,7 @@ class BodyArrivalTest {
     }
 
     private static void awaitThat(BooleanSupplier condition) throws InterruptedException {
-        for (int i = 0; i < 500 && !condition.getAsBoolean(); i++) {
+        for (int i = 0; i < 2_000 && !condition.getAsBoolean(); i++) {
             TimeUnit.MILLISECONDS.sleep(10);
         }
         assertThat(condition.getAsBoolean()).isTrue();
@@ -192,11 +192,11 @@ class BodyArrivalTest {
         awaitThat(() -> room.taken() == 0);
         CompletableFuture<String> other = new CompletableFuture<>();
         time.later(() -> other.complete("run"), 1);
-        assertThat(other.get(5, TimeUnit.SECONDS)).isEqualTo("run");
+        assertThat(other.get(20, TimeUnit.SECONDS)).isEqualTo("run");
 
         gate.countDown();
         for (Client each : deaf) {
-            assertThat(each.end.get(5, TimeUnit.SECONDS)).isEqualTo("ended");
+            assertThat(each.end.get(20, TimeUnit.SECONDS)).isEqualTo("ended");
             assertThat(each.refusals).containsExactly(Refusal.BODY_TIME);
         }
     }
@@ -214,7 +214,7 @@ class BodyArrivalTest {
         awaitThat(() -> deaf.stream().anyMatch(each -> each.end.getNow("").equals("abandoned")));
         gate.countDown();
         for (Client each : deaf) {
-            assertThat(each.end.get(5, TimeUnit.SECONDS)).isIn("ended", "abandoned");
+            assertThat(each.end.get(20, TimeUnit.SECONDS)).isIn("ended", "abandoned");
             assertThat(each.refusals).containsExactly(Refusal.BODY_TIME);
         }
         assertThat(room.taken()).isZero();
@@ -234,7 +234,7 @@ class BodyArrivalTest {
         time.start();
         now.addAndGet(DEADLINE.toNanos() + 1);
 
-        assertThat(other.end.get(5, TimeUnit.SECONDS)).isEqualTo("ended");
+        assertThat(other.end.get(20, TimeUnit.SECONDS)).isEqualTo("ended");
     }
 
     @Test
@@ -246,7 +246,7 @@ class BodyArrivalTest {
         awaitThat(() -> faults.get() == 0);
         now.addAndGet(DEADLINE.toNanos() + 1);
 
-        assertThat(late.end.get(5, TimeUnit.SECONDS)).isEqualTo("ended");
+        assertThat(late.end.get(20, TimeUnit.SECONDS)).isEqualTo("ended");
     }
 
     @Test
