@@ -9,7 +9,7 @@ final class AnswerElsewhere {
     private @Nullable Throwable unreadable;
 
     /** The answer can come on another stream only; returns why it cannot be read, if it has come and cannot. */
-    synchronized Optional<Throwable> await() {
+    synchronized Optional<Throwable> expect() {
         awaited = true;
         return Optional.ofNullable(unreadable);
     }

@@ -205,7 +205,7 @@ final class Posting implements StreamOwner, StreamHandler {
     }
 
     private void waitElsewhere(int status, byte[] body) {
-        Optional<Throwable> unread = elsewhere.await();
+        Optional<Throwable> unread = elsewhere.expect();
         if (unread.isPresent()) {
             unreadable(unread.get());
         } else if (!link.answersLater(status)) {

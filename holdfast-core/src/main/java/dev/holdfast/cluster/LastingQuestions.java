@@ -84,16 +84,14 @@ final class LastingQuestions {
         }
 
         private void answered(T answer, @Nullable Throwable failure, long delay) {
-            if (failure == null || isDecided(failure)) {
-                // it is not open any more before anybody is told that the store works: who looks on another thread
-                // tells it as well
+            if (failure == null) {
+                // before the word that the store works: nobody may find it open after that
                 open.remove(this);
                 surroundings.works(true);
-                if (failure == null) {
-                    done.complete(answer);
-                } else {
-                    done.completeExceptionally(failure);
-                }
+                done.complete(answer);
+            } else if (isDecided(failure)) {
+                open.remove(this);
+                done.completeExceptionally(failure);
             } else {
                 hasFailed = true;
                 surroundings.works(false);

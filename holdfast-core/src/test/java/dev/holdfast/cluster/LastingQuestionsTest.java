@@ -3,8 +3,6 @@ package dev.holdfast.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.MemoryCluster;
-import dev.holdfast.spi.Epoch;
-import dev.holdfast.spi.StaleEpochException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -72,19 +70,6 @@ class LastingQuestionsTest {
 
         assertThat(asked).isCompletedWithValue("answer");
         assertThat(heard).containsExactly("fails, a question is open", "works");
-    }
-
-    @Test
-    void aDecisionAgainstTheQuestionIsAnAnswerToo() {
-        CompletableFuture<String> asked = ask(
-                CompletableFuture.failedFuture(new IllegalArgumentException("away")),
-                CompletableFuture.failedFuture(new StaleEpochException(new Epoch(1, 1), new Epoch(2, 2))));
-
-        later.remove().run();
-
-        assertThat(asked).isCompletedExceptionally();
-        assertThat(heard).containsExactly("fails, a question is open", "works");
-        assertThat(questions.unanswered()).isFalse();
     }
 
     @Test

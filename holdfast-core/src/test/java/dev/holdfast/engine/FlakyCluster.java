@@ -53,6 +53,7 @@ final class FlakyCluster implements SharedSessionStore {
         READ,
         TOKEN,
         COUNT,
+        UNCOUNT,
         END
     }
 
@@ -273,7 +274,7 @@ final class FlakyCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<Void> uncount(String principal, SessionKey key) {
-        return ask(() -> store.uncount(principal, key));
+        return ask(Question.UNCOUNT, () -> store.uncount(principal, key));
     }
 
     @Override

@@ -9,6 +9,7 @@ import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.Unavailable;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -217,6 +218,32 @@ class PrincipalRoomTest {
         busy(second);
         assertThat(opening(second)).isEqualTo(REFUSED);
         assertThat(first.engine.size() + second.engine.size()).isEqualTo(4);
+    }
+
+    @Test
+    void aSessionIsDeletedWhenItsPlaceIsFree() {
+        Session session = busy(first);
+        busy(first);
+        first.store.hold(FlakyCluster.Question.UNCOUNT);
+        CompletableFuture<Void> deleted = session.terminate().toCompletableFuture();
+        bed.settle();
+        assertThat(deleted).isNotDone();
+
+        first.store.letGo();
+
+        bed.settle();
+        assertThat(deleted).isCompleted();
+        assertOpens(second);
+    }
+
+    @Test
+    void aSessionIsDeletedThoughItsPlaceCannotBeFreed() {
+        Session session = busy(first);
+        first.store.fail(FlakyCluster.Question.UNCOUNT, true);
+        CompletableFuture<Void> deleted = session.terminate().toCompletableFuture();
+        bed.settle();
+
+        assertThat(deleted).isCompleted();
     }
 
     @Test

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -45,8 +46,8 @@ public final class Child {
     /** How many lines one child may cause in ten seconds: enough for a stack trace or the greeting of a server. */
     public static final int LOG_LINES = 100;
 
-    private static final long SETTLE_MILLIS = 500;
-    /** How long the exit of a child may take after the end of its output. */
+    private static final Duration SETTLE = Duration.ofMillis(500);
+    /** How long the exit of a child may take after the end of its output. One that does not exit is dead then as well. */
     private static final long EXIT_MILLIS = 2_000;
 
     private static final int SIGNALLED = 128;
@@ -60,7 +61,7 @@ public final class Child {
     private final Workers workers;
     private final LogThrottle lines;
     private final ChildInput input;
-    private final ReadPauses pauses = new ReadPauses();
+    private final ReadingTime time = new ReadingTime(System::nanoTime);
     private final LineReader output;
     private final ChildErrors errors;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
@@ -97,7 +98,7 @@ public final class Child {
         this.output = new LineReader(
                 process.getInputStream(),
                 options.lineBytes(),
-                outputs.share(pauses, () -> workers.blocking().execute(() -> expelled(late))));
+                outputs.share(time, () -> workers.blocking().execute(() -> expelled(late))));
         this.lines = new LogThrottle(LOG_LINES, System::nanoTime);
         this.errors = new ChildErrors(name, process.getErrorStream(), lines);
         this.gone = ended.thenRun(() -> forget.accept(this));
@@ -160,14 +161,14 @@ public final class Child {
         return errors.last();
     }
 
-    /** A mark of now, for {@link #heldBackSince}. */
-    public int mark() {
-        return pauses.mark();
-    }
-
-    /** Whether it was not read at the mark or after it for a while: a large line waited for room, or its listener was busy. */
-    public boolean heldBackSince(int mark) {
-        return pauses.since(mark);
+    /**
+     * Does something when its output was read for so long. Time in which a large line waits for room, or its listener is busy, does not
+     * count.
+     *
+     * @return cancels it, for the time that it takes if the child is not held back
+     */
+    public Future<?> afterReading(Duration delay, Runnable work) {
+        return time.after(delay, work, workers.clock(), workers.blocking());
     }
 
     /** Whether it has died: it was not closed before. */
@@ -194,7 +195,7 @@ public final class Child {
             boolean more = true;
             while (more) {
                 if (listener.busy()) {
-                    pauses.during(listener::awaitReady);
+                    time.standsDuring(listener::awaitReady);
                 }
                 more = passed(output.next(), listener);
                 output.passedOn();
@@ -280,21 +281,17 @@ public final class Child {
         if (first) {
             workers.blocking().execute(errors::finish);
         }
-        errors.ended().get(EXIT_MILLIS, TimeUnit.MILLISECONDS);
+        errors.ended().get(SETTLE.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     /** Runs a task when what the child has said is read, if the child has not died by then. */
     private void afterwards(Runnable work) {
         if (life.get() == Life.RUNNING) {
-            int mark = mark();
-            Runnable late = () -> {
-                if (heldBackSince(mark)) {
-                    afterwards(work);
-                } else if (!death.isDone()) {
-                    workers.blocking().execute(work);
+            Future<?> unused = afterReading(SETTLE, () -> {
+                if (!death.isDone()) {
+                    work.run();
                 }
-            };
-            workers.clock().schedule(late, SETTLE_MILLIS, TimeUnit.MILLISECONDS);
+            });
         }
     }
 

@@ -45,7 +45,7 @@ final class LargeLine {
 
     /** The whole line with its last part, without the CR at its end; empty if it was closed. */
     synchronized Optional<byte[]> whole(byte[] last, int from, int to) {
-        if (closed || share.closed()) {
+        if (closed || !share.whole()) {
             return Optional.empty();
         }
         int before = pieces.size() * PIECE;

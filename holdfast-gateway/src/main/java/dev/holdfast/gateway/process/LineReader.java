@@ -44,7 +44,7 @@ public final class LineReader {
      * @param limit so many bytes a line may have
      */
     public LineReader(InputStream in, int limit) {
-        this(in, limit, OutputRoom.withoutLimit().share(new ReadPauses(), () -> {}));
+        this(in, limit, OutputRoom.withoutLimit().share(new ReadingTime(System::nanoTime), () -> {}));
     }
 
     /**

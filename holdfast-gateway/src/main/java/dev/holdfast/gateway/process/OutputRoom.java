@@ -74,11 +74,11 @@ public final class OutputRoom {
     /**
      * The share of a reader that holds nothing yet.
      *
-     * @param pauses told when the reader waits for room
+     * @param time stands still while the reader waits for room
      * @param late called, under a lock, where its line took too long; must not block
      */
-    Share share(ReadPauses pauses, Runnable late) {
-        return new Share(pauses, late);
+    Share share(ReadingTime time, Runnable late) {
+        return new Share(time, late);
     }
 
     private void serveNext() {
@@ -90,14 +90,15 @@ public final class OutputRoom {
 
     /** What one reader holds for one line at a time. */
     final class Share {
-        private final ReadPauses pauses;
+        private final ReadingTime time;
         private final Runnable late;
         private final Condition served = lock.newCondition();
         private long held;
+        private boolean whole;
         private boolean closed;
 
-        private Share(ReadPauses pauses, Runnable late) {
-            this.pauses = pauses;
+        private Share(ReadingTime time, Runnable late) {
+            this.time = time;
             this.late = late;
         }
 
@@ -106,7 +107,7 @@ public final class OutputRoom {
             lock.lock();
             try {
                 if (!closed && !isBeyond() && !(waiting.isEmpty() && fits(bytes))) {
-                    pauses.during(() -> waitFor(bytes));
+                    time.standsDuring(() -> waitFor(bytes));
                 }
                 if (!closed) {
                     held += bytes;
@@ -128,7 +129,10 @@ public final class OutputRoom {
                 while (!closed && !fits(bytes) && !goesBeyond()) {
                     Share other = beyond.orElseThrow();
                     long left = turn.toNanos() - (System.nanoTime() - headSince);
-                    if (left > 0) {
+                    if (other.whole) {
+                        // it is being passed on, which does not take long
+                        served.await();
+                    } else if (left > 0) {
                         long unused = served.awaitNanos(left);
                     } else {
                         other.expel();
@@ -165,11 +169,12 @@ public final class OutputRoom {
             late.run();
         }
 
-        /** Whether it takes no more. */
-        boolean closed() {
+        /** The line is whole, and is about to be passed on: nobody waits for its child any more; false if the share was closed. */
+        boolean whole() {
             lock.lock();
             try {
-                return closed;
+                whole = true;
+                return !closed;
             } finally {
                 lock.unlock();
             }
@@ -200,6 +205,7 @@ public final class OutputRoom {
         private void giveAll() {
             taken -= held;
             held = 0;
+            whole = false;
             if (isBeyond()) {
                 beyond = Optional.empty();
             }

@@ -30,6 +30,11 @@ final class Handshake implements CallSink {
         return end;
     }
 
+    /** Whether the answer is still awaited. */
+    boolean open() {
+        return !end.isDone();
+    }
+
     /** Whether the handshake has ended without an answer. */
     boolean unanswered() {
         return end.isDone() && !(end.join() instanceof Answered);

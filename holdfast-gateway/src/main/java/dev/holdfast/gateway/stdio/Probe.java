@@ -7,7 +7,6 @@ import dev.holdfast.spi.RequestId;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,23 +60,12 @@ final class Probe {
     }
 
     private void wait(RequestId id) {
-        int mark = child.mark();
-        deadline = child.workers()
-                .clock()
-                .schedule(
-                        () -> child.workers().blocking().execute(() -> late(id, mark)),
-                        child.options().pingPatience().toNanos(),
-                        TimeUnit.NANOSECONDS);
+        deadline = child.afterReading(child.options().pingPatience(), () -> late(id));
     }
 
-    /** The child has had its time, unless it was held back for a part of it: then it gets as much again. */
-    private void late(RequestId id, int mark) {
+    private void late(RequestId id) {
         synchronized (this) {
             if (!open.equals(Optional.of(id))) {
-                return;
-            }
-            if (child.heldBackSince(mark)) {
-                wait(id);
                 return;
             }
             open = Optional.empty();

@@ -130,8 +130,13 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         return gate.holds();
     }
 
+    /** Before there is a session, nothing is stored: what the child says first would wait for an answer that is behind it. */
     @Override
     public void awaitReady() {
+        if (handshake.open()) {
+            child.giveUp("the server process sent more than " + child.options().uncommittedBytes()
+                    + " bytes of other messages before it answered initialize");
+        }
         gate.pass();
     }
 

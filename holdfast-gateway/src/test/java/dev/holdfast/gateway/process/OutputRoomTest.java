@@ -51,7 +51,9 @@ class OutputRoomTest {
 
         Peer(OutputRoom room) {
             reader = new LineReader(
-                    Channels.newInputStream(pipe.source()), MOST, room.share(new ReadPauses(), () -> late.add("late")));
+                    Channels.newInputStream(pipe.source()),
+                    MOST,
+                    room.share(new ReadingTime(System::nanoTime), () -> late.add("late")));
         }
 
         Peer writes(String text) {
@@ -105,7 +107,7 @@ class OutputRoomTest {
         AtomicBoolean read = new AtomicBoolean();
         CompletableFuture<Void> watching = CompletableFuture.runAsync(
                 () -> {
-                    while (!read.get()) {
+                    while (!read.get() && !Thread.currentThread().isInterrupted()) {
                         most.accumulateAndGet(room.taken(), Math::max);
                         Thread.onSpinWait();
                     }
@@ -172,20 +174,39 @@ class OutputRoomTest {
 
     @Test
     void whatPausesInTheMiddleOfALineBeyondTheRoomIsGivenUpForThoseWhoWait() {
-        OutputRoom room = new OutputRoom(0, Duration.ofMillis(300));
+        OutputRoom room = new OutputRoom(0, Duration.ofSeconds(5));
         Peer paused = new Peer(room).writes("x".repeat(LINE));
         CompletableFuture<Void> reading = paused.reads(2);
         Wait.until("it holds room", () -> room.taken() == COST);
-        Peer other = new Peer(room).writes(line(LINE) + "small\n");
+        List<Peer> others = IntStream.range(0, 3)
+                .mapToObj(i -> new Peer(room).writes(line(LINE) + "small\n"))
+                .toList();
 
-        Wait.until(other.reads(2));
+        others.stream().map(peer -> peer.reads(2)).toList().forEach(Wait::until);
 
         assertThat(paused.late).isNotEmpty();
-        assertThat(other.lines()).hasSize(2);
+        assertThat(others).allSatisfy(peer -> assertThat(peer.late).isEmpty());
         paused.writes("\nsmall\n");
         Wait.until(reading);
         assertThat(paused.got.get(0)).isInstanceOf(LineReader.Dropped.class);
         assertThat(paused.got.get(1)).isInstanceOf(LineReader.Line.class);
+    }
+
+    @Test
+    void aWholeLineIsNotGivenUpWhileItIsPassedOn() {
+        OutputRoom room = new OutputRoom(0, Duration.ofMillis(1));
+        Peer first = new Peer(room).writes(line(LINE) + "small\n");
+        Wait.until(first.reads(1));
+        Peer second = new Peer(room).writes(line(LINE));
+        CompletableFuture<Void> reading = second.reads(1);
+        Wait.until("it waits", () -> room.waiting() == 1);
+        Wait.until(new Peer(room).writes(line(MIB)).reads(1));
+        assertThat(reading).isNotDone();
+
+        Wait.until(first.reads(1));
+
+        Wait.until(reading);
+        assertThat(first.late).isEmpty();
     }
 
     @Test

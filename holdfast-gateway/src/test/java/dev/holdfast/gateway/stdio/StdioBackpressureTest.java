@@ -44,6 +44,43 @@ class StdioBackpressureTest {
     }
 
     @Test
+    void aChildThatIsHeldBackAgainAndAgainIsFoundDeadNevertheless() {
+        String script = "while echo \"$1\"; do sleep 0.01; done";
+        StdioOptions bounded =
+                StdioBed.HASTY.withUncommittedBytes(2L * LINE.length()).withQueuedBytes(BOUND);
+        try (StdioBed bed = new StdioBed(StdioBed.initialized(script, LINE), bounded)) {
+            bed.listening.commit = new CompletableFuture<>();
+            BackendConnection connection = bed.opened();
+            Wait.until("it is held back", () -> bed.listening.waiting() > 2);
+
+            // more than fits into the pipe and the queue of a child that does not read
+            for (int i = 0; i < 200; i++) {
+                connection.notify(Json.inbound(LINE));
+            }
+
+            Wait.until("it is found dead", () -> {
+                CompletableFuture<Void> held = bed.listening.commit;
+                bed.listening.commit = new CompletableFuture<>();
+                held.complete(null);
+                return !bed.listening.losses.isEmpty();
+            });
+            assertThat(Wait.next(bed.listening.losses)).isEqualTo("the server process does not read its input");
+        }
+    }
+
+    @Test
+    void aChildThatSaysTooMuchBeforeItsAnswerToInitializeIsRefusedAtOnce() {
+        String script = "while echo \"$1\"; do :; done";
+        StdioOptions bounded = StdioBed.HASTY.withUncommittedBytes(BOUND);
+        try (StdioBed bed = new StdioBed(StdioBed.script(script, LINE), bounded)) {
+            bed.listening.commit = new CompletableFuture<>();
+
+            assertThat(bed.refusal())
+                    .contains("sent more than " + BOUND + " bytes of other messages before it answered initialize");
+        }
+    }
+
+    @Test
     void aChildThatIsHeldBackCanBeClosed() {
         String script = "while echo \"$1\"; do :; done";
         StdioOptions bounded = StdioBed.HASTY.withUncommittedBytes(BOUND);
