@@ -262,15 +262,18 @@ class BodyBoundsTest {
             RawSession session = RawSession.open(server.port());
             Linger.within(() -> {
                 List<RawConnection> slow = strangers(session);
-                slow.forEach(each -> assertThat(each.head().status()).isEqualTo(404));
-                for (int piece = 0; piece < 3; piece++) {
-                    slow.forEach(each -> each.write(new byte[300]));
+                try {
+                    slow.forEach(each -> assertThat(each.head().status()).isEqualTo(404));
+                    for (int piece = 0; piece < 3; piece++) {
+                        slow.forEach(each -> each.write(new byte[300]));
+                        session.assertAlive();
+                    }
+                    slow.forEach(each -> each.write(new byte[99]));
+                    slow.forEach(each -> assertThat(each.body()).contains("session not found"));
                     session.assertAlive();
+                } finally {
+                    slow.forEach(RawConnection::close);
                 }
-                slow.forEach(each -> each.write(new byte[99]));
-                slow.forEach(each -> assertThat(each.body()).contains("session not found"));
-                session.assertAlive();
-                slow.forEach(RawConnection::close);
             });
         }
     }

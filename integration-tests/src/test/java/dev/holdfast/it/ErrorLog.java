@@ -6,6 +6,7 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.core.AppenderBase;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
@@ -18,6 +19,9 @@ import org.slf4j.LoggerFactory;
 final class ErrorLog implements AutoCloseable {
     private static final int KEPT = 20;
 
+    private static final Duration ECHO = Duration.ofSeconds(5);
+
+    private final long opened = System.nanoTime();
     private final LongAdder warnings = new LongAdder();
     private final List<String> errors = new CopyOnWriteArrayList<>();
     private final LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
@@ -71,9 +75,10 @@ final class ErrorLog implements AutoCloseable {
         jdkRoot.addHandler(handler);
     }
 
-    /** Clients of the SDK that other tests have closed go on to complain on threads that all share. */
-    private static boolean isOfAnEarlierTest(ILoggingEvent event) {
-        return Stream.of("parallel-", "boundedElastic-", "HttpClient-").anyMatch(event.getThreadName()::startsWith)
+    /** Clients of the SDK that other tests have closed go on to complain for a while, on threads that all share. */
+    private boolean isOfAnEarlierTest(ILoggingEvent event) {
+        return System.nanoTime() - opened < ECHO.toNanos()
+                && Stream.of("parallel-", "boundedElastic-", "HttpClient-").anyMatch(event.getThreadName()::startsWith)
                 && Stream.of("io.modelcontextprotocol", "reactor.core").anyMatch(event.getLoggerName()::startsWith);
     }
 

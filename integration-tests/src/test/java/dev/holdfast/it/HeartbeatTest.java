@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -20,6 +19,7 @@ import reactor.core.publisher.Mono;
 @Timeout(30)
 class HeartbeatTest {
     private static final Duration SHORT = Duration.ofMillis(200);
+    private static final int BEATS = 10;
 
     private final ContainerKind kind;
     private final LifecycleRecorder lifecycle = new LifecycleRecorder();
@@ -47,17 +47,19 @@ class HeartbeatTest {
                 RawConnection listening = listen(RawSession.open(server.port()))) {
             List<Long> silences = new ArrayList<>();
             List<Long> gaps = new ArrayList<>();
-            do {
+            for (int beat = 0; beat < BEATS; beat++) {
                 long before = System.nanoTime();
                 assertThat(listening.chunk()).isEqualTo(":");
                 long between = System.nanoTime();
                 assertThat(listening.chunk()).isEqualTo("\n");
                 silences.add((between - before) / 1_000_000);
                 gaps.add((System.nanoTime() - between) / 1_000_000);
-                // a machine that is busy may let them look shorter or longer than the server made them
-            } while (gaps.size() < 4
-                    || Collections.max(gaps) < 90
-                    || Collections.max(silences) < SHORT.toMillis() - 20);
+            }
+            // a machine that stands still lets some look shorter than the server made them, and any of them longer
+            assertThat(gaps).filteredOn(millis -> millis >= 90).hasSizeGreaterThan(BEATS / 2);
+            assertThat(silences)
+                    .filteredOn(millis -> millis >= SHORT.toMillis() - 20)
+                    .hasSizeGreaterThan(BEATS / 2);
             assertThat(lifecycle.detached()).isEmpty();
         }
     }

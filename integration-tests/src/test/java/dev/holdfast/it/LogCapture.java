@@ -84,7 +84,8 @@ final class LogCapture implements AutoCloseable {
     private static boolean suspectsItself(Line line) {
         return line.text.contains("appears to have started a thread named [http-nio-")
                 || (line.text.contains("The thread [http-nio-")
-                        && line.text.contains("is still processing a request that has yet to finish"));
+                        && line.text.contains("is still processing a request that has yet to finish")
+                        && !line.text.contains("dev.holdfast"));
     }
 
     /** The lines at INFO. */

@@ -167,7 +167,7 @@ class NodeBoundsTest {
         await().until(() -> ended(EndReason.EXPIRED) == 1);
 
         used.assertAlive();
-        assertThat(server.holdfast().engine().size()).isOne();
+        await().until(() -> server.holdfast().engine().size() == 1);
     }
 
     @Test
