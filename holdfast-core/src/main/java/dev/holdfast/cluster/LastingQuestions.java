@@ -91,6 +91,9 @@ final class LastingQuestions {
                 done.complete(answer);
             } else if (isDecided(failure)) {
                 open.remove(this);
+                if (saidByStore(failure)) {
+                    surroundings.works(true);
+                }
                 done.completeExceptionally(failure);
             } else {
                 hasFailed = true;
@@ -101,11 +104,19 @@ final class LastingQuestions {
 
         /** Whether it will never be otherwise. */
         private static boolean isDecided(Throwable failure) {
-            Throwable cause = failure instanceof StoreUnavailableException ? failure.getCause() : failure;
+            return saidByStore(failure) || unwrapped(failure) instanceof IllegalStateException;
+        }
+
+        /** Whether the store has answered; an illegal state may be found before it is asked. */
+        private static boolean saidByStore(Throwable failure) {
+            Throwable cause = unwrapped(failure);
             return cause instanceof StaleEpochException
-                    || cause instanceof IllegalStateException
                     || cause instanceof UnreadableSessionException
                     || cause instanceof UnreadableException;
+        }
+
+        private static @Nullable Throwable unwrapped(Throwable failure) {
+            return failure instanceof StoreUnavailableException ? failure.getCause() : failure;
         }
     }
 

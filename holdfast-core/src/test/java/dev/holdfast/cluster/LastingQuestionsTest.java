@@ -3,6 +3,8 @@ package dev.holdfast.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.MemoryCluster;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.StaleEpochException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -70,6 +72,32 @@ class LastingQuestionsTest {
 
         assertThat(asked).isCompletedWithValue("answer");
         assertThat(heard).containsExactly("fails, a question is open", "works");
+    }
+
+    @Test
+    void aDecisionOfTheStoreAgainstTheQuestionIsAnAnswerToo() {
+        CompletableFuture<String> asked = ask(
+                CompletableFuture.failedFuture(new IllegalArgumentException("away")),
+                CompletableFuture.failedFuture(new StaleEpochException(new Epoch(1, 1), new Epoch(2, 2))));
+
+        later.remove().run();
+
+        assertThat(asked).isCompletedExceptionally();
+        assertThat(heard).containsExactly("fails, a question is open", "works");
+        assertThat(questions.unanswered()).isFalse();
+    }
+
+    @Test
+    void whatTheNodeItselfHasDecidedIsNoWordOfTheStore() {
+        CompletableFuture<String> asked = ask(
+                CompletableFuture.failedFuture(new IllegalArgumentException("away")),
+                CompletableFuture.failedFuture(new IllegalStateException("the session has left this node")));
+
+        later.remove().run();
+
+        assertThat(asked).isCompletedExceptionally();
+        assertThat(heard).containsExactly("fails, a question is open");
+        assertThat(questions.unanswered()).isFalse();
     }
 
     @Test

@@ -13,6 +13,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * ended, or it broke a rule; then the whole process group is ended.
  */
 public final class Child {
-    /** Hears of a child's output and of its death, on one thread. */
+    /** Hears of a child's output and of its death, on one thread but where it says otherwise. */
     public interface Listener {
         /** Whether it wants to {@linkplain #awaitReady wait} before the next line. */
         boolean busy();
@@ -34,6 +35,9 @@ public final class Child {
 
         /** The child is dead; said once, and not for a child that was {@linkplain Child#close closed}. */
         void died(String cause);
+
+        /** The child was closed: nobody wants any more of its output, and nobody waits. Said on any thread, perhaps again. */
+        void closed();
     }
 
     private enum Life {
@@ -71,6 +75,7 @@ public final class Child {
     private final CompletableFuture<String> death = new CompletableFuture<>();
     private final AtomicBoolean exitSeen = new AtomicBoolean();
     private volatile boolean outputEnded;
+    private volatile @Nullable Listener heard;
 
     /**
      * A child that nobody listens to yet.
@@ -124,6 +129,10 @@ public final class Child {
 
     /** Starts to read; call it once. */
     public void listen(Listener listener) {
+        heard = listener;
+        if (life.get() == Life.CLOSED) {
+            listener.closed();
+        }
         log.debug("{}: started, process {}", name, process.pid());
         death.thenAccept(cause -> {
             if (life.compareAndSet(Life.RUNNING, Life.DEAD)) {
@@ -184,6 +193,10 @@ public final class Child {
     /** Ends the child and its group; completes when nothing is left of them. */
     public CompletionStage<Void> close() {
         life.compareAndSet(Life.RUNNING, Life.CLOSED);
+        Listener listener = heard;
+        if (listener != null) {
+            listener.closed();
+        }
         input.close();
         output.dropLarge();
         end(options.closeGrace());

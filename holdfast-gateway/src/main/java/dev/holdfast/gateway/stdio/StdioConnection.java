@@ -119,8 +119,6 @@ final class StdioConnection implements BackendConnection, Child.Listener {
 
     @Override
     public CompletionStage<Void> close() {
-        gate.open();
-        probe.end();
         return child.close();
     }
 
@@ -130,7 +128,7 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         return gate.holds();
     }
 
-    /** Before there is a session, nothing is stored: what the child says first would wait for an answer that is behind it. */
+    /** What a child says before a new session is open is stored after that: it would wait for an answer that is behind it. */
     @Override
     public void awaitReady() {
         if (handshake.open()) {
@@ -155,6 +153,12 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         if (!handshake.fail(cause)) {
             listening.lost(cause);
         }
+    }
+
+    @Override
+    public void closed() {
+        probe.end();
+        gate.open();
     }
 
     private void write(byte[] message) {

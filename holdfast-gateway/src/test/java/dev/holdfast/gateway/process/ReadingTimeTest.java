@@ -2,22 +2,45 @@ package dev.holdfast.gateway.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.gateway.Wait;
 import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** The time of a reader that is held back now and then. */
-@Timeout(60)
 class ReadingTimeTest {
     private final AtomicLong now = new AtomicLong(1_000);
     private final ReadingTime time = new ReadingTime(now::get);
-    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+    private final HandTurned timer = new HandTurned();
+
+    /** A timer whose only task is run by the test. */
+    private static final class HandTurned extends ScheduledThreadPoolExecutor {
+        private Optional<Runnable> task = Optional.empty();
+        private Duration delay = Duration.ZERO;
+
+        HandTurned() {
+            super(1);
+        }
+
+        @Override
+        public ScheduledFuture<?> schedule(Runnable command, long after, TimeUnit unit) {
+            task = Optional.of(command);
+            delay = Duration.ofNanos(unit.toNanos(after));
+            return super.schedule(() -> {}, 0, TimeUnit.SECONDS);
+        }
+
+        void look() {
+            Runnable due = task.orElseThrow();
+            task = Optional.empty();
+            due.run();
+        }
+    }
 
     @AfterEach
     void stop() {
@@ -37,16 +60,27 @@ class ReadingTimeTest {
     }
 
     @Test
-    void whatIsDueIsDoneThoughTheReaderIsHeldBackAgainAndAgain() {
-        CountDownLatch done = new CountDownLatch(1);
-        time.after(Duration.ofSeconds(3), done::countDown, timer, Runnable::run);
+    void whatIsDueIsDoneWhenTheReaderHasReadForSoLong() {
+        List<String> done = new ArrayList<>();
+        time.after(Duration.ofSeconds(3), () -> done.add("done"), timer, Runnable::run);
+        assertThat(timer.delay).isEqualTo(Duration.ofSeconds(3));
 
-        for (int i = 0; i < 3; i++) {
-            assertThat(done.getCount()).isOne();
-            time.standsDuring(() -> now.addAndGet(Duration.ofHours(1).toNanos()));
-            now.addAndGet(Duration.ofSeconds(1).toNanos());
-        }
+        now.addAndGet(Duration.ofSeconds(1).toNanos());
+        time.standsDuring(() -> {
+            now.addAndGet(Duration.ofHours(1).toNanos());
+            timer.look();
+        });
+        assertThat(done).isEmpty();
+        assertThat(timer.delay).isEqualTo(Duration.ofSeconds(2));
 
-        Wait.until(done);
+        now.addAndGet(Duration.ofMillis(1_990).toNanos());
+        timer.look();
+        assertThat(done).isEmpty();
+        assertThat(timer.delay).as("not at every moment").isEqualTo(Duration.ofMillis(50));
+
+        now.addAndGet(Duration.ofMillis(50).toNanos());
+        timer.look();
+        assertThat(done).containsExactly("done");
+        assertThat(timer.task).isEmpty();
     }
 }
