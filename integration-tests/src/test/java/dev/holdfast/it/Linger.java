@@ -17,7 +17,7 @@ final class Linger {
         void run() throws Exception;
     }
 
-    /** Runs something that has to succeed in that time; again where this machine has taken longer and it failed, which shows nothing. */
+    /** Runs something that has to succeed in that time; again, up to three times in all, where this machine has taken longer and it failed. */
     static void within(Sending sending) throws Exception {
         for (int left = TRIES - 1; ; left--) {
             long start = System.nanoTime();
