@@ -36,7 +36,10 @@ public final class Child {
         /** The child is dead; said once, and not for a child that was {@linkplain Child#close closed}. */
         void died(String cause);
 
-        /** The child was closed: nobody wants any more of its output, and nobody waits. Said on any thread, perhaps again. */
+        /**
+         * The child was closed: nobody wants any more of its output, and nobody waits. Said on any thread, perhaps again,
+         * and after its death too.
+         */
         void closed();
     }
 

@@ -7,6 +7,7 @@ import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.spi.BackendConnection;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -59,18 +60,42 @@ class StdioBackpressureTest {
                 connection.notify(Json.inbound(LINE));
             }
 
-            AtomicInteger released = new AtomicInteger();
+            AtomicInteger read = new AtomicInteger();
+            AtomicInteger releases = new AtomicInteger();
             Wait.until("it is found dead", () -> {
-                if (bed.listening.waiting() > released.get() + 2) { // it is held back again
-                    released.set(bed.listening.waiting());
+                if (bed.listening.waiting() > read.get() + 2) { // it is held back again
+                    read.set(bed.listening.waiting());
+                    releases.incrementAndGet();
                     CompletableFuture<Void> held = bed.listening.commit;
                     bed.listening.commit = new CompletableFuture<>();
                     held.complete(null);
                 }
                 return !bed.listening.losses.isEmpty();
             });
-            assertThat(released).as("it was held back all the time").hasValueGreaterThan(20);
+            assertThat(releases).as("it was held back all the time").hasValueGreaterThan(2);
             assertThat(Wait.next(bed.listening.losses)).isEqualTo("the server process does not read its input");
+        }
+    }
+
+    private static long heldReaders() {
+        return Thread.getAllStackTraces().values().stream()
+                .filter(frames -> Arrays.stream(frames)
+                        .anyMatch(frame -> frame.getClassName().equals(CommitGate.class.getName())))
+                .count();
+    }
+
+    @Test
+    void noReaderWaitsBehindTheEndOfTheBackend() {
+        String script = "while echo \"$1\"; do :; done";
+        StdioOptions bounded = StdioBed.HASTY.withUncommittedBytes(BOUND);
+        try (StdioBed bed = new StdioBed(StdioBed.initialized(script, LINE), bounded)) {
+            bed.listening.commit = new CompletableFuture<>();
+            bed.opened();
+            Wait.until("it is held back", () -> heldReaders() == 1);
+
+            bed.backend.close();
+
+            Wait.until("its reader has ended", () -> heldReaders() == 0);
         }
     }
 
