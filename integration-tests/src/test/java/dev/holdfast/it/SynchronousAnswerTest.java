@@ -3,6 +3,8 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.modelcontextprotocol.server.McpAsyncServerExchange;
+import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import jakarta.servlet.AsyncContext;
 import jakarta.servlet.Filter;
 import jakarta.servlet.FilterChain;
@@ -13,6 +15,7 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -20,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** An answer that is there when its handler returns is one response of the request's thread; what is not, is asynchronous. */
@@ -27,8 +31,11 @@ import reactor.core.publisher.Mono;
 @EnumSource(ContainerKind.class)
 @Timeout(30)
 class SynchronousAnswerTest {
+    private static final int STEPS = 20;
+
     private final ContainerKind kind;
     private final AtomicInteger asynchronous = new AtomicInteger();
+    private final Semaphore seen = new Semaphore(0);
     private final CompletableFuture<String> gate = new CompletableFuture<>();
     private TestServer server;
     private RawSession session;
@@ -43,14 +50,23 @@ class SynchronousAnswerTest {
                 .options(options -> options.immediateExecution(true))
                 .filter(new Counting())
                 .tool("later", (exchange, request) -> Mono.fromFuture(gate, true))
-                .tool(
-                        "steps",
-                        (exchange, request) -> Tools.progress(exchange, request, 1)
-                                .then(Tools.progress(exchange, request, 2))
-                                .thenReturn("done"))
+                .tool("steps", (exchange, request) -> steps(exchange, request).thenReturn("done"))
+                .tool("held", (exchange, request) -> steps(exchange, request).then(Mono.fromSupplier(this::held)))
+                .tool("long", (exchange, request) -> Mono.just("x".repeat(64 << 10)))
                 .start();
         session = RawSession.open(server.port());
         await().until(this::answersAtOnce);
+    }
+
+    private static Mono<Void> steps(McpAsyncServerExchange exchange, CallToolRequest request) {
+        return Flux.range(1, STEPS)
+                .concatMap(step -> Tools.progress(exchange, request, step))
+                .then();
+    }
+
+    private String held() {
+        seen.acquireUninterruptibly();
+        return "done";
     }
 
     /** While the end of its opening is still being noted, a session's first call waits for that. */
@@ -116,10 +132,52 @@ class SynchronousAnswerTest {
         await().until(() -> {
             asynchronous.set(0);
             try (RawConnection call = session.stream(session.post(Json.callWithProgress("1", "steps")))) {
-                assertThat(call.messages()).hasSize(3);
+                assertThat(call.messages()).hasSize(STEPS + 1);
                 assertThat(call.end()).isEqualTo(RawConnection.End.IN_ORDER);
             }
             return asynchronous.get() == 0;
+        });
+    }
+
+    /** A chunk is what was written at once: the first message with the head, then all others, where the machine is not busy. */
+    @Test
+    void whatComesRightBehindAMessageIsWrittenWithTheAnswer() {
+        await().until(() -> {
+            try (RawConnection call = session.stream(session.post(Json.callWithProgress("1", "steps")))) {
+                int chunks = 0;
+                while (!call.chunk().isEmpty()) {
+                    chunks++;
+                }
+                assertThat(call.end()).isEqualTo(RawConnection.End.IN_ORDER);
+                return chunks <= 3;
+            }
+        });
+    }
+
+    @Test
+    void aHandlerThatStaysOnTheThreadHoldsNoMessageBack() {
+        try (RawConnection call = session.stream(session.post(Json.callWithProgress("1", "held")))) {
+            for (int step = 1; step <= STEPS; step++) {
+                assertThat(call.message().json().at("/params/progress").asInt()).isEqualTo(step);
+            }
+            seen.release();
+            assertThat(call.message().json().at("/result/content/0/text").asString())
+                    .isEqualTo("done");
+            assertThat(call.messages()).isEmpty();
+        } finally {
+            seen.release();
+        }
+    }
+
+    @Test
+    void theHeadOfALongAnswerIsNoWriteOfItsOwn() {
+        await().until(() -> {
+            try (RawConnection call = session.stream(session.post(Json.call("1", "long")))) {
+                boolean together = call.chunk().contains("\"result\"");
+                assertThat(call.body()).endsWith("\n\n");
+                assertThat(call.end()).isEqualTo(RawConnection.End.IN_ORDER);
+                return together;
+            }
         });
     }
 

@@ -4,6 +4,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,6 +18,7 @@ public final class Writers {
     private static final long IDLE_SECONDS = 10;
 
     private final ThreadPoolExecutor threads;
+    private final AtomicInteger open = new AtomicInteger();
 
     private final class Writer extends Thread {
         private Writer(Runnable task, String name) {
@@ -41,15 +43,23 @@ public final class Writers {
 
     /** Runs work on one of the threads; false if too much work waits, after {@link #stop}, or if no thread can be created. */
     public boolean offer(Runnable work) {
+        open.incrementAndGet();
         try {
             threads.execute(() -> run(work));
             return true;
         } catch (RejectedExecutionException e) {
+            open.decrementAndGet();
             return false;
         } catch (OutOfMemoryError e) {
+            open.decrementAndGet();
             log.error("there is no thread for a writer", e);
             return false;
         }
+    }
+
+    /** Whether work that is offered now begins at once, as far as one can tell. */
+    public boolean free() {
+        return open.get() < THREADS && !threads.isShutdown();
     }
 
     /** Whether the current thread is one of these. */
@@ -57,11 +67,13 @@ public final class Writers {
         return Thread.currentThread() instanceof Writer writer && writer.of(this);
     }
 
-    private static void run(Runnable work) {
+    private void run(Runnable work) {
         try {
             work.run();
         } catch (Throwable e) {
             log.error("a writer failed", e);
+        } finally {
+            open.decrementAndGet();
         }
     }
 

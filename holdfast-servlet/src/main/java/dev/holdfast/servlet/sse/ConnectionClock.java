@@ -24,7 +24,7 @@ public final class ConnectionClock {
     private final long stallNanos;
     private final Consumer<WriteStall> stalls;
     // two pools: a client that does not read its answer holds a thread for as long as the container lets it
-    private final Writers heads = new Writers("holdfast-head", Integer.MAX_VALUE);
+    private final Writers helpers = new Writers("holdfast-head", Integer.MAX_VALUE);
     private final Writers openings = new Writers("holdfast-open", Integer.MAX_VALUE);
 
     /**
@@ -47,7 +47,7 @@ public final class ConnectionClock {
 
     /** Ends its threads. */
     public void stop() {
-        heads.stop();
+        helpers.stop();
         openings.stop();
     }
 
@@ -69,19 +69,14 @@ public final class ConnectionClock {
         connections.remove(connection);
     }
 
-    /** Writes the head of a stream on a thread that may block; false if there is no such thread, as after the end. */
-    boolean writeHead(Runnable head) {
-        return heads.offer(head);
+    /** The threads that write for a request whose own is busy, and may block. */
+    Writers helpers() {
+        return helpers;
     }
 
     /** Writes the head of a stream where that does not block. */
     void openNow(Runnable head) {
         openings.offer(head);
-    }
-
-    /** Whether the current thread is one that {@link #writeHead} uses. */
-    boolean writesHeads() {
-        return heads.here();
     }
 
     /** Runs a task later, on the scheduler's thread. */

@@ -3,6 +3,8 @@ package dev.holdfast.servlet.sse;
 import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
 import dev.holdfast.StreamReader.Close;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
@@ -10,12 +12,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Composes what a connection writes next: its opening, events, the halves of heartbeats, its closing. Used by the holder of the
- * pump only, but for {@link #opened}.
+ * pump only.
  */
 final class SseComposer {
-    /** What is written at once, unless one event alone is longer. */
-    static final int BATCH_BYTES = 32 << 10;
-
     private static final long ROTATION_RETRY_MILLIS = 100;
 
     private final StreamReader reader;
@@ -24,7 +23,8 @@ final class SseComposer {
     private final ConnectionClock clock;
     private final boolean stays;
     private final SseFrames frames = new SseFrames();
-    private volatile boolean opened;
+    private boolean opened;
+    private boolean asks;
     private boolean exhausted;
     private boolean returnable;
     private int headBytes;
@@ -57,6 +57,11 @@ final class SseComposer {
         return exhausted;
     }
 
+    /** Whether it keeps something that it has gathered. */
+    boolean gathered() {
+        return !frames.isEmpty();
+    }
+
     /** How the connection is to be closed after what was composed, if it is. */
     @Nullable Close closing() {
         return closing;
@@ -67,10 +72,12 @@ final class SseComposer {
      *
      * @param headDue whether the opening is written though no event is there
      * @param rotate whether the connection is so old that it shall end
+     * @param gathers whether it keeps less than a batch for the next time, unless it asks the client something or is the end
+     * @param batch how many bytes make a batch, at least 1
      */
-    @Nullable ByteBuffer next(boolean headDue, boolean rotate) {
+    @Nullable ByteBuffer next(boolean headDue, boolean rotate, boolean gathers, int batch) {
         String position = opened ? "" : reader.position();
-        StreamReader.Next next = reader.read(BATCH_BYTES);
+        StreamReader.Next next = reader.read(Math.max(1, batch - frames.size()));
         if (!opened) {
             boolean early = next == StreamReader.Rest.REST && !headDue;
             if (early || !(next instanceof StreamReader.Events || reader.recorded())) {
@@ -78,8 +85,8 @@ final class SseComposer {
             }
             open(position);
         }
-        while (add(next) && frames.size() < BATCH_BYTES) {
-            next = reader.read(BATCH_BYTES);
+        while (add(next) && frames.size() < batch) {
+            next = reader.read(batch - frames.size());
         }
         exhausted = next == StreamReader.Rest.REST;
         if (closing == null && rotate && returnable) {
@@ -89,7 +96,11 @@ final class SseComposer {
         if (closing == null) {
             heartbeat.beat(frames);
         }
-        return frames.isEmpty() ? null : frames.take();
+        if (frames.isEmpty() || (gathers && closing == null && !asks && frames.size() < batch)) {
+            return null;
+        }
+        asks = false;
+        return frames.take();
     }
 
     private void open(String position) {
@@ -102,7 +113,7 @@ final class SseComposer {
     private boolean add(StreamReader.Next next) {
         if (next instanceof StreamReader.Events events) {
             heartbeat.finish(frames);
-            events.events().forEach(event -> framing.add(frames, event, reader.position(event)));
+            events.events().forEach(this::add);
             returnable = !stays;
             return true;
         }
@@ -111,6 +122,11 @@ final class SseComposer {
             close(end);
         }
         return false;
+    }
+
+    private void add(Event event) {
+        framing.add(frames, event, reader.position(event));
+        asks |= EventKind.asks(event.kind());
     }
 
     private void close(StreamReader.End end) {

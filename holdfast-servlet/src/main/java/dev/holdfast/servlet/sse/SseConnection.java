@@ -16,24 +16,14 @@ import org.slf4j.LoggerFactory;
  * One connection: a cursor on its way to a socket. Only the holder of its {@link Pump} touches the response; everybody else says what
  * is to be done and tries to take the pump.
  *
- * <p>Once the request's thread is done, nothing blocks, whoever holds the pump: a client that sends one request behind the
- * other and reads none of the answers would hold the thread that has news for it, and others wait for that one. A short
+ * <p>Once the request's thread is done, what is new blocks nobody, whoever holds the pump: a client that sends one request behind
+ * the other and reads none of the answers would hold the thread that has news for it, and others wait for that one. A short
  * answer that is whole goes to the container, which keeps it until the response is complete, and needs no asynchronous
- * dispatch. While the request's thread is busy, as a handler may hold it, only that thread and some of our own write, and
- * may block.
+ * dispatch. What may block before is said by {@link BlockingPhase}.
  */
 public final class SseConnection implements SseChannel.Events, StreamReader.Waker, EdgeClock.Ticking {
     private static final Logger log = LoggerFactory.getLogger(SseConnection.class);
-    /** What may be written while writes may block: what fits into the buffers of a socket that nothing was written to. */
-    private static final int BLOCKING_BYTES = 2 * SseComposer.BATCH_BYTES;
-
-    /** What a container surely keeps until the response is complete, head of the response and all. */
-    private static final int KEPT_BYTES = 7 << 10;
-
     private static final int SLICE_BYTES = 128 << 10;
-
-    /** How long the head of a call's stream waits for the call's first message, to be one write with it. */
-    private static final long HEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
 
     /** How long a peer takes no more bytes before that says something about it. */
     private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -47,13 +37,9 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     private final Heartbeat heartbeat;
     private final SseComposer composer;
     private final @Nullable PeerProof proof;
-    private final Thread requestThread = Thread.currentThread();
-
-    /** For the request's thread alone. */
-    private boolean returning;
-
-    private volatile boolean started;
+    private final BlockingPhase phase;
     private volatile boolean headDue;
+    private volatile boolean gathering;
     private volatile boolean helped;
     private volatile boolean broken;
     private volatile boolean rotate;
@@ -66,7 +52,6 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     private boolean unconfirmed;
     private boolean checked;
     private long began;
-    private int blocking;
     private @Nullable ByteBuffer rest;
     private @Nullable Close closing;
 
@@ -80,6 +65,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         this.heartbeat = new Heartbeat(clock.heartbeatNanos());
         this.composer = new SseComposer(source, heartbeat, clock);
         this.proof = source.proof();
+        this.phase = new BlockingPhase(clock.helpers());
     }
 
     /** Lets news come, and has the head written with the first of them, or by the clock without. */
@@ -90,7 +76,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
 
     /** From here on nothing blocks; called once, by the request's thread when it is done. */
     public void start() {
-        returning = true;
+        phase.threadReturns();
         wake();
         try {
             channel.leaveThread();
@@ -99,14 +85,9 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
             throw e;
         }
         if (!pump.closed()) {
-            started = true;
+            phase.end();
             wake();
         }
-    }
-
-    /** Whether nothing may block any more: for others from the moment on at which the request is asynchronous. */
-    private boolean started() {
-        return started || (returning && Thread.currentThread() == requestThread);
     }
 
     /** Writes the head now; called once, by the request's thread when it is done. */
@@ -118,7 +99,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     /** The head has waited long enough for news. */
     private void openWithout() {
         headDue = true;
-        if (started) {
+        if (phase.ended()) {
             clock.openNow(this::wake);
         } else {
             wakeHelper();
@@ -129,7 +110,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     private void wakeHelper() {
         if (!helped) {
             helped = true;
-            boolean comes = clock.writeHead(() -> {
+            boolean comes = clock.helpers().offer(() -> {
                 helped = false;
                 wake();
             });
@@ -183,8 +164,11 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
             }
             return;
         }
-        if (!headDue && !composer.opened() && !pump.closed() && now - openedAt >= HEAD_NANOS) {
+        if (!headDue && !phase.begun() && !pump.closed() && now - openedAt >= BlockingPhase.GATHER_NANOS) {
             openWithout();
+        }
+        if (gathering && now - wroteAt >= BlockingPhase.GATHER_NANOS) {
+            wakeHelper();
         }
         boolean ages = !rotate && proof == null && maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
         if (ages) {
@@ -247,7 +231,8 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
                 confirm();
             }
             if (rest == null && closing == null && !exhausted) {
-                rest = composer.next(headDue, rotate);
+                rest = composer.next(headDue, rotate, !async && phase.gathers(clock.now() - wroteAt), phase.room());
+                gathering = rest == null && composer.gathered();
                 closing = composer.closing();
                 exhausted = composer.exhausted();
             }
@@ -255,17 +240,17 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
                 int size = mayWrite(rest);
                 if (size > 0) {
                     write(rest, size);
-                } else if (started()) {
+                } else if (phase.isOver()) {
                     goAsync();
                 } else {
-                    if (!mayBlock()) {
+                    if (!phase.mayWaitHere()) {
                         wakeHelper();
                     }
                     return Pump.State.IDLE;
                 }
             } else if (closing != null) {
                 return Pump.State.CLOSED;
-            } else if (started() && composer.opened() && !async) {
+            } else if (phase.isOver() && composer.opened() && !async) {
                 goAsync();
             } else {
                 return Pump.State.IDLE;
@@ -273,26 +258,11 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         }
     }
 
-    /** How much of this may be written now: the head at least, whatever follows it. */
+    /** How much of this may be written now. The head goes ahead of what is too long only once it is due. */
     private int mayWrite(ByteBuffer bytes) {
-        if (async) {
-            return Math.min(bytes.remaining(), SLICE_BYTES);
-        }
-        if (blocking == 0 && closing != null && bytes.remaining() <= KEPT_BYTES) {
-            return bytes.remaining();
-        }
-        if (started() || !mayBlock()) {
-            return 0;
-        }
-        if (blocking + bytes.remaining() <= BLOCKING_BYTES) {
-            return bytes.remaining();
-        }
-        return blocking == 0 ? composer.headBytes() : 0;
-    }
-
-    /** Whether this is a thread that may wait for the client, while the request's own is busy. */
-    private boolean mayBlock() {
-        return Thread.currentThread() == requestThread || clock.writesHeads();
+        return async
+                ? Math.min(bytes.remaining(), SLICE_BYTES)
+                : phase.mayWrite(bytes, closing != null, headDue ? composer.headBytes() : 0);
     }
 
     private void goAsync() throws IOException {
@@ -318,7 +288,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     private void write(ByteBuffer bytes, int size) throws IOException {
         began = clock.now();
         if (!async) {
-            blocking += size;
+            phase.writes(size);
         }
         ByteBuffer slice = bytes.slice(bytes.position(), size);
         bytes.position(bytes.position() + size);

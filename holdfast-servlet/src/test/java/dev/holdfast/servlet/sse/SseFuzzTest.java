@@ -63,7 +63,14 @@ class SseFuzzTest {
         while (data.remainingBytes() > 0 && composer.closing() == null) {
             switch (data.consumeInt(0, 6)) {
                 case 0 -> heartbeat.due(now += 2 * HEARTBEAT_NANOS, 0, data.consumeBoolean());
-                case 1 -> write(composer.next(data.consumeBoolean(), data.consumeBoolean()), wire);
+                case 1 ->
+                    write(
+                            composer.next(
+                                    data.consumeBoolean(),
+                                    data.consumeBoolean(),
+                                    data.consumeBoolean(),
+                                    data.consumeInt(1, BlockingPhase.BATCH_BYTES)),
+                            wire);
                 case 2 -> script.end(data.pickValue(EndReason.values()));
                 case 3 -> script.record();
                 default -> {
@@ -82,7 +89,8 @@ class SseFuzzTest {
                     .isTrue();
         }
         script.record();
-        while (composer.closing() == null && write(composer.next(true, false), wire)) {
+        while (composer.closing() == null
+                && write(composer.next(true, false, false, BlockingPhase.BATCH_BYTES), wire)) {
             // until there is nothing left to write
         }
         List<SseText.Read> read = SseText.read(wire.toString(ISO_8859_1));

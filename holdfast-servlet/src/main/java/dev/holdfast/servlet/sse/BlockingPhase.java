@@ -1,0 +1,115 @@
+package dev.holdfast.servlet.sse;
+
+import dev.holdfast.servlet.io.Writers;
+import java.nio.ByteBuffer;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The time of a connection in which a write may wait for the client, until its request is asynchronous. While the request's thread is
+ * busy, as a handler may hold it, only that thread and some helpers write. What comes right behind a message is gathered
+ * meanwhile, to be one write with what follows it. For the holder of the pump, but for what says otherwise.
+ */
+final class BlockingPhase {
+    /**
+     * How long the head of a call's stream waits for the call's first message, to be one write with it, and how long a message waits
+     * that comes right behind another.
+     */
+    static final long GATHER_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
+
+    /** What is written at once, unless one event alone is longer. */
+    static final int BATCH_BYTES = 32 << 10;
+
+    /** What may be written in all: what fits into the buffers of a socket that nothing was written to. */
+    private static final int MOST_BYTES = 2 * BATCH_BYTES;
+
+    /** What a container surely keeps until the response is complete, head of the response and all. */
+    private static final int KEPT_BYTES = 7 << 10;
+
+    private final Thread requestThread = Thread.currentThread();
+    private final Writers helpers;
+
+    /** For the request's thread alone. */
+    private boolean returning;
+
+    private volatile boolean over;
+    private volatile boolean begun;
+    private int written;
+    private boolean writtenHere;
+
+    BlockingPhase(Writers helpers) {
+        this.helpers = helpers;
+    }
+
+    /** The request's thread is done; called by it. */
+    void threadReturns() {
+        returning = true;
+    }
+
+    /** The request is asynchronous; for any thread. */
+    void end() {
+        over = true;
+    }
+
+    /** Whether the request is asynchronous; for any thread. */
+    boolean ended() {
+        return over;
+    }
+
+    /** Whether what is new may block no more: for the request's thread once that is done, for others once it has gone. */
+    boolean isOver() {
+        return over || (returning && Thread.currentThread() == requestThread);
+    }
+
+    /** Whether something was written; for any thread. */
+    boolean begun() {
+        return begun;
+    }
+
+    /** Whether the current thread may wait for the client while the request's own is busy. */
+    boolean mayWaitHere() {
+        return Thread.currentThread() == requestThread || helpers.here();
+    }
+
+    /**
+     * Whether what comes now waits for more, and for the request's thread: not where nobody else could write it in time.
+     *
+     * @param sinceWrite how long ago the last write was, in nanoseconds
+     */
+    boolean gathers(long sinceWrite) {
+        return written > 0 && !isOver() && sinceWrite < GATHER_NANOS && helpers.free();
+    }
+
+    /** How many bytes of messages the next write shall have: with what frames add to them, it fits. */
+    int room() {
+        return written == 0 || isOver() ? BATCH_BYTES : Math.max(1, Math.min(BATCH_BYTES, MOST_BYTES - written) / 2);
+    }
+
+    /**
+     * How much of this may be written now.
+     *
+     * @param last whether the response ends with it
+     * @param head how much of it may go ahead where it is too long
+     */
+    int mayWrite(ByteBuffer bytes, boolean last, int head) {
+        int length = bytes.remaining();
+        if (written == 0 && last && length <= KEPT_BYTES) {
+            return length;
+        }
+        // the request's thread that is done may still write the end of what it has begun
+        boolean mayWait = isOver() ? !over && last && writtenHere : mayWaitHere();
+        if (!mayWait) {
+            return 0;
+        }
+        if (written + length <= MOST_BYTES) {
+            return length;
+        }
+        return written == 0 ? head : 0;
+    }
+
+    /** So much is about to be written. */
+    void writes(int size) {
+        written += size;
+        writtenHere |= Thread.currentThread() == requestThread;
+        begun = true;
+    }
+}
