@@ -2,15 +2,16 @@ package dev.holdfast;
 
 /**
  * How much a session may hold. What is dropped when a limit is reached, in order: progress and log notifications, other
- * notifications, settled server-to-client requests, responses whose connection ended in order. Never dropped: a response whose
- * connection did not, an unanswered server-to-client request. If those alone exceed the session's limit, the session ends with
- * {@link EndReason#OVERFLOW}.
+ * notifications and each {@code ping} of the server, its requests that are answered or whose call is over, responses whose connection
+ * ended in order. Never dropped: a response whose connection did not, any other unanswered request of the server. If those alone
+ * exceed the session's limit, the session ends with {@link EndReason#OVERFLOW}.
  *
  * @param streamBytes bytes of kept messages per stream, 1 KiB to 1 GiB. Default 4 MiB
  * @param streamEvents kept messages per stream, 16 to 1,000,000. Default 4,096
  * @param sessionBytes bytes of kept messages per session, 1 KiB to 4 GiB. Default 16 MiB
  * @param sessionEvents kept messages per session, 16 to 1,000,000. Default 8,192
- * @param finishedStreams streams kept whole after they ended in order, 0 to 1,024. Default 256
+ * @param finishedStreams streams kept whole after they ended in order, 0 to 1,024; all of them together have an eighth of {@code
+ *     sessionBytes} at most, unless it is one alone. Default 256
  * @param runningCalls requests in flight, 1 to 100,000; those of a batch count one by one. Default 64
  */
 public record SessionLimits(

@@ -1,60 +1,75 @@
 package dev.holdfast.log;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.SessionLimits;
 import java.util.Optional;
 
 /**
  * The complete streams of a session that may be forgotten: those whose client has everything as far as we know, of which only so
- * many are kept, and those of an earlier life, of which nobody knows. Used inside a step.
+ * many and so much are kept, and those of an earlier life, of which nobody knows. Used inside a step.
  */
 final class FinishedStreams {
+    /** What was delivered, and is kept for a client that was asleep, has this part of what the session may keep. */
+    private static final int SHARE = 8;
+
     private final int most;
+    private final long mostBytes;
     private final long retentionNanos;
     private final long patienceNanos;
     private final EngineClock clock;
     private final LazyQueue<Pending> delivered = new LazyQueue<>();
     private final LazyQueue<Pending> doubtful = new LazyQueue<>();
 
-    private record Pending(LiveStream stream, long at) {}
+    private long deliveredBytes;
+
+    private record Pending(LiveStream stream, long at, long bytes) {}
 
     /**
-     * @param most how many are kept that were delivered; these for the lifetime's retention at most, the others for its grace
-     *     period if that is longer
+     * @param limits how many are kept that were delivered, and how much; these for the lifetime's retention at most, the others for
+     *     its grace period if that is longer
      */
-    FinishedStreams(int most, Lifetime lifetime, EngineClock clock) {
-        this.most = most;
+    FinishedStreams(SessionLimits limits, Lifetime lifetime, EngineClock clock) {
+        this.most = limits.finishedStreams();
+        this.mostBytes = limits.sessionBytes() / SHARE;
         this.retentionNanos = lifetime.retentionNanos();
         this.patienceNanos = Math.max(lifetime.retentionNanos(), lifetime.graceNanos());
         this.clock = clock;
     }
 
     void delivered(LiveStream stream, long at) {
-        delivered.addLast(new Pending(stream, at));
+        delivered.addLast(new Pending(stream, at, stream.bytes()));
+        deliveredBytes += stream.bytes();
     }
 
     void doubtful(LiveStream stream, long at) {
-        doubtful.addLast(new Pending(stream, at));
+        doubtful.addLast(new Pending(stream, at, stream.bytes()));
     }
 
     void remove(LiveStream stream) {
-        if (!startsWith(delivered, stream) && !startsWith(doubtful, stream)) {
-            delivered.removeIf(entry -> entry.stream == stream);
-            doubtful.removeIf(entry -> entry.stream == stream);
+        Optional<Pending> removed = remove(delivered, stream);
+        if (removed.isPresent()) {
+            deliveredBytes -= removed.get().bytes;
+        } else {
+            remove(doubtful, stream);
         }
     }
 
-    /** Takes a stream away that is first. */
-    private static boolean startsWith(LazyQueue<Pending> queue, LiveStream stream) {
-        boolean first = queue.first().filter(entry -> entry.stream == stream).isPresent();
-        if (first) {
-            queue.takeFirst();
+    /** Takes a stream away, which mostly is the first. */
+    private static Optional<Pending> remove(LazyQueue<Pending> queue, LiveStream stream) {
+        Optional<Pending> first = queue.first().filter(entry -> entry.stream == stream);
+        if (first.isPresent()) {
+            return queue.takeFirst();
         }
-        return first;
+        Optional<Pending> found =
+                queue.stream().filter(entry -> entry.stream == stream).findFirst();
+        found.ifPresent(queue::remove);
+        return found;
     }
 
-    /** A delivered stream that is one too many. */
+    /** A delivered stream that is one too many; the newest is none for its size. */
     Optional<LiveStream> surplus() {
-        return delivered.size() > most ? delivered.first().map(Pending::stream) : Optional.empty();
+        boolean tooMuch = deliveredBytes > mostBytes && delivered.size() > 1;
+        return tooMuch || delivered.size() > most ? delivered.first().map(Pending::stream) : Optional.empty();
     }
 
     /** A stream that was kept for long enough. */

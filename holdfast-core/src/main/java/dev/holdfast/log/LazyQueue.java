@@ -4,7 +4,6 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -51,9 +50,9 @@ public final class LazyQueue<T> {
         return all;
     }
 
-    public void removeIf(Predicate<T> condition) {
+    public void remove(T item) {
         if (queue != null) {
-            queue.removeIf(condition);
+            queue.remove(item);
         }
     }
 

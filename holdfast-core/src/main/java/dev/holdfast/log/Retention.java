@@ -39,7 +39,7 @@ public final class Retention {
         this.questionDropped = hearers.questionDropped;
         this.forgetful = forgetful;
         this.order = new DropOrder(setting.limits(), setting.whole());
-        this.finished = new FinishedStreams(setting.limits().finishedStreams(), lifetime, setting.clock());
+        this.finished = new FinishedStreams(setting.limits(), lifetime, setting.clock());
     }
 
     /**

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
+import dev.holdfast.EventId;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
@@ -12,6 +13,7 @@ import dev.holdfast.SessionLimits;
 import dev.holdfast.SessionState;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
@@ -90,6 +92,30 @@ class LimitsTest {
             }
             assertThat(streams(session).retention().bytes()).isBetween(8_000L, 10_000L);
         }
+    }
+
+    /** Large answers that their clients have would cost memory, and the collector time. */
+    @Test
+    void deliveredAnswersHaveAnEighthOfWhatASessionMayKeepAndTheNewestIsKeptWhateverItsSize() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, 80_000, 1000, 256, 64))) {
+            Session session = bed.open();
+            for (int id = 1; id <= 30; id++) {
+                delivered(bed, session, id, KILOBYTE);
+            }
+            assertThat(streams(session).retention().bytes()).isBetween(8_000L, 10_000L);
+            EventId start = delivered(bed, session, 31, KILOBYTE.repeat(20));
+            assertThat(streams(session).retention().bytes()).isBetween(20_000L, 21_000L);
+            assertThat(Connection.resumed(session.resume(start)).read()).hasSize(1);
+        }
+    }
+
+    private static EventId delivered(TestBed bed, Session session, int id, String answer) {
+        Connection post = bed.post(session, id);
+        EventId start = post.cursor();
+        bed.backend.life().call(id).sink().send(Wire.out(EventKind.RESPONSE, Wire.id(id), answer));
+        post.reason();
+        post.inOrder();
+        return start;
     }
 
     @Test
