@@ -75,6 +75,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     private final Engine engine;
     private final Setting setting;
     private final ScheduledExecutorService scheduler;
+    private final LongSupplier clock;
     private final Lease lease;
     private final NodeStore store;
     private final Peers peers;
@@ -100,6 +101,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         this.tasks = new SessionTasks(engine::elsewhere);
         this.setting = setting;
         this.scheduler = scheduler;
+        this.clock = clock;
         this.lease = new Lease(
                 shared.bus(),
                 setting.lease(),
@@ -210,6 +212,11 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     }
 
     @Override
+    public long now() {
+        return clock.getAsLong();
+    }
+
+    @Override
     public void busWorks(boolean works) {
         // a server without memory renews leases, and takes no commits
         engine.storeWorks(works && !store.unanswered());
@@ -228,6 +235,11 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     @Override
     public void committed(SessionKey key) {
         tails.hint(key);
+    }
+
+    @Override
+    public void stuck(SessionKey key, Throwable failure) {
+        engine.session(key).ifPresent(session -> session.shared().dismissClients(failure));
     }
 
     @Override

@@ -10,6 +10,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 final class LastingQuestions {
     private static final long FIRST_DELAY_MILLIS = 20;
     private static final long MOST_DELAY_MILLIS = 250;
+
+    /** Whoever waits should know when a question has failed for so long. */
+    private static final long LASTING_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     private final Lease lease;
     private final Surroundings surroundings;
@@ -29,6 +34,9 @@ final class LastingQuestions {
 
         /** Whether the store has answered. */
         void works(boolean works);
+
+        /** The monotonic clock, in nanoseconds. */
+        long now();
     }
 
     LastingQuestions(Lease lease, Surroundings surroundings) {
@@ -39,10 +47,11 @@ final class LastingQuestions {
     /**
      * Asks.
      *
+     * @param lasts told why, each time that the store fails the question 3 s after it first did
      * @return fails as the store has decided, or with a {@link StoreUnavailableException} when the lease is lost
      */
-    <T> CompletionStage<T> ask(String node, Supplier<CompletionStage<T>> question) {
-        Question<T> asked = new Question<>(node, question);
+    <T> CompletionStage<T> ask(String node, Supplier<CompletionStage<T>> question, Consumer<Throwable> lasts) {
+        Question<T> asked = new Question<>(node, question, lasts);
         open.add(asked);
         asked.ask(FIRST_DELAY_MILLIS);
         return asked.done;
@@ -62,12 +71,16 @@ final class LastingQuestions {
     private final class Question<T> {
         private final String node;
         private final Supplier<CompletionStage<T>> question;
+        private final Consumer<Throwable> lasts;
         private final CompletableFuture<T> done = new CompletableFuture<>();
-        private volatile boolean hasFailed;
 
-        private Question(String node, Supplier<CompletionStage<T>> question) {
+        private volatile boolean hasFailed;
+        private long failedAt;
+
+        private Question(String node, Supplier<CompletionStage<T>> question, Consumer<Throwable> lasts) {
             this.node = node;
             this.question = question;
+            this.lasts = lasts;
         }
 
         private void giveUp() {
@@ -95,10 +108,18 @@ final class LastingQuestions {
                     surroundings.works(true);
                 }
                 done.completeExceptionally(failure);
-            } else {
-                hasFailed = true;
+            } else if (!done.isDone()) {
+                long now = surroundings.now();
+                if (!hasFailed) {
+                    failedAt = now;
+                    hasFailed = true;
+                }
+                boolean tooLong = now - failedAt >= LASTING_NANOS;
                 surroundings.works(false);
                 surroundings.later(() -> ask(Math.min(2 * delay, MOST_DELAY_MILLIS)), delay);
+                if (tooLong) {
+                    lasts.accept(failure);
+                }
             }
         }
 

@@ -46,6 +46,9 @@ final class NodeStore implements SharedSessionStore {
         /** This node has committed something to a session. */
         void committed(SessionKey key);
 
+        /** The store takes no commit of a session for longer than whoever waits for it should have to. */
+        void stuck(SessionKey key, Throwable failure);
+
         /** This node has deleted a session that these have too. */
         void deleted(SessionKey key, List<Member> others);
     }
@@ -183,7 +186,11 @@ final class NodeStore implements SharedSessionStore {
         }
         Append own = unlowered(append, membership);
         CompletableFuture<Appended> done = new CompletableFuture<>();
-        insist(membership.node, () -> store.commit(key, epoch, number, own)).whenComplete((appended, failure) -> {
+        CompletionStage<Appended> asked = questions.ask(
+                membership.node,
+                () -> store.commit(key, epoch, number, own),
+                failure -> surroundings.stuck(key, failure));
+        asked.whenComplete((appended, failure) -> {
             if (failure == null) {
                 membership.committed(own.changes(), appended);
                 counts.changed(key, membership, own.changes());
@@ -215,7 +222,7 @@ final class NodeStore implements SharedSessionStore {
      * @return fails as the store has decided, or with a {@link StoreUnavailableException} when the lease is lost
      */
     <T> CompletionStage<T> insist(String node, Supplier<CompletionStage<T>> question) {
-        return questions.ask(node, question);
+        return questions.ask(node, question, failure -> {});
     }
 
     @Override

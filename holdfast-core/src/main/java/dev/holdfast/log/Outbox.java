@@ -319,6 +319,17 @@ public final class Outbox {
         Pending.fail(current, Objects.requireNonNull(doubt, "nothing has failed"), effects);
     }
 
+    /** No client shall wait any longer: what is on its way to the store stays there, what waits behind it for clients is refused. */
+    public void dismissClients(Throwable failure, Effects effects) {
+        List<Pending> refused = waiting.stream().filter(Pending::awaited).toList();
+        waiting = new ArrayList<>(waiting);
+        waiting.removeAll(refused);
+        due &= !waiting.isEmpty();
+        refused.forEach(pending -> pending.failure = failure);
+        Pending.fail(refused, failure, effects);
+        Pending.fail(current.stream().filter(Pending::awaited).toList(), failure, effects);
+    }
+
     /** Decides the doubtful batch by what the log then holds, and goes on in the new epoch; false if nothing is in doubt. */
     boolean decide(SessionStore.Claim claim, Effects effects) {
         if (state != State.CLAIMING) {

@@ -56,6 +56,11 @@ public class Pending {
         return false;
     }
 
+    /** Whether a client waits for it, who may be told to come again. */
+    public boolean awaited() {
+        return false;
+    }
+
     /** The store has it. */
     public void committed(Effects effects) {}
 

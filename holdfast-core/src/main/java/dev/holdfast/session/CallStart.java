@@ -117,6 +117,11 @@ final class CallStart {
         }
 
         @Override
+        public boolean awaited() {
+            return !runs;
+        }
+
+        @Override
         public void committed(Effects effects) {
             if (!call.stream().recorded()) {
                 call.stream().record();

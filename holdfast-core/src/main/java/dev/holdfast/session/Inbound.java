@@ -97,6 +97,11 @@ final class Inbound {
             }
             Pending pending = new Pending(null, changes) {
                 @Override
+                public boolean awaited() {
+                    return true;
+                }
+
+                @Override
                 public void again() {
                     core.outbox().insist(changes);
                 }

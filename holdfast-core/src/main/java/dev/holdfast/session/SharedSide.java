@@ -162,6 +162,11 @@ public final class SharedSide {
         });
     }
 
+    /** The store takes nothing, and may go on so for long: no client waits for what is on its way. */
+    public void dismissClients(Throwable failure) {
+        core.run(effects -> core.outbox().dismissClients(failure, effects));
+    }
+
     /** Completes when the store has decided what is on its way. */
     public CompletionStage<Void> settled() {
         return core.log().settled();

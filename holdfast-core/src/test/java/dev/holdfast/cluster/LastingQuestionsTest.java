@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -18,14 +20,23 @@ import org.junit.jupiter.api.Test;
 class LastingQuestionsTest {
     private static final String NODE = "node";
 
+    private final Throwable full = new IllegalArgumentException("full");
+
     private final Deque<Runnable> later = new ArrayDeque<>();
+    private final Deque<CompletableFuture<String>> answers = new ArrayDeque<>();
     private final List<String> heard = new ArrayList<>();
+    private long now;
     private final Lease lease =
             new Lease(new MemoryCluster().bus(), Duration.ofMinutes(1), System::nanoTime, () -> NODE, new Deaf());
     private final LastingQuestions questions = new LastingQuestions(lease, new LastingQuestions.Surroundings() {
         @Override
         public void later(Runnable task, long millis) {
             later.add(task);
+        }
+
+        @Override
+        public long now() {
+            return now;
         }
 
         @Override
@@ -56,8 +67,8 @@ class LastingQuestionsTest {
     }
 
     private CompletableFuture<String> ask(CompletableFuture<String> first, CompletableFuture<String> then) {
-        Deque<CompletableFuture<String>> answers = new ArrayDeque<>(List.of(first, then));
-        return questions.ask(NODE, answers::remove).toCompletableFuture();
+        answers.addAll(List.of(first, then));
+        return questions.ask(NODE, answers::remove, failure -> {}).toCompletableFuture();
     }
 
     /** Who looks at the same moment on another thread must not find it open after the last word. */
@@ -98,6 +109,28 @@ class LastingQuestionsTest {
         assertThat(asked).isCompletedExceptionally();
         assertThat(heard).containsExactly("fails, a question is open");
         assertThat(questions.unanswered()).isFalse();
+    }
+
+    @Test
+    void whoeverWaitsIsToldWhenItFailsForThreeSecondsAndNotAfterTheLeaseWasLost() {
+        List<Throwable> told = new ArrayList<>();
+        CompletionStage<String> asked = questions.ask(NODE, () -> CompletableFuture.failedFuture(full), told::add);
+        now += TimeUnit.MILLISECONDS.toNanos(2_999);
+        later.remove().run();
+        assertThat(told).isEmpty();
+        now += TimeUnit.MILLISECONDS.toNanos(1);
+        later.remove().run();
+        assertThat(told).containsExactly(full);
+        later.remove().run();
+        assertThat(told).containsExactly(full, full);
+
+        CompletableFuture<String> late = new CompletableFuture<>();
+        answers.add(late);
+        CompletionStage<String> other = questions.ask(NODE, answers::remove, told::add);
+        questions.giveUp();
+        late.completeExceptionally(full);
+        assertThat(List.of(asked, other)).allSatisfy(given -> assertThat(given).isCompletedExceptionally());
+        assertThat(told).hasSize(2);
     }
 
     @Test

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -216,6 +217,15 @@ final class ClusterBed implements AutoCloseable {
 
     List<SharedSessionStore.Member> members(Session session) {
         return TestBed.now(shared.members(SessionKey.of(session.id(), "")));
+    }
+
+    /** The streams of the calls that run, as far as the store knows. */
+    Set<StreamId> running(Session session) {
+        return TestBed.now(shared.look(SessionKey.of(session.id(), "")))
+                .orElseThrow()
+                .record()
+                .running()
+                .keySet();
     }
 
     @Override

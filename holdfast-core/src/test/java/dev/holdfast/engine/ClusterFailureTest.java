@@ -2,14 +2,19 @@ package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.Call;
 import dev.holdfast.Session;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,6 +44,50 @@ class ClusterFailureTest {
         assertThat(first.engine.mayWrite()).isTrue();
         bed.pass(Duration.ofSeconds(5));
         assertThat(bed.post(other, 1).end).isEmpty();
+    }
+
+    /** A server that is full may be so for hours, and a client that knows can go elsewhere. */
+    @Test
+    void aClientThatFindsTheStoreFullIsToldSoAndItsCallNeverRuns() {
+        Session calling = first.open();
+        Session telling = first.open();
+        first.store.decree(Collections.nCopies(80, FlakyCluster.Fate.LOST).toArray(FlakyCluster.Fate[]::new));
+        CompletableFuture<?> call = calling.call(TestBed.requests(1)).toCompletableFuture();
+        CompletableFuture<?> notification = telling.notify(
+                        Wire.notification("notifications/x", new JournalChange.Put("x")))
+                .toCompletableFuture();
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(List.of(call, notification)).noneMatch(CompletableFuture::isDone);
+        bed.pass(Duration.ofSeconds(3));
+        assertThat(List.of(call, notification))
+                .allSatisfy(refused -> assertThat(refused)
+                        .failsWithin(Duration.ZERO)
+                        .withThrowableOfType(ExecutionException.class)
+                        .withCauseInstanceOf(StoreUnavailableException.class));
+
+        bed.pass(Duration.ofSeconds(10));
+        assertThat(bed.running(calling)).as("there is room again").isEmpty();
+        assertThat(first.backend.lives.get(0).calls).isEmpty();
+        assertThat(bed.post(calling, 1).end).isEmpty();
+        assertThat(first.backend.lives.get(0).calls).hasSize(1);
+    }
+
+    @Test
+    void callsThatWaitBehindAStuckCommitLeaveNothingWhenTheirClientsAreToldSo() {
+        Session calling = first.open();
+        first.store.decree(Collections.nCopies(80, FlakyCluster.Fate.LOST).toArray(FlakyCluster.Fate[]::new));
+        List<CompletableFuture<Call.Outcome>> calls = IntStream.rangeClosed(1, 50)
+                .mapToObj(id -> calling.call(TestBed.requests(id)).toCompletableFuture())
+                .toList();
+        bed.pass(Duration.ofSeconds(5));
+        assertThat(calls).allMatch(CompletableFuture::isCompletedExceptionally);
+
+        bed.pass(Duration.ofSeconds(20));
+        assertThat(bed.running(calling)).isEmpty();
+        assertThat(first.backend.life().calls).isEmpty();
+        assertThat(first.store.tried)
+                .as("the first start, and its end")
+                .allSatisfy(append -> assertThat(append.changes()).hasSizeLessThanOrEqualTo(2));
     }
 
     @Test
