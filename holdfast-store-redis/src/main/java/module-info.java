@@ -5,6 +5,7 @@ module dev.holdfast.redis {
     requires transitive dev.holdfast.core;
     requires org.slf4j;
     requires lettuce.core;
+    requires io.netty.common;
     requires io.netty.handler;
     requires io.netty.transport;
 

@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 record Address(List<RedisURI> seeds, boolean cluster, String shown) {
     private static final String HOST = "(?:\\[[0-9a-fA-F:]+]|[^:,\\[\\]]+)(?::\\d{1,5})?";
     private static final Pattern HOSTS = Pattern.compile(HOST + "(?:," + HOST + ")*");
-    private static final Pattern URL = Pattern.compile("([a-z+-]+)://(?:([^@/]*)@)?([^/?#]+)([/?#].*)?");
+    private static final Pattern URL = Pattern.compile("([a-z+-]+)://(?:([^/?#]*)@)?([^@/?#]+)([/?#].*)?");
     private static final List<String> SCHEMES =
             List.of("redis", "rediss", "redis-sentinel", "rediss-sentinel", "redis-cluster", "rediss-cluster");
 
@@ -38,6 +38,10 @@ record Address(List<RedisURI> seeds, boolean cluster, String shown) {
         String user = parts.group(2) == null ? "" : parts.group(2) + "@";
         String hosts = parts.group(3);
         String rest = parts.group(4) == null ? "" : parts.group(4);
+        if (user.indexOf('@') != user.lastIndexOf('@') || rest.contains("@")) {
+            throw new IllegalArgumentException("a user and a password in the address of Redis must be percent-encoded:"
+                    + " @ as %40, / as %2F, ? as %3F, # as %23");
+        }
         String shown = scheme + "://" + hosts + rest.replaceFirst("\\?.*", "");
         boolean cluster = scheme.endsWith("-cluster");
         List<String> urls = cluster

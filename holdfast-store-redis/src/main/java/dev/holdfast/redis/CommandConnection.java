@@ -2,7 +2,6 @@ package dev.holdfast.redis;
 
 import dev.holdfast.redis.Connector.Commands;
 import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.RedisCommandTimeoutException;
 import io.lettuce.core.RedisReadOnlyException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.util.Optional;
@@ -10,6 +9,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -17,18 +18,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The connection for commands. A command that Redis does not answer in time fails; where Redis has answered nothing since it was
- * sent, the connection is given up and another one is made. Until that one is ready, commands fail at once.
+ * The connection for commands. A command that Redis does not answer in time fails, and all fail at once while there is no connection.
+ * One that ends at a server which is no master any more is given up, and another one made.
  */
 final class CommandConnection implements AutoCloseable {
     private static final Logger logger = LoggerFactory.getLogger(CommandConnection.class);
     private static final long PAUSE_MILLIS = 200;
+    private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Connector connector;
     private final String shown;
     private final AtomicReference<@Nullable Commands> present = new AtomicReference<>();
     private final AtomicReference<@Nullable Throwable> trouble = new AtomicReference<>();
-    private volatile long answeredAt = System.nanoTime();
+    private final AtomicLong quietUntil = new AtomicLong(System.nanoTime());
+    private final AtomicBoolean told = new AtomicBoolean();
     private volatile boolean closed;
 
     /** Takes a connection that is ready. */
@@ -44,12 +47,11 @@ final class CommandConnection implements AutoCloseable {
         if (commands == null) {
             return CompletableFuture.failedFuture(unusable(trouble.get()));
         }
-        long sentAt = System.nanoTime();
         return command.apply(commands.async()).whenComplete((answer, failure) -> {
             if (failure == null) {
                 answered();
             } else {
-                failed(commands, sentAt, failure);
+                failed(commands, failure);
             }
         });
     }
@@ -65,21 +67,20 @@ final class CommandConnection implements AutoCloseable {
     }
 
     private void answered() {
-        answeredAt = System.nanoTime();
         if (trouble.get() != null && trouble.getAndSet(null) != null) {
-            logger.info("{} answers again", shown);
+            if (told.getAndSet(false)) {
+                logger.info("{} answers again", shown);
+            }
         }
     }
 
-    private void failed(Commands commands, long sentAt, Throwable failure) {
+    private void failed(Commands commands, Throwable failure) {
         Throwable cause = cause(failure);
         if (cause instanceof RedisReadOnlyException) {
             // a master that has become a replica
             replace(commands, cause);
         } else if (cause instanceof RedisCommandExecutionException) {
             answered();
-        } else if (cause instanceof RedisCommandTimeoutException && answeredAt - sentAt < 0) {
-            replace(commands, cause);
         } else {
             note(cause);
         }
@@ -92,6 +93,16 @@ final class CommandConnection implements AutoCloseable {
 
     private void note(Throwable cause) {
         if (!closed && trouble.getAndSet(cause) == null) {
+            tell(cause);
+        }
+    }
+
+    /** Says it at times only: one master of a cluster may fail while others answer. */
+    private void tell(Throwable cause) {
+        long now = System.nanoTime();
+        long until = quietUntil.get();
+        if (now - until >= 0 && quietUntil.compareAndSet(until, now + QUIET_NANOS)) {
+            told.set(true);
             logger.warn("{} does not answer: {}", shown, cause.toString());
         }
     }

@@ -2,7 +2,6 @@ package dev.holdfast.redis;
 
 import dev.holdfast.redis.Connector.Commands;
 import dev.holdfast.spi.ClusterBus;
-import io.lettuce.core.RedisCommandTimeoutException;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
 import io.lettuce.core.XTrimArgs;
@@ -38,7 +37,7 @@ final class InboxReader implements ClusterBus.Inbox {
         this.handler = handler;
     }
 
-    /** Connects, now and whenever the connection was given up. */
+    /** Connects; from then on the connection comes back by itself. */
     void start() {
         if (closed) {
             return;
@@ -78,9 +77,6 @@ final class InboxReader implements ClusterBus.Inbox {
         if (failure == null) {
             handOver(messages);
             read(from);
-        } else if (failure instanceof RedisCommandTimeoutException) {
-            from.connection().closeAsync();
-            start();
         } else {
             connections.connector().timer().schedule(() -> read(from), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
         }

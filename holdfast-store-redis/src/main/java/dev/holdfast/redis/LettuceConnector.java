@@ -13,14 +13,15 @@ import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.codec.ByteArrayCodec;
-import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.CommandHandler;
 import io.lettuce.core.protocol.ProtocolVersion;
-import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPipeline;
 import io.netty.handler.flush.FlushConsolidationHandler;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
@@ -53,17 +54,18 @@ final class LettuceConnector implements Connector {
             connectPubSub;
 
     LettuceConnector(ConnectionSettings settings) {
+        Timeouts timeouts = new Timeouts(settings.timeout());
         resources = ClientResources.builder()
                 .ioThreadPoolSize(THREADS)
                 .computationThreadPoolSize(THREADS)
-                .nettyCustomizer(new FlushTogether())
+                .nettyCustomizer(new Handlers(timeouts))
                 .reconnectDelay(() -> Delay.exponential(Duration.ZERO, LONGEST_PAUSE, 2, TimeUnit.MILLISECONDS))
                 .build();
         Address address = settings.address();
         if (address.cluster()) {
             RedisClusterClient cluster = RedisClusterClient.create(resources, address.seeds());
             ClusterClientOptions.Builder options = ClusterClientOptions.builder(
-                            common(ClientOptions.builder(), settings))
+                            common(ClientOptions.builder(), settings, timeouts))
                     .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
                             .enablePeriodicRefresh(TOPOLOGY_REFRESH)
                             .build());
@@ -78,7 +80,7 @@ final class LettuceConnector implements Connector {
                     codec -> cluster.refreshPartitionsAsync().thenCompose(known -> cluster.connectPubSubAsync(codec));
         } else {
             RedisClient single = RedisClient.create(resources);
-            single.setOptions(common(ClientOptions.builder(), settings));
+            single.setOptions(common(ClientOptions.builder(), settings, timeouts));
             client = single;
             connect = codec -> single.connectAsync(codec, address.seeds().get(0))
                     .thenApply(connection -> new Commands(connection, connection.async()));
@@ -87,7 +89,7 @@ final class LettuceConnector implements Connector {
         }
     }
 
-    private static ClientOptions common(ClientOptions.Builder options, ConnectionSettings settings) {
+    private static ClientOptions common(ClientOptions.Builder options, ConnectionSettings settings, Timeouts timeouts) {
         SslOptions.Builder ssl = SslOptions.builder();
         settings.trusted().ifPresent(file -> ssl.trustManager(file.toFile()));
         KeepAliveOptions keepAlive = KeepAliveOptions.builder()
@@ -104,39 +106,30 @@ final class LettuceConnector implements Connector {
                         .connectTimeout(settings.timeout())
                         .keepAlive(keepAlive)
                         .build())
-                .timeoutOptions(TimeoutOptions.builder()
-                        .timeoutSource(new Timeouts(settings.timeout()))
-                        .build())
+                .timeoutOptions(TimeoutOptions.builder().timeoutSource(timeouts).build())
                 .sslOptions(ssl.build())
                 .build();
     }
 
-    /** Each command has the same time, but for that which waits for messages. */
-    private static final class Timeouts extends TimeoutOptions.TimeoutSource {
-        private final long millis;
+    /**
+     * What stands in each connection beside Lettuce's own: commands that many threads give at once are written by one system call,
+     * and Redis reads them at once; and a connection that carries nothing any more is closed.
+     */
+    private static final class Handlers implements NettyCustomizer {
+        private static final int MOST_TOGETHER = 256;
 
-        Timeouts(Duration timeout) {
-            millis = timeout.toMillis();
+        private final Timeouts timeouts;
+
+        private Handlers(Timeouts timeouts) {
+            this.timeouts = timeouts;
         }
-
-        @Override
-        public long getTimeout(RedisCommand<?, ?, ?> command) {
-            return command.getType() == CommandType.XREAD ? millis + LONGEST_WAIT.toMillis() : millis;
-        }
-
-        @Override
-        public TimeUnit getTimeUnit() {
-            return TimeUnit.MILLISECONDS;
-        }
-    }
-
-    /** Commands that many threads give at once are written by one system call, and Redis reads them at once. */
-    private static final class FlushTogether implements NettyCustomizer {
-        private static final int MOST = 256;
 
         @Override
         public void afterChannelInitialized(Channel channel) {
-            channel.pipeline().addFirst(new FlushConsolidationHandler(MOST, true));
+            ChannelPipeline pipeline = channel.pipeline();
+            pipeline.addFirst(new FlushConsolidationHandler(MOST_TOGETHER, true));
+            ChannelHandlerContext commands = pipeline.context(CommandHandler.class);
+            pipeline.addBefore(commands.name(), null, new SilenceWatch(timeouts));
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.redis;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -64,16 +65,23 @@ public final class RedisStoreBuilder {
         return this;
     }
 
-    /** A file with the certificates, in PEM, that a server's has to be signed by. Default: what this JVM trusts. */
+    /**
+     * A file with the certificates, in PEM, that a server's has to be signed by. Default: what this JVM trusts.
+     *
+     * @throws IllegalArgumentException if it cannot be read
+     */
     public RedisStoreBuilder trust(Path pem) {
+        if (!Files.isReadable(pem)) {
+            throw new IllegalArgumentException("trust must be a file that can be read, got " + pem);
+        }
         trusted = Optional.of(pem);
         return this;
     }
 
     /**
-     * Connects to Redis.
+     * Connects to Redis; blocks until that is done, two minutes at most for each step.
      *
-     * @throws RedisStoreException where Redis cannot be reached, refuses the user, or is older than 6.2
+     * @throws RedisStoreException where Redis cannot be reached, refuses the user, or is older than 6.2, or the thread is interrupted
      */
     public RedisStore open() {
         return new RedisStore(this);

@@ -103,7 +103,10 @@ class AccessTest {
             "http://worker:" + PASSWORD + "@host",
             "redis://worker:" + PASSWORD + "@host:no",
             "redis:" + PASSWORD,
-            "redis-cluster://:" + PASSWORD + "@host/3"
+            "redis-cluster://:" + PASSWORD + "@host/3",
+            "redis://worker:p@" + PASSWORD + "@host",
+            "redis://worker:12/" + PASSWORD + "@host",
+            "redis://worker:12#" + PASSWORD + "@host"
         }) {
             assertThatThrownBy(() -> RedisStore.builder(url))
                     .isInstanceOf(IllegalArgumentException.class)

@@ -33,8 +33,12 @@ final class Line implements AutoCloseable {
         start(this::accept);
     }
 
+    int port() {
+        return listener.getLocalPort();
+    }
+
     String url() {
-        return "redis://127.0.0.1:" + listener.getLocalPort();
+        return "redis://127.0.0.1:" + port();
     }
 
     /** Breaks all connections once so many more bytes have gone to Redis. */
