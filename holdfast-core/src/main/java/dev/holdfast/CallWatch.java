@@ -5,7 +5,7 @@ import dev.holdfast.spi.OutboundMessage;
 /**
  * Follows one request until it is over: {@link #answered}, {@link #cancelled} and {@link #lost} each end it, and exactly one of them is
  * called once, unless the process dies before. Called without a lock on any thread, in order as far as those threads have one; it must
- * not block.
+ * not block. What it throws is logged, and the request goes on.
  */
 public interface CallWatch {
     /** Follows nothing. */
@@ -34,7 +34,10 @@ public interface CallWatch {
         void close();
     }
 
-    /** The request is handed to its backend on this thread, which may answer it before the scope is closed. */
+    /**
+     * The request is handed to its backend on this thread, which may answer it before the scope is closed. Called again where the request
+     * goes to another backend, which happens three times at most.
+     */
     default Scope enter() {
         return Scope.NONE;
     }

@@ -9,7 +9,8 @@ import java.util.Map;
  * @param sessions sessions in memory
  * @param states the same by state; those that have ended and are not forgotten yet are not among them
  * @param connections connections that read a stream
- * @param parked sessions that have left memory and wait in the store; those of an earlier process count once somebody has asked for them
+ * @param parked sessions that have left memory and wait in the store; those of an earlier process count once somebody has asked for
+ *     them; always 0 where nodes share the store
  * @param runningCalls requests that run; those of a batch count one by one
  * @param historyBytes bytes of kept messages
  * @param historyEvents kept messages

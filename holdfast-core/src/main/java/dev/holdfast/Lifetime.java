@@ -6,12 +6,13 @@ import java.time.Duration;
  * How long a session, and what belongs to it, lives; a value of each session, so that sessions of different kinds can differ.
  *
  * @param grace how long a session whose last connection broke waits for the next; zero closes it at once. Default 30 minutes
- * @param idle how long a session waits whose last connection ended in order. Default 30 minutes
- * @param retention how long a response is kept after its connection ended in order, unless a limit needs the room or the
+ * @param idle how long a session waits whose last connection ended in order, zero and up; where it was ended so that the client comes
+ *     back, the longer of this and {@code grace}. Default 30 minutes
+ * @param retention how long a response is kept after its connection ended in order, zero and up, unless a limit needs the room or the
  *     client confirms it earlier. Default 60 seconds
  * @param initialization how long a session waits for the first request that names it, if that is shorter; over HTTP+SSE, how
  *     long it waits for its {@code initialize}, attached or not; at least 1 ms. Default 60 seconds
- * @param call how long a call may run; then its client gets an error, and the backend is told to stop. Default 1 hour
+ * @param call how long a call may run, at least 1 ms; then its client gets an error, and the backend is told to stop. Default 1 hour
  */
 public record Lifetime(Duration grace, Duration idle, Duration retention, Duration initialization, Duration call) {
     private static final Duration INITIALIZATION = Duration.ofSeconds(60);
@@ -62,10 +63,12 @@ public record Lifetime(Duration grace, Duration idle, Duration retention, Durati
         return new Lifetime(grace, idle, retention, initialization, other);
     }
 
+    /** {@link #grace} in nanoseconds; what is longer than 36,500 days counts as that. */
     public long graceNanos() {
         return nanos(grace);
     }
 
+    /** {@link #idle} in nanoseconds; what is longer than 36,500 days counts as that. */
     public long idleNanos() {
         return nanos(idle);
     }
@@ -75,14 +78,17 @@ public record Lifetime(Duration grace, Duration idle, Duration retention, Durati
         return Math.max(graceNanos(), idleNanos());
     }
 
+    /** {@link #retention} in nanoseconds; what is longer than 36,500 days counts as that. */
     public long retentionNanos() {
         return nanos(retention);
     }
 
+    /** {@link #initialization} in nanoseconds; what is longer than 36,500 days counts as that. */
     public long initializationNanos() {
         return nanos(initialization);
     }
 
+    /** {@link #call} in nanoseconds; what is longer than 36,500 days counts as that. */
     public long callNanos() {
         return nanos(call);
     }

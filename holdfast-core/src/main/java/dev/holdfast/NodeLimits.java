@@ -20,6 +20,7 @@ package dev.holdfast;
  *
  * <p>Where the store outlives this process, a session that was used is not ended for another but parked, as long as those that
  * are parked are no more than ten times what may be in memory: {@code sessions}, {@code principalSessions}, {@code historyBytes}.
+ * Where nodes share the store, those that are parked are not counted.
  *
  * @param sessions 1 to 10,000,000. Default 10,000
  * @param principalSessions sessions of one named principal, 1 to 10,000,000. Default 1,000

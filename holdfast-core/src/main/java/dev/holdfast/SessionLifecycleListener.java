@@ -24,7 +24,7 @@ public interface SessionLifecycleListener {
     default void onSessionCreated(String sessionId) {}
 
     /**
-     * The last connection of a session broke.
+     * The last connection of a session broke. Not called where the grace period is zero: then the session ends.
      *
      * @param grace how long the session waits for the client from now on, if no call of it runs
      */
@@ -63,15 +63,17 @@ public interface SessionLifecycleListener {
     default void onSessionParked(String sessionId) {}
 
     /**
-     * A session has ended. Called exactly once for each session that was created or restored here, unless it waits in the store
-     * when this process ends.
+     * A session has ended: one in memory, one that this engine has parked, or one that it ends in the store. Not called for one that
+     * waits in the store when this process ends. Where nodes share the store, not called for one that was parked either, and {@link
+     * EndReason#TAKEN_OVER} says only that it has left this node: it may come back.
      */
     default void onSessionClosed(String sessionId, EndReason reason) {}
 
     /**
      * A client missed messages that were dropped before it could read them, or may have missed some that the store lost.
      *
-     * @param stream the stream, as in its event ids
+     * @param stream the stream: the counter of the epoch that created it and its number there, in decimal with a dot between; {@code 0.0}
+     *     is the listening stream. Event ids have the same numbers in base 36
      */
     default void onGap(String sessionId, String stream) {}
 

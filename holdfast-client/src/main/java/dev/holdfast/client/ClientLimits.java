@@ -5,24 +5,37 @@ import java.time.Duration;
 /**
  * How long a client tries, and how much it takes.
  *
- * @param patience for how long a message is tried to be sent, and a broken stream to be resumed
+ * @param patience for how long a message is tried to be sent, and a broken stream to be resumed, 0 to 36,500 days
  * @param inFlight so many requests of one session may wait for their responses, at least 1
  * @param messageBytes so many bytes a message of the server may have, at least 1
- * @param silence how long a connection may be silent before it counts as broken; zero: as the server's heartbeats teach
+ * @param silence how long a connection may be silent before it counts as broken, 0 to 36,500 days; zero: as the server's heartbeats
+ *     teach
  * @param resumable whether streams are resumed by the ids of their events
  */
 public record ClientLimits(Duration patience, int inFlight, int messageBytes, Duration silence, boolean resumable) {
+    /** Longer than any process lives, and short enough to add to a clock reading. */
+    private static final Duration LONGEST = Duration.ofDays(36_500);
+
     /** 2 minutes, 1,000 requests, 16 MiB, by the heartbeats, and resumable. */
     public static final ClientLimits DEFAULT =
             new ClientLimits(Duration.ofMinutes(2), 1_000, 16 << 20, Duration.ZERO, true);
 
     public ClientLimits {
-        if (patience.isNegative() || silence.isNegative()) {
-            throw new IllegalArgumentException("a time below zero: patience " + patience + ", silence " + silence);
+        requireTime("patience", patience);
+        requireTime("maxSilence", silence);
+        requirePositive("maxInFlight", inFlight);
+        requirePositive("maxResponseSize", messageBytes);
+    }
+
+    private static void requireTime(String name, Duration value) {
+        if (value.isNegative() || value.compareTo(LONGEST) > 0) {
+            throw new IllegalArgumentException(name + " must be 0 to 36,500 days, got " + value);
         }
-        if (inFlight < 1 || messageBytes < 1) {
-            throw new IllegalArgumentException(
-                    "a bound below 1: " + inFlight + " requests in flight, " + messageBytes + " bytes of a message");
+    }
+
+    private static void requirePositive(String name, int value) {
+        if (value < 1) {
+            throw new IllegalArgumentException(name + " must be at least 1, got " + value);
         }
     }
 

@@ -20,6 +20,9 @@ import java.util.function.BooleanSupplier;
  */
 final class Drain {
     private static final long POLL_MILLIS = 10;
+    /** Longer than any process lives, and short enough to add to a clock reading. */
+    private static final Duration LONGEST = Duration.ofDays(36_500);
+
     private static final long DELIVERY_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long CONNECTIONS_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final long BACKENDS_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -53,7 +56,8 @@ final class Drain {
 
     CompletionStage<Void> begin(Duration timeout) {
         if (begun.compareAndSet(false, true)) {
-            long deadline = clock.now() + timeout.toNanos();
+            long patience = timeout.compareTo(LONGEST) < 0 ? timeout.toNanos() : LONGEST.toNanos();
+            long deadline = clock.now() + patience;
             await(this::callsAreOver, deadline, () -> deliver(deadline));
         }
         return done;

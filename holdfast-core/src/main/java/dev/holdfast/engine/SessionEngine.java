@@ -176,6 +176,7 @@ public final class SessionEngine implements AutoCloseable {
      * @throws IllegalArgumentException if the message has an id
      */
     public CompletionStage<Void> announce(OutboundMessage notification, String id, String principal) {
+        requireNotification(notification);
         return node.live()
                 .get(SessionKey.of(id, principal))
                 .map(session -> announce(notification, List.of(session)))
@@ -195,10 +196,14 @@ public final class SessionEngine implements AutoCloseable {
         return announce(notification, node.live().all().stream().filter(to).toList());
     }
 
-    private static CompletionStage<Void> announce(OutboundMessage notification, List<LiveSession> to) {
-        if (notification.id() != null) {
+    private static void requireNotification(OutboundMessage message) {
+        if (message.id() != null) {
             throw new IllegalArgumentException("only a notification can be announced, and this message has an id");
         }
+    }
+
+    private static CompletionStage<Void> announce(OutboundMessage notification, List<LiveSession> to) {
+        requireNotification(notification);
         return CompletableFuture.allOf(to.stream()
                 .filter(session -> !session.revision().isEmpty())
                 .map(session -> session.tell(notification).toCompletableFuture())
@@ -243,7 +248,8 @@ public final class SessionEngine implements AutoCloseable {
      * Hands over: takes no new sessions and calls, lets running calls end, ends every connection in order, then every
      * session; where the store outlives this process, sessions stay in it for the next one.
      *
-     * @param timeout how long running calls may take, zero or more
+     * @param timeout how long running calls may take; zero or less for no time. Only that of the first drain counts: a later one has the
+     *     same end
      * @return completes when nothing is left, or some 12 s after {@code timeout} though a connection or a backend did not end; never
      *     fails
      */
@@ -264,7 +270,10 @@ public final class SessionEngine implements AutoCloseable {
         return cluster.mayWrite();
     }
 
-    /** Drains without patience for running calls, and waits until nothing is left. */
+    /**
+     * Drains without patience for running calls, and waits for that: some 12 s at most, though a connection or a backend did not end.
+     * Then the engine's own scheduler is shut down. Not to be called on a thread of the scheduler, which the drain needs.
+     */
     @Override
     public void close() {
         drain(Duration.ZERO).toCompletableFuture().join();

@@ -73,7 +73,7 @@ public final class SessionEngineBuilder {
         return this;
     }
 
-    /** A monotonic clock in nanoseconds. Default: {@link System#nanoTime}. */
+    /** A monotonic clock in nanoseconds, read by any thread. Default: {@link System#nanoTime}. */
     public SessionEngineBuilder clock(LongSupplier value) {
         clock = Objects.requireNonNull(value, "clock");
         return this;
@@ -88,21 +88,28 @@ public final class SessionEngineBuilder {
         return this;
     }
 
-    /** Where session ids and nonces come from; must be unpredictable outside of tests. Default: a {@link SecureRandom}. */
+    /**
+     * Where session ids and nonces come from: unpredictable outside of tests, and safe for use by any thread. Default: a {@link
+     * SecureRandom}.
+     */
     public SessionEngineBuilder random(RandomGenerator value) {
         random = Objects.requireNonNull(value, "random");
         return this;
     }
 
-    /** Where timed work runs; the engine does not shut it down. Default: one daemon thread of the engine's own. */
+    /**
+     * Where timed work runs; one thread is enough, for its tasks do not block. The engine does not shut it down. Default: one daemon
+     * thread of the engine's own.
+     */
     public SessionEngineBuilder scheduler(ScheduledExecutorService value) {
         scheduler = Objects.requireNonNull(value, "scheduler");
         return this;
     }
 
     /**
-     * Where backends are opened for sessions that come back from the store, and their calls run again; it may be blocked there
-     * for as long as a backend likes. Default: a daemon thread for each.
+     * Where backends are opened for sessions that come back from the store or have waited for a place, where calls are run again, and
+     * where the backend gets what other nodes hand over. It may be blocked there for as long as a backend likes. Default: a daemon
+     * thread for each task.
      */
     public SessionEngineBuilder executor(Executor value) {
         executor = Objects.requireNonNull(value, "executor");
@@ -120,7 +127,7 @@ public final class SessionEngineBuilder {
      * was cleaned away or not. Default 500 ms.
      */
     public SessionEngineBuilder sweepInterval(Duration value) {
-        if (value.toMillis() < 1 || value.toHours() > 1) {
+        if (isOutside(value, Duration.ofMillis(1), Duration.ofHours(1))) {
             throw new IllegalArgumentException("sweepInterval must be 1 ms to 1 hour, got " + value);
         }
         sweepInterval = value;
@@ -128,12 +135,12 @@ public final class SessionEngineBuilder {
     }
 
     /**
-     * How long a session whose last connection broke stays in memory, 10 seconds to 365 days. Then it waits in the store, and
-     * its backend is closed: what that kept beyond the session's journal is lost. Only where the store outlives this process.
-     * Default 10 minutes.
+     * How long a session whose last connection broke stays in memory, 10 seconds to 365 days; where nodes share the store, also one
+     * whose last connection ended in order. Then it waits in the store, and its backend is closed: what that kept beyond the session's
+     * journal is lost. Only where the store outlives this process. Default 10 minutes.
      */
     public SessionEngineBuilder parkAfter(Duration value) {
-        if (value.toSeconds() < 10 || value.toDays() > 365) {
+        if (isOutside(value, Duration.ofSeconds(10), Duration.ofDays(365))) {
             throw new IllegalArgumentException("parkAfter must be 10 seconds to 365 days, got " + value);
         }
         parkAfter = value;
@@ -159,11 +166,15 @@ public final class SessionEngineBuilder {
      * back to other nodes. Default 3 s.
      */
     public SessionEngineBuilder lease(Duration value) {
-        if (value.toMillis() < 500 || value.toMinutes() > 5) {
+        if (isOutside(value, Duration.ofMillis(500), Duration.ofMinutes(5))) {
             throw new IllegalArgumentException("lease must be 500 ms to 5 minutes, got " + value);
         }
         lease = value;
         return this;
+    }
+
+    private static boolean isOutside(Duration value, Duration least, Duration most) {
+        return value.compareTo(least) < 0 || value.compareTo(most) > 0;
     }
 
     /** Builds the engine; {@link SessionEngine#start} makes it watch the time. */

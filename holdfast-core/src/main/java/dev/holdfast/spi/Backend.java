@@ -13,7 +13,7 @@ public interface Backend {
      * without a lock.
      *
      * <p>The stage never stays open: a backend that cannot start, or stays mute, answers with {@link Unreachable} in a time
-     * of its own. A stage that fails is a fault of the backend and is reported to the client as an internal error.
+     * of its own. A stage that fails, or an exception, is a fault of the backend and is reported to the client as an internal error.
      *
      * @param request the {@code initialize} request and for whom it is
      * @param sink where the connection sends what belongs to no call; it may be used before the stage completes
@@ -88,7 +88,10 @@ public interface Backend {
      * @param connection the way to it
      * @param response the {@code initialize} response for the client
      * @param revision the protocol revision in that response
-     * @param sessionId the session id the backend proposes, if it made one
+     * @param sessionId the session id the backend proposes, if it made one: visible ASCII, unpredictable, never used before; the opening
+     *     fails if it is taken. Not read where a session is restored
+     * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management">MCP transports,
+     *     session management</a>
      */
     record Opened(BackendConnection connection, OutboundMessage response, String revision, Optional<String> sessionId)
             implements Outcome {}

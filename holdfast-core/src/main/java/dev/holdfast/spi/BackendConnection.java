@@ -28,17 +28,23 @@ public interface BackendConnection {
         call(request, sink);
     }
 
-    /** Hands over a notification of the client, in order. {@code notifications/cancelled} never comes this way. */
+    /**
+     * Hands over a notification of the client, in order. {@code notifications/cancelled} never comes this way. What this throws is logged,
+     * and changes nothing.
+     */
     void notify(InboundMessage notification);
 
-    /** Hands over the client's answer to a request this connection sent; once at most for each. */
+    /**
+     * Hands over the client's answer to a request this connection sent; once at most for each. What this throws is logged, and changes
+     * nothing.
+     */
     void answer(InboundMessage response);
 
     /**
      * Ends the connection and everything it holds; calling it again changes nothing. A message that was on its way may come
      * after it, and is dropped.
      *
-     * @return completes when nothing of the connection is left
+     * @return completes when nothing of the connection is left; a drain waits for it some 10 s at most. A failure is logged
      */
     CompletionStage<Void> close();
 }

@@ -19,7 +19,8 @@ public interface CallSink {
     CompletionStage<Void> send(OutboundMessage message);
 
     /**
-     * Sets what to do when the call is cancelled; runs at once if it already was. The later of two hooks counts.
+     * Sets what to do when the call is cancelled; it runs on the thread that cancels, without a lock, or at once on this one if the call
+     * already was. The later of two hooks counts.
      *
      * @param hook gets the client's {@code notifications/cancelled}, where that was the cause
      */
@@ -27,9 +28,10 @@ public interface CallSink {
 
     /**
      * Asks the client to come back for the rest: ends the connection that carries this call in order, after a {@code retry}
-     * of the given time. The call goes on. Without a connection nothing happens.
+     * of the given time. The call goes on. Nothing happens without a connection, in a session that ends with its connection, and before
+     * the client knows a position to come back with.
      *
-     * @param retry when the client shall be back, 0 to 1 hour
+     * @param retry when the client shall be back, 0 to 1 hour; not checked here
      */
     void disconnect(Duration retry);
 

@@ -64,8 +64,14 @@ final class UpstreamFlags {
             UpstreamBackend.builder(url);
             return url;
         } catch (URISyntaxException | IllegalArgumentException e) {
-            throw new IllegalArgumentException(
-                    "--upstream must be as in https://mcp.example/mcp, not " + (text.isEmpty() ? "empty" : text), e);
+            throw new IllegalArgumentException("--upstream must be as in https://mcp.example/mcp, not " + shown(text));
         }
+    }
+
+    private static String shown(String text) {
+        if (text.contains("@")) {
+            return "one with a user or a password";
+        }
+        return text.isEmpty() ? "empty" : text;
     }
 }

@@ -23,10 +23,11 @@ import tools.jackson.core.json.JsonFactory;
  * JSON, also where its content is of no interest here. How long a body may be is the caller's to bound. Safe for use by many
  * threads.
  *
- * <p>Stricter than JSON-RPC where MCP is: an id must be a string or an integer, {@code params} must be an object. Stricter than
- * JSON where two readers of the same bytes could disagree: a member that counts here may occur only once. More lenient in two
- * points: a byte order mark is skipped, and {@code params}, {@code result} and {@code error} may be null for absent. An escaped
- * lone surrogate passes in a string, but not in a member's name.
+ * <p>Stricter than JSON-RPC where MCP is: an id must be a string of at most 512 characters or an integer of at most 64 digits, a method
+ * has 1 to 512 characters, {@code params} must be an object. Stricter than JSON where two readers of the same bytes could disagree: a
+ * member that counts here may occur only once. More lenient in two points: a byte order mark is skipped, and {@code params} and {@code
+ * error} may be null for absent, {@code result} too beside a method or an error. An escaped lone surrogate passes in a string, but not
+ * in a member's name.
  */
 public final class EnvelopeReader {
     /** How deep a body may be nested unless told otherwise, a batch's array included: 200. */
@@ -86,6 +87,7 @@ public final class EnvelopeReader {
      *
      * @param maxDepth how deep a body may be nested, at least 1
      * @param maxBatch how many messages a batch may have, at least 1
+     * @throws IllegalArgumentException if one is below 1; names both
      */
     public EnvelopeReader(int maxDepth, int maxBatch) {
         if (maxDepth < 1 || maxBatch < 1) {

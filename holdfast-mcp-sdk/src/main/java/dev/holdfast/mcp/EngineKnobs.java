@@ -46,7 +46,7 @@ final class EngineKnobs {
     }
 
     void parkAfter(Duration value) {
-        if (value.toSeconds() < 10 || value.toDays() > 365) {
+        if (isOutside(value, Duration.ofSeconds(10), Duration.ofDays(365))) {
             throw new IllegalArgumentException("parkAfter must be 10 seconds to 365 days, got " + value);
         }
         parkAfter = value;
@@ -61,10 +61,14 @@ final class EngineKnobs {
     }
 
     void lease(Duration value) {
-        if (value.toMillis() < 500 || value.toMinutes() > 5) {
+        if (isOutside(value, Duration.ofMillis(500), Duration.ofMinutes(5))) {
             throw new IllegalArgumentException("lease must be 500 ms to 5 minutes, got " + value);
         }
         lease = value;
+    }
+
+    private static boolean isOutside(Duration value, Duration least, Duration most) {
+        return value.compareTo(least) < 0 || value.compareTo(most) > 0;
     }
 
     void limits(SessionLimits value) {

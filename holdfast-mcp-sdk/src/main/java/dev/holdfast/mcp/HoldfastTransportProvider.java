@@ -113,7 +113,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     /**
      * Ends every connection in order, then every session, which stays in the store if that outlives this process. Running calls
      * get an error at once; to let them finish, call {@link SessionEngine#drain} before. Completes when nothing is left in memory, or
-     * when a backend has not closed for 10 s.
+     * after some 12 s though a connection or a backend did not end.
      */
     @Override
     public Mono<Void> closeGracefully() {

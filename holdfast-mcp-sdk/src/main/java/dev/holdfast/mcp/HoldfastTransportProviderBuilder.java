@@ -47,9 +47,12 @@ public final class HoldfastTransportProviderBuilder {
         return this;
     }
 
-    /** The end of the path that is served. Default {@code /mcp}. */
+    /** The end of the path that is served, at least one character. Default {@code /mcp}. */
     public HoldfastTransportProviderBuilder mcpEndpoint(String value) {
-        mcpEndpoint = Objects.requireNonNull(value, "mcpEndpoint");
+        if (value.isBlank()) {
+            throw new IllegalArgumentException("mcpEndpoint must be the end of a path, got none");
+        }
+        mcpEndpoint = value;
         return this;
     }
 
@@ -64,9 +67,12 @@ public final class HoldfastTransportProviderBuilder {
         return this;
     }
 
-    /** How often clients that listen are pinged by JSON-RPC, 1 ms and up; null for never. Default 30 minutes. */
+    /**
+     * How often clients that listen are pinged by JSON-RPC, 1 ms and up; null for never. Default 30 minutes, as in mcp-core 2.1.0; 2.0.0
+     * pings nobody unless it is told to.
+     */
     public HoldfastTransportProviderBuilder keepAliveInterval(@Nullable Duration value) {
-        if (value != null && value.toMillis() < 1) {
+        if (value != null && value.compareTo(Duration.ofMillis(1)) < 0) {
             throw new IllegalArgumentException("keepAliveInterval must be at least 1 ms, got " + value);
         }
         keepAliveInterval = value;
@@ -112,15 +118,15 @@ public final class HoldfastTransportProviderBuilder {
 
     /** How long a session waits whose last connection ended in order, 1 ms and up. Default 30 minutes. */
     public HoldfastTransportProviderBuilder sessionIdleTimeout(Duration value) {
-        if (value.toMillis() < 1) {
+        if (value.compareTo(Duration.ofMillis(1)) < 0) {
             throw new IllegalArgumentException("sessionIdleTimeout must be at least 1 ms, got " + value);
         }
         return lifetime(lifetime -> lifetime.withIdle(value));
     }
 
     /**
-     * How long a session whose last connection broke waits for its client; zero closes it when its last connection breaks.
-     * Default 30 minutes.
+     * How long a session whose last connection broke waits for its client, zero and up; zero closes it when its last connection
+     * breaks. Default 30 minutes.
      */
     public HoldfastTransportProviderBuilder sessionReconnectGracePeriod(Duration value) {
         return lifetime(lifetime -> lifetime.withGrace(value));
@@ -128,7 +134,7 @@ public final class HoldfastTransportProviderBuilder {
 
     /**
      * How long a response is kept for a client that may not have got it though its connection ended in order: it was asleep,
-     * for example. A limit may need the room earlier. Default 60 s.
+     * for example. Zero and up; a limit may need the room earlier. Default 60 s.
      */
     public HoldfastTransportProviderBuilder responseRetention(Duration value) {
         return lifetime(lifetime -> lifetime.withRetention(value));
@@ -156,22 +162,32 @@ public final class HoldfastTransportProviderBuilder {
         return this;
     }
 
-    /** Serves HTTP+SSE (2024-11-05) as well: the end of the path of its GET, {@code /sse} by custom. Default: not served. */
+    /**
+     * Serves HTTP+SSE (2024-11-05) as well: the end of the path of its GET, {@code /sse} by custom. It and {@link #messageEndpoint} may not
+     * end with one another, at no time: where both change, the one comes first that does not meet the old value of the other. Default:
+     * not served, unless another method that concerns HTTP+SSE is called; then {@code /sse}.
+     */
     public HoldfastTransportProviderBuilder sseEndpoint(String value) {
         return sse(o -> o.withPaths(value, o.messagePath()));
     }
 
-    /** The end of the path that clients of HTTP+SSE POST to. Default {@code /message}. */
+    /** The end of the path that clients of HTTP+SSE POST to. Serves HTTP+SSE, as {@link #sseEndpoint} does. Default {@code /message}. */
     public HoldfastTransportProviderBuilder messageEndpoint(String value) {
         return sse(o -> o.withPaths(o.path(), value));
     }
 
-    /** What clients of HTTP+SSE shall put before the path they POST to. Default: nothing; see {@link HttpSseOptions#base}. */
+    /**
+     * What clients of HTTP+SSE shall put before the path they POST to, see {@link HttpSseOptions#base}. Serves HTTP+SSE, as {@link
+     * #sseEndpoint} does. Default: nothing.
+     */
     public HoldfastTransportProviderBuilder baseUrl(String value) {
         return sse(o -> o.withBase(value));
     }
 
-    /** How long a session over HTTP+SSE whose connection broke waits for its client; zero ends it at once. Default zero. */
+    /**
+     * How long a session over HTTP+SSE whose connection broke waits for its client, zero and up; zero ends it at once. Serves HTTP+SSE, as
+     * {@link #sseEndpoint} does. Default zero.
+     */
     public HoldfastTransportProviderBuilder sseReconnectGracePeriod(Duration value) {
         return sse(o -> o.withReconnectGrace(value));
     }
@@ -231,7 +247,7 @@ public final class HoldfastTransportProviderBuilder {
 
     /**
      * When a session whose last connection broke leaves memory and waits in the store, if that outlives this process: 10
-     * seconds to 365 days. Its session of the SDK's server is closed then. Default 10 minutes.
+     * seconds to 365 days; where nodes share the store, also one whose last connection ended in order. Its session of the SDK's server is closed then. Default 10 minutes.
      */
     public HoldfastTransportProviderBuilder parkAfter(Duration value) {
         core.parkAfter(value);

@@ -218,9 +218,11 @@ public final class EdgeOptions {
         }
 
         /**
-         * The host names a client may use, as {@code name} or {@code name:port}; {@code *} for any. Without being listed, a
-         * server on a loopback address is reached by the loopback names, one on any other address by its address only: a
-         * name that nobody listed may be one that a page in a browser has rebound to it. Refused if it has another form. Default none.
+         * The host names a client may use, as {@code name}, which means every port, {@code name:port} or {@code name:*}; {@code *} for
+         * any. Without being listed, a server on a loopback address is reached by the loopback names, one on any other address by any
+         * address, never by a name: one that nobody listed may be one that a page in a browser has rebound to it. Default none.
+         *
+         * @throws IllegalArgumentException if an entry has another form; names the entry
          */
         public Builder allowedHosts(List<String> value) {
             allowedHosts = AllowedForm.HOST.require("allowedHosts", value);
@@ -229,7 +231,10 @@ public final class EdgeOptions {
 
         /**
          * The origins browsers may come from beside the server's own and, where it is reached by a loopback address, those
-         * of loopback names; as {@code scheme://name:port}, with {@code :*} for any port; {@code *} for any. Refused if it has another form. Default none.
+         * of loopback names; as {@code scheme://name:port}. Without a port that of the scheme; for http and https {@code :*} for any
+         * port; {@code null} for pages without an origin; {@code *} for any. Default none.
+         *
+         * @throws IllegalArgumentException if an entry has another form; names the entry
          */
         public Builder allowedOrigins(List<String> value) {
             allowedOrigins = AllowedForm.ORIGIN.require("allowedOrigins", value);
@@ -242,7 +247,7 @@ public final class EdgeOptions {
             return this;
         }
 
-        /** Whether a client may end its session. Default yes. */
+        /** Whether a client may end its session by DELETE; if not, that gets 405. Default yes. */
         public Builder allowDelete(boolean value) {
             allowDelete = value;
             return this;

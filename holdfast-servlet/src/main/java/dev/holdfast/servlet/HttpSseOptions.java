@@ -7,8 +7,9 @@ import java.util.regex.Pattern;
 /**
  * Every knob of HTTP+SSE, the transport of revision 2024-11-05. Immutable: each {@code with} method returns a changed copy.
  *
- * @param path the end of the path of the GET. Default {@code /sse}
- * @param messagePath the end of the path that clients POST to. Default {@code /message}
+ * @param path the end of the path of the GET: letters, digits and {@code ._~-} between single slashes; neither it nor {@code messagePath}
+ *     may end with the other. Default {@code /sse}
+ * @param messagePath the end of the path that clients POST to, of the same form. Default {@code /message}
  * @param reconnectGrace how long a session waits for its client when its connection broke, zero and up; zero ends it with its
  *     connection. Else it is the idle timeout as well, events carry ids, and a client that returns with one finds its session and all it
  *     missed. Such an id names the session: it is a credential like the session's id. Default zero
@@ -38,7 +39,9 @@ public record HttpSseOptions(String path, String messagePath, Duration reconnect
             throw new IllegalArgumentException("reconnectGrace must not be negative, got " + reconnectGrace);
         }
         if (base.endsWith("/") || base.chars().anyMatch(c -> c <= ' ' || c > '~')) {
-            throw new IllegalArgumentException("base must be a path or URL without a slash at its end, got " + base);
+            throw new IllegalArgumentException(
+                    "base must be a path or URL of printable ASCII, without blanks and without a slash at its end, got "
+                            + base);
         }
     }
 

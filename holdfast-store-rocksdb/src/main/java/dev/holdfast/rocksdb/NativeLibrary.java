@@ -8,11 +8,11 @@ import org.rocksdb.NativeLibraryLoader;
 import org.rocksdb.RocksDB;
 
 /**
- * RocksDB's native sessions. It is taken out of its jar into a file that is gone as soon as it is loaded: left to itself, RocksDB
+ * RocksDB's native library. It is taken out of its jar into a file that is gone as soon as it is loaded: left to itself, RocksDB
  * leaves one of 17 MB behind wherever a process is killed.
  */
 final class NativeLibrary {
-    /** Where RocksDB looks for its sessions, or puts it and leaves it there. */
+    /** Where RocksDB looks for its library, or puts it and leaves it there. */
     private static final String GIVEN = "ROCKSDB_SHAREDLIB_DIR";
 
     private NativeLibrary() {}
@@ -37,7 +37,7 @@ final class NativeLibrary {
             }
             Files.delete(folder);
         } catch (IOException e) {
-            // where a loaded sessions cannot be removed, RocksDB does it when the process ends in order
+            // where a loaded library cannot be removed, RocksDB does it when the process ends in order
         }
     }
 }

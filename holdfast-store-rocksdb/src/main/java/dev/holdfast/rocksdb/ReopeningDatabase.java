@@ -55,7 +55,7 @@ final class ReopeningDatabase {
             throw new RocksDbStoreException(folder.path(), what, e);
         } catch (IOException | UnsatisfiedLinkError e) {
             throw new RocksDbStoreException(
-                    folder.path(), "cannot be opened, since RocksDB's sessions cannot be loaded", e);
+                    folder.path(), "cannot be opened, since RocksDB's native library cannot be loaded", e);
         }
     }
 

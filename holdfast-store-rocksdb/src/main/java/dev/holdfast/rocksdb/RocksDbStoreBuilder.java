@@ -33,10 +33,12 @@ public final class RocksDbStoreBuilder {
     /**
      * What a completed append survives: {@link Durability#PROCESS_DEATH}, or {@link Durability#POWER_LOSS}, for which every
      * append waits for an fsync that it shares with those that come meanwhile. Default: process death.
+     *
+     * @throws IllegalArgumentException for {@link Durability#NOTHING}
      */
     public RocksDbStoreBuilder survives(Durability value) {
         if (value == Durability.NOTHING) {
-            throw new IllegalArgumentException("a store on disk survives the death of its process at least");
+            throw new IllegalArgumentException("survives must be PROCESS_DEATH or POWER_LOSS, got " + value);
         }
         durability = Objects.requireNonNull(value, "durability");
         return this;
@@ -83,7 +85,7 @@ public final class RocksDbStoreBuilder {
      * Default 1 minute.
      */
     public RocksDbStoreBuilder sweepInterval(Duration value) {
-        if (value.toMillis() < 10 || value.compareTo(Duration.ofHours(1)) > 0) {
+        if (value.compareTo(Duration.ofMillis(10)) < 0 || value.compareTo(Duration.ofHours(1)) > 0) {
             throw new IllegalArgumentException("sweepInterval must be 10 ms to 1 hour, got " + value);
         }
         sweepInterval = value;
@@ -99,8 +101,8 @@ public final class RocksDbStoreBuilder {
     /**
      * Opens the store.
      *
-     * @throws RocksDbStoreException where the folder cannot be written, is in use or another's, or was written by a newer
-     *     version
+     * @throws RocksDbStoreException where the folder cannot be written, is in use or another's, was written by a newer version, or is
+     *     damaged beyond repair, or where RocksDB's native library cannot be loaded
      */
     public RocksDbStore open() {
         return new RocksDbStore(this);

@@ -69,7 +69,8 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
      * A backend for a server; {@link UpstreamBackendBuilder#open} reaches nobody yet.
      *
      * @param url the endpoint, {@code http} or {@code https}: that of Streamable HTTP, or of the GET of HTTP+SSE
-     * @throws IllegalArgumentException if it has no host, has a fragment, or credentials in it
+     * @throws IllegalArgumentException if its scheme is another, it has no host, or it has a fragment or credentials in it; the message
+     *     names no credentials
      */
     public static UpstreamBackendBuilder builder(URI url) {
         return new UpstreamBackendBuilder(url);

@@ -20,8 +20,12 @@ public final class UpstreamBackendBuilder {
     Optional<ScheduledExecutorService> scheduler = Optional.empty();
 
     UpstreamBackendBuilder(URI url) {
-        boolean http = "http".equals(url.getScheme()) || "https".equals(url.getScheme());
-        if (!http || url.getHost() == null || url.getRawUserInfo() != null || url.getRawFragment() != null) {
+        if (url.getRawUserInfo() != null) {
+            throw new IllegalArgumentException(
+                    "url must be as in https://mcp.example/mcp, got one with a user or a password");
+        }
+        boolean http = "http".equalsIgnoreCase(url.getScheme()) || "https".equalsIgnoreCase(url.getScheme());
+        if (!http || url.getHost() == null || url.getRawFragment() != null) {
             throw new IllegalArgumentException("url must be as in https://mcp.example/mcp, got " + url);
         }
         this.url = url;

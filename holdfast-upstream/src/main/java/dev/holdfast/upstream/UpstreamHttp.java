@@ -8,9 +8,10 @@ import java.util.concurrent.ScheduledExecutorService;
 import javax.net.ssl.SSLContext;
 
 /**
- * By which HTTP client an upstream is reached. Each backend has a client of its own with one pool of connections, which is limited by the
- * engine's limits on sessions and calls only; a connection has 10 s to be made. A proxy is used as the JVM's {@code ProxySelector} says. No
- * client follows redirects or keeps cookies. Immutable.
+ * By which HTTP client an upstream is reached. But for {@link #jdk(HttpClient)}, each backend has a client of its own with one pool of
+ * connections, which is limited by the engine's limits on sessions and calls only; a connection has 10 s to be made, no redirects are
+ * followed, and no cookies kept. A proxy is used as the JVM's {@code ProxySelector} says; Jetty's client asks it once, when it starts, and
+ * takes HTTP proxies only. Immutable.
  */
 public final class UpstreamHttp {
     private final Start start;

@@ -19,11 +19,18 @@ class UpstreamBackendBuilderTest {
     private final UpstreamBackendBuilder builder = UpstreamBackend.builder(URI.create("http://127.0.0.1:1/mcp"));
 
     @ParameterizedTest
-    @ValueSource(strings = {"ftp://a/mcp", "http://u:p@a/mcp", "http:/mcp", "/mcp", "https://a/mcp#here"})
+    @ValueSource(strings = {"ftp://a/mcp", "http:/mcp", "/mcp", "https://a/mcp#here"})
     void anUrlThatIsNoEndpointIsRefused(String url) {
         assertThatThrownBy(() -> UpstreamBackend.builder(URI.create(url)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("url must be as in https://mcp.example/mcp, got " + url);
+    }
+
+    @Test
+    void aPasswordInTheUrlIsRefusedAndNotRepeated() {
+        assertThatThrownBy(() -> UpstreamBackend.builder(URI.create("http://u:p@a/mcp")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("url must be as in https://mcp.example/mcp, got one with a user or a password");
     }
 
     @Test

@@ -44,8 +44,11 @@ import reactor.core.publisher.Mono;
  * begun, and what was refused is sent again. A request whose fate is unknown is sent again only if its tool is known from
  * {@code tools/list} to be read-only or idempotent; otherwise it fails with a {@link CallOutcomeUnknownException}.
  *
- * <p>The {@code Mono} of a request completes when its response was handed over, or fails when none will come. Handlers run on
- * threads that all transports share, as many as are needed. Thread-safe; holds no thread of its own.
+ * <p>The {@code Mono} of a request completes when its response was handed over, or the request was cancelled. Else it fails: with {@code
+ * McpTransportSessionNotFoundException} where the session is gone, {@code McpHttpClientTransportAuthorizationException} on 401 and 403,
+ * {@code McpTransportSessionClosedException} after the close, {@link CallOutcomeUnknownException}, and another exception, mostly {@code
+ * McpTransportException}, for all else. Handlers run on threads that all transports share, as many as are needed. Thread-safe; holds no
+ * thread of its own, unless {@link Builder#clientBuilder} or {@link Builder#customizeClient} gives it an HTTP client of its own.
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP, Streamable HTTP</a>
  */
@@ -290,18 +293,24 @@ public final class HoldfastClientTransport implements McpClientTransport {
         @Deprecated(forRemoval = true)
         @SuppressWarnings("removal")
         public Builder authorizationErrorHandler(McpHttpClientAuthorizationErrorHandler value) {
+            Assert.notNull(value, "authorizationErrorHandler must not be null");
             return authorizationErrorHandler(Customizers.adapted(value));
         }
 
         /** Is asked what to do when the server answers 401 or 403. Default: the message fails. */
         public Builder authorizationErrorHandler(McpHttpClientTransportAuthorizationErrorHandler value) {
+            Assert.notNull(value, "authorizationErrorHandler must not be null");
             authorization = value;
             return this;
         }
 
-        /** How long a connection may take to be made. Default 10 s. */
+        /**
+         * How long a connection may take to be made, more than zero. Default 10 s. Takes the place of what {@link #clientBuilder} says.
+         */
         public Builder connectTimeout(Duration value) {
             Assert.notNull(value, "connectTimeout must not be null");
+            Assert.isTrue(
+                    !value.isNegative() && !value.isZero(), "connectTimeout must be more than zero, got " + value);
             connectTimeout = value;
             return this;
         }
@@ -316,27 +325,27 @@ public final class HoldfastClientTransport implements McpClientTransport {
             return this;
         }
 
-        /** How many bytes a message of the server may have. Default 16 MiB. */
+        /** How many bytes a message of the server may have, 1 and up. Default 16 MiB. */
         public Builder maxResponseSize(int value) {
             limits = limits.withMessageBytes(value);
             return this;
         }
 
-        /** For how long a message is tried to be sent, and a broken stream to be resumed. Default 2 minutes. */
+        /** For how long a message is tried to be sent, and a broken stream to be resumed, zero and up. Default 2 minutes. */
         public Builder patience(Duration value) {
             limits = limits.withPatience(value);
             return this;
         }
 
-        /** How many messages may be under way at once; those beyond fail. Default 1,000. */
+        /** How many messages may be under way at once, 1 and up; those beyond fail. Default 1,000. */
         public Builder maxInFlight(int value) {
             limits = limits.withInFlight(value);
             return this;
         }
 
         /**
-         * How long a connection may be silent before it counts as broken, a wait for the response's head included. Default zero:
-         * three times the rhythm of this server's heartbeats, at least 10 s, and no limit while it has sent none.
+         * How long a connection may be silent before it counts as broken, a wait for the response's head included, zero and up. Default
+         * zero: three times the rhythm of this server's heartbeats, at least 10 s, and no limit while it has sent none.
          */
         public Builder maxSilence(Duration value) {
             limits = limits.withSilence(value);
