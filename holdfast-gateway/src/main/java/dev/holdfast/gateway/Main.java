@@ -32,6 +32,7 @@ public final class Main implements Runnable {
 
     /** Runs until told to end; exits with 2 for a wrong command line and with 1 for any other failure. */
     public static void main(String[] args) {
+        OldGeneration.watch();
         int code = commandLine(args).execute(own(args));
         if (code != 0) {
             System.exit(code);
