@@ -16,9 +16,11 @@ public final class Writers {
     private static final Logger log = LoggerFactory.getLogger(Writers.class);
     private static final int THREADS = 4;
     private static final long IDLE_SECONDS = 10;
+    private static final long FAILED_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final ThreadPoolExecutor threads;
     private final AtomicInteger open = new AtomicInteger();
+    private volatile long failedUntil = System.nanoTime();
 
     private final class Writer extends Thread {
         private Writer(Runnable task, String name) {
@@ -52,14 +54,22 @@ public final class Writers {
             return false;
         } catch (OutOfMemoryError e) {
             open.decrementAndGet();
-            log.error("there is no thread for a writer", e);
+            if (!failedLately()) {
+                log.error("there is no thread for a writer", e);
+            }
+            failedUntil = System.nanoTime() + FAILED_NANOS;
             return false;
         }
     }
 
     /** Whether work that is offered now begins at once, as far as one can tell. */
     public boolean free() {
-        return open.get() < THREADS && !threads.isShutdown();
+        return open.get() < THREADS && !threads.isShutdown() && !failedLately();
+    }
+
+    /** Whether no thread could be created a moment ago. */
+    private boolean failedLately() {
+        return System.nanoTime() - failedUntil < 0;
     }
 
     /** Whether the current thread is one of these. */

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class BlockingPhase {
     /**
-     * How long the head of a call's stream waits for the call's first message, to be one write with it, and how long a message waits
-     * that comes right behind another.
+     * How long the head of a call's stream waits at least for the call's first message, to be one write with it, and a message that
+     * comes right behind another for those behind it; until the clock comes by.
      */
     static final long GATHER_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
 
@@ -79,7 +79,7 @@ final class BlockingPhase {
         return written > 0 && !isOver() && sinceWrite < GATHER_NANOS && helpers.free();
     }
 
-    /** How many bytes of messages the next write shall have: with what frames add to them, it fits. */
+    /** How many bytes of messages the next write shall have: with what frames add to most of them, it fits. */
     int room() {
         return written == 0 || isOver() ? BATCH_BYTES : Math.max(1, Math.min(BATCH_BYTES, MOST_BYTES - written) / 2);
     }
@@ -88,9 +88,9 @@ final class BlockingPhase {
      * How much of this may be written now.
      *
      * @param last whether the response ends with it
-     * @param head how much of it may go ahead where it is too long
+     * @param due whether some of it shall go ahead though it is too long
      */
-    int mayWrite(ByteBuffer bytes, boolean last, int head) {
+    int mayWrite(ByteBuffer bytes, boolean last, boolean due) {
         int length = bytes.remaining();
         if (written == 0 && last && length <= KEPT_BYTES) {
             return length;
@@ -100,13 +100,11 @@ final class BlockingPhase {
         if (!mayWait) {
             return 0;
         }
-        if (written + length <= MOST_BYTES) {
-            return length;
-        }
-        return written == 0 ? head : 0;
+        int left = MOST_BYTES - written;
+        return length <= left || written > 0 || due ? Math.min(length, left) : 0;
     }
 
-    /** So much is about to be written. */
+    /** So much is about to be written; none of it may block once the phase is over. */
     void writes(int size) {
         written += size;
         writtenHere |= Thread.currentThread() == requestThread;

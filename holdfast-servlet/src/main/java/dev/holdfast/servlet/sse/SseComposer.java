@@ -27,7 +27,6 @@ final class SseComposer {
     private boolean asks;
     private boolean exhausted;
     private boolean returnable;
-    private int headBytes;
     private @Nullable Close closing;
 
     SseComposer(SseSource source, Heartbeat heartbeat, ConnectionClock clock) {
@@ -45,11 +44,6 @@ final class SseComposer {
     /** Whether the opening was composed. */
     boolean opened() {
         return opened;
-    }
-
-    /** The length of the opening, which begins the first bytes. */
-    int headBytes() {
-        return headBytes;
     }
 
     /** Whether all was read that was there when it composed last: whoever has more wakes the pump. */
@@ -106,7 +100,6 @@ final class SseComposer {
     private void open(String position) {
         opened = true;
         frames.add(framing.opening(clock.retryMillis(), position));
-        headBytes = frames.size();
     }
 
     /** Adds what was read; false if nothing can follow it now. */

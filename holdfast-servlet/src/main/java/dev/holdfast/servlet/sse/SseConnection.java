@@ -74,7 +74,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         reader.wakeWith(this);
     }
 
-    /** From here on nothing blocks; called once, by the request's thread when it is done. */
+    /** From here on what is new blocks nobody; called once, by the request's thread when it is done. */
     public void start() {
         phase.threadReturns();
         wake();
@@ -258,11 +258,9 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         }
     }
 
-    /** How much of this may be written now. The head goes ahead of what is too long only once it is due. */
+    /** How much of this may be written now. What is too long for a blocking write goes ahead in part only once the head is due. */
     private int mayWrite(ByteBuffer bytes) {
-        return async
-                ? Math.min(bytes.remaining(), SLICE_BYTES)
-                : phase.mayWrite(bytes, closing != null, headDue ? composer.headBytes() : 0);
+        return async ? Math.min(bytes.remaining(), SLICE_BYTES) : phase.mayWrite(bytes, closing != null, headDue);
     }
 
     private void goAsync() throws IOException {
@@ -287,9 +285,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     /** Writes a slice at a time, so that a slow peer is seen to make progress. */
     private void write(ByteBuffer bytes, int size) throws IOException {
         began = clock.now();
-        if (!async) {
-            phase.writes(size);
-        }
+        phase.writes(size);
         ByteBuffer slice = bytes.slice(bytes.position(), size);
         bytes.position(bytes.position() + size);
         if (!bytes.hasRemaining()) {
