@@ -12,43 +12,40 @@ final class FinishedStreams {
     /** What was delivered, and is kept for a client that was asleep, has this part of what the session may keep. */
     private static final int SHARE = 8;
 
-    private final int most;
-    private final long mostBytes;
-    private final long retentionNanos;
-    private final long patienceNanos;
+    private final SessionLimits limits;
+    private final Lifetime lifetime;
     private final EngineClock clock;
     private final LazyQueue<Pending> delivered = new LazyQueue<>();
     private final LazyQueue<Pending> doubtful = new LazyQueue<>();
 
+    /** At least what the delivered ones have: what they lose meanwhile is counted when it matters. */
     private long deliveredBytes;
 
-    private record Pending(LiveStream stream, long at, long bytes) {}
+    private record Pending(LiveStream stream, long at) {}
 
     /**
      * @param limits how many are kept that were delivered, and how much; these for the lifetime's retention at most, the others for
      *     its grace period if that is longer
      */
     FinishedStreams(SessionLimits limits, Lifetime lifetime, EngineClock clock) {
-        this.most = limits.finishedStreams();
-        this.mostBytes = limits.sessionBytes() / SHARE;
-        this.retentionNanos = lifetime.retentionNanos();
-        this.patienceNanos = Math.max(lifetime.retentionNanos(), lifetime.graceNanos());
+        this.limits = limits;
+        this.lifetime = lifetime;
         this.clock = clock;
     }
 
     void delivered(LiveStream stream, long at) {
-        delivered.addLast(new Pending(stream, at, stream.bytes()));
+        delivered.addLast(new Pending(stream, at));
         deliveredBytes += stream.bytes();
     }
 
     void doubtful(LiveStream stream, long at) {
-        doubtful.addLast(new Pending(stream, at, stream.bytes()));
+        doubtful.addLast(new Pending(stream, at));
     }
 
     void remove(LiveStream stream) {
         Optional<Pending> removed = remove(delivered, stream);
         if (removed.isPresent()) {
-            deliveredBytes -= removed.get().bytes;
+            deliveredBytes -= stream.bytes();
         } else {
             remove(doubtful, stream);
         }
@@ -68,13 +65,21 @@ final class FinishedStreams {
 
     /** A delivered stream that is one too many; the newest is none for its size. */
     Optional<LiveStream> surplus() {
+        long mostBytes = limits.sessionBytes() / SHARE;
+        if (deliveredBytes > mostBytes) {
+            deliveredBytes =
+                    delivered.stream().mapToLong(entry -> entry.stream.bytes()).sum();
+        }
         boolean tooMuch = deliveredBytes > mostBytes && delivered.size() > 1;
-        return tooMuch || delivered.size() > most ? delivered.first().map(Pending::stream) : Optional.empty();
+        return tooMuch || delivered.size() > limits.finishedStreams()
+                ? delivered.first().map(Pending::stream)
+                : Optional.empty();
     }
 
     /** A stream that was kept for long enough. */
     Optional<LiveStream> old(long now) {
-        return old(delivered, retentionNanos, now).or(() -> old(doubtful, patienceNanos, now));
+        long retention = lifetime.retentionNanos();
+        return old(delivered, retention, now).or(() -> old(doubtful, Math.max(retention, lifetime.graceNanos()), now));
     }
 
     private Optional<LiveStream> old(LazyQueue<Pending> queue, long nanos, long now) {

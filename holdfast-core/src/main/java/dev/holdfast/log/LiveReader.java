@@ -32,6 +32,14 @@ public final class LiveReader implements StreamReader, StreamCursor {
     }
 
     private static final Logger logger = LoggerFactory.getLogger(LiveReader.class);
+    private static final Waker NOBODY = new Waker() {
+        @Override
+        public void wake() {}
+
+        @Override
+        public void abort() {}
+    };
+
     private final Host host;
     private final SessionLog log;
     private final LiveStream stream;
@@ -52,13 +60,7 @@ public final class LiveReader implements StreamReader, StreamCursor {
     private volatile @Nullable End end;
     private long endAfter;
     private volatile boolean returnable;
-    private volatile Waker waker = new Waker() {
-        @Override
-        public void wake() {}
-
-        @Override
-        public void abort() {}
-    };
+    private volatile Waker waker = NOBODY;
     private Epoch prefixEpoch;
     private String prefix;
 
