@@ -11,6 +11,7 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import java.util.List;
 import java.util.Optional;
@@ -112,6 +113,9 @@ final class SharedSession implements Session {
 
     @Override
     public CompletionStage<Optional<Refusal>> notify(InboundMessage notification) {
+        if (!(notification.journal() instanceof JournalChange.None) && !node.engine.storeWorks()) {
+            return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+        }
         if (node.forwarding.isPresent()) {
             return ask(() -> node.forwarding.get().notify(here, notification));
         }

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -319,15 +320,19 @@ public final class Outbox {
         Pending.fail(current, Objects.requireNonNull(doubt, "nothing has failed"), effects);
     }
 
-    /** No client shall wait any longer: what is on its way to the store stays there, what waits behind it for clients is refused. */
+    /** No client shall wait any longer, though what is on its way stays there; calls that wait behind it have not begun. */
     public void dismissClients(Throwable failure, Effects effects) {
-        List<Pending> refused = waiting.stream().filter(Pending::awaited).toList();
+        List<Pending> awaited = Stream.concat(current.stream(), waiting.stream())
+                .filter(Pending::awaited)
+                .toList();
+        List<Pending> calls = waiting.stream()
+                .filter(pending -> pending.awaited() && pending.begins())
+                .toList();
+        calls.forEach(pending -> pending.failure = failure);
         waiting = new ArrayList<>(waiting);
-        waiting.removeAll(refused);
+        waiting.removeAll(calls);
         due &= !waiting.isEmpty();
-        refused.forEach(pending -> pending.failure = failure);
-        Pending.fail(refused, failure, effects);
-        Pending.fail(current.stream().filter(Pending::awaited).toList(), failure, effects);
+        Pending.fail(awaited, failure, effects);
     }
 
     /** Decides the doubtful batch by what the log then holds, and goes on in the new epoch; false if nothing is in doubt. */

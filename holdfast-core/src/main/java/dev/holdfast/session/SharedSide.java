@@ -167,7 +167,7 @@ public final class SharedSide {
         core.run(effects -> core.outbox().dismissClients(failure, effects));
     }
 
-    /** Completes when the store has decided what is on its way. */
+    /** Completes when the store has decided what is on its way; fails where it has not for some seconds. */
     public CompletionStage<Void> settled() {
         return core.log().settled();
     }

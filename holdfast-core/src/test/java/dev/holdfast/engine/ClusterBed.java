@@ -9,13 +9,13 @@ import dev.holdfast.Opening;
 import dev.holdfast.Session;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -219,13 +219,10 @@ final class ClusterBed implements AutoCloseable {
         return TestBed.now(shared.members(SessionKey.of(session.id(), "")));
     }
 
-    /** The streams of the calls that run, as far as the store knows. */
-    Set<StreamId> running(Session session) {
+    SessionRecord record(Session session) {
         return TestBed.now(shared.look(SessionKey.of(session.id(), "")))
                 .orElseThrow()
-                .record()
-                .running()
-                .keySet();
+                .record();
     }
 
     @Override

@@ -49,33 +49,48 @@ class ClusterFailureTest {
     /** A server that is full may be so for hours, and a client that knows can go elsewhere. */
     @Test
     void aClientThatFindsTheStoreFullIsToldSoAndItsCallNeverRuns() {
-        Session calling = first.open();
-        Session telling = first.open();
-        first.store.decree(Collections.nCopies(80, FlakyCluster.Fate.LOST).toArray(FlakyCluster.Fate[]::new));
-        CompletableFuture<?> call = calling.call(TestBed.requests(1)).toCompletableFuture();
-        CompletableFuture<?> notification = telling.notify(
-                        Wire.notification("notifications/x", new JournalChange.Put("x")))
-                .toCompletableFuture();
-        bed.pass(Duration.ofSeconds(2));
-        assertThat(List.of(call, notification)).noneMatch(CompletableFuture::isDone);
-        bed.pass(Duration.ofSeconds(3));
-        assertThat(List.of(call, notification))
-                .allSatisfy(refused -> assertThat(refused)
-                        .failsWithin(Duration.ZERO)
-                        .withThrowableOfType(ExecutionException.class)
-                        .withCauseInstanceOf(StoreUnavailableException.class));
+        Session session = first.open();
+        fillStore();
+        assertToldSoAfterSomeSeconds(session.call(TestBed.requests(1)));
 
         bed.pass(Duration.ofSeconds(10));
-        assertThat(bed.running(calling)).as("there is room again").isEmpty();
-        assertThat(first.backend.lives.get(0).calls).isEmpty();
-        assertThat(bed.post(calling, 1).end).isEmpty();
-        assertThat(first.backend.lives.get(0).calls).hasSize(1);
+        assertThat(bed.record(session).running()).as("there is room again").isEmpty();
+        assertThat(first.backend.life().calls).isEmpty();
+        assertThat(bed.post(session, 1).end).isEmpty();
+        assertThat(first.backend.life().calls).hasSize(1);
+    }
+
+    @Test
+    void aNotificationThatFindsTheStoreFullIsInTheJournalWhenThereIsRoomForTheBackendHasIt() {
+        Session session = first.open();
+        InboundMessage notification = Wire.notification("notifications/x", new JournalChange.Put("x"));
+        fillStore();
+        assertToldSoAfterSomeSeconds(session.notify(notification));
+        assertThat(session.notify(notification).toCompletableFuture()).isCompletedExceptionally();
+        assertThat(first.backend.life().heard).containsOnlyOnce("notifications/x");
+
+        bed.pass(Duration.ofSeconds(10));
+        assertThat(bed.record(session).journal()).containsKey("x");
+    }
+
+    private void fillStore() {
+        first.store.decree(Collections.nCopies(40, FlakyCluster.Fate.LOST).toArray(FlakyCluster.Fate[]::new));
+    }
+
+    private void assertToldSoAfterSomeSeconds(CompletionStage<?> stage) {
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(stage.toCompletableFuture()).isNotDone();
+        bed.pass(Duration.ofSeconds(3));
+        assertThat(stage.toCompletableFuture())
+                .failsWithin(Duration.ZERO)
+                .withThrowableOfType(ExecutionException.class)
+                .withCauseInstanceOf(StoreUnavailableException.class);
     }
 
     @Test
     void callsThatWaitBehindAStuckCommitLeaveNothingWhenTheirClientsAreToldSo() {
         Session calling = first.open();
-        first.store.decree(Collections.nCopies(80, FlakyCluster.Fate.LOST).toArray(FlakyCluster.Fate[]::new));
+        fillStore();
         List<CompletableFuture<Call.Outcome>> calls = IntStream.rangeClosed(1, 50)
                 .mapToObj(id -> calling.call(TestBed.requests(id)).toCompletableFuture())
                 .toList();
@@ -83,7 +98,7 @@ class ClusterFailureTest {
         assertThat(calls).allMatch(CompletableFuture::isCompletedExceptionally);
 
         bed.pass(Duration.ofSeconds(20));
-        assertThat(bed.running(calling)).isEmpty();
+        assertThat(bed.record(calling).running()).isEmpty();
         assertThat(first.backend.life().calls).isEmpty();
         assertThat(first.store.tried)
                 .as("the first start, and its end")
