@@ -38,7 +38,8 @@ record Address(List<RedisURI> seeds, boolean cluster, String shown) {
         String user = parts.group(2) == null ? "" : parts.group(2) + "@";
         String hosts = parts.group(3);
         String rest = parts.group(4) == null ? "" : parts.group(4);
-        if (user.indexOf('@') != user.lastIndexOf('@') || rest.contains("@")) {
+        if (user.indexOf('@') != user.lastIndexOf('@')
+                || rest.replaceFirst("\\?.*", "").contains("@")) {
             throw new IllegalArgumentException("a user and a password in the address of Redis must be percent-encoded:"
                     + " @ as %40, / as %2F, ? as %3F, # as %23");
         }

@@ -92,8 +92,11 @@ final class CommandConnection implements AutoCloseable {
     }
 
     private void note(Throwable cause) {
-        if (!closed && trouble.getAndSet(cause) == null) {
-            tell(cause);
+        if (!closed) {
+            trouble.set(cause);
+            if (!told.get()) {
+                tell(cause);
+            }
         }
     }
 

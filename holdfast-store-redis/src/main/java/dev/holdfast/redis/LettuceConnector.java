@@ -40,6 +40,7 @@ final class LettuceConnector implements Connector {
 
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(500);
     private static final Duration TOPOLOGY_REFRESH = Duration.ofSeconds(15);
+    private static final Duration LEAST_BETWEEN_REFRESHES = Duration.ofSeconds(1);
     private static final int THREADS = 2;
 
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(work -> {
@@ -68,6 +69,7 @@ final class LettuceConnector implements Connector {
                             common(ClientOptions.builder(), settings, timeouts))
                     .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
                             .enablePeriodicRefresh(TOPOLOGY_REFRESH)
+                            .adaptiveRefreshTriggersTimeout(LEAST_BETWEEN_REFRESHES)
                             .build());
             cluster.setOptions(options.build());
             client = cluster;
