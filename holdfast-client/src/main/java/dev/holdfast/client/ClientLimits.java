@@ -5,11 +5,12 @@ import java.time.Duration;
 /**
  * How long a client tries, and how much it takes.
  *
- * @param patience for how long a message is tried to be sent, and a broken stream to be resumed, 0 to 36,500 days
+ * @param patience for how long a message is tried to be sent, and a broken stream to be resumed, zero and up; more than 36,500 days
+ *     count as that
  * @param inFlight so many requests of one session may wait for their responses, at least 1
  * @param messageBytes so many bytes a message of the server may have, at least 1
- * @param silence how long a connection may be silent before it counts as broken, 0 to 36,500 days; zero: as the server's heartbeats
- *     teach
+ * @param silence how long a connection may be silent before it counts as broken, zero and up, and no more than 36,500 days either;
+ *     zero: as the server's heartbeats teach
  * @param resumable whether streams are resumed by the ids of their events
  */
 public record ClientLimits(Duration patience, int inFlight, int messageBytes, Duration silence, boolean resumable) {
@@ -21,16 +22,17 @@ public record ClientLimits(Duration patience, int inFlight, int messageBytes, Du
             new ClientLimits(Duration.ofMinutes(2), 1_000, 16 << 20, Duration.ZERO, true);
 
     public ClientLimits {
-        requireTime("patience", patience);
-        requireTime("maxSilence", silence);
+        patience = requireTime("patience", patience);
+        silence = requireTime("maxSilence", silence);
         requirePositive("maxInFlight", inFlight);
         requirePositive("maxResponseSize", messageBytes);
     }
 
-    private static void requireTime(String name, Duration value) {
-        if (value.isNegative() || value.compareTo(LONGEST) > 0) {
-            throw new IllegalArgumentException(name + " must be 0 to 36,500 days, got " + value);
+    private static Duration requireTime(String name, Duration value) {
+        if (value.isNegative()) {
+            throw new IllegalArgumentException(name + " must not be negative, got " + value);
         }
+        return value.compareTo(LONGEST) < 0 ? value : LONGEST;
     }
 
     private static void requirePositive(String name, int value) {

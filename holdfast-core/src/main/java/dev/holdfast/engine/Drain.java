@@ -56,8 +56,8 @@ final class Drain {
 
     CompletionStage<Void> begin(Duration timeout) {
         if (begun.compareAndSet(false, true)) {
-            long patience = timeout.compareTo(LONGEST) < 0 ? timeout.toNanos() : LONGEST.toNanos();
-            long deadline = clock.now() + patience;
+            Duration patience = timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
+            long deadline = clock.now() + (patience.isNegative() ? 0 : patience.toNanos());
             await(this::callsAreOver, deadline, () -> deliver(deadline));
         }
         return done;

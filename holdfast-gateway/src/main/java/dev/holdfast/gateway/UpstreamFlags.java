@@ -69,7 +69,7 @@ final class UpstreamFlags {
     }
 
     private static String shown(String text) {
-        if (text.contains("@")) {
+        if (text.matches("[^/?#]*//[^/?#]*@.*")) {
             return "one with a user or a password";
         }
         return text.isEmpty() ? "empty" : text;

@@ -49,10 +49,10 @@ public final class HoldfastTransportProviderBuilder {
 
     /** The end of the path that is served, at least one character. Default {@code /mcp}. */
     public HoldfastTransportProviderBuilder mcpEndpoint(String value) {
+        mcpEndpoint = Objects.requireNonNull(value, "mcpEndpoint");
         if (value.isBlank()) {
             throw new IllegalArgumentException("mcpEndpoint must be the end of a path, got none");
         }
-        mcpEndpoint = value;
         return this;
     }
 

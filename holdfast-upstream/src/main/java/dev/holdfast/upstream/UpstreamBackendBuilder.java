@@ -20,7 +20,8 @@ public final class UpstreamBackendBuilder {
     Optional<ScheduledExecutorService> scheduler = Optional.empty();
 
     UpstreamBackendBuilder(URI url) {
-        if (url.getRawUserInfo() != null) {
+        String authority = url.getRawAuthority();
+        if (authority != null && authority.contains("@")) {
             throw new IllegalArgumentException(
                     "url must be as in https://mcp.example/mcp, got one with a user or a password");
         }

@@ -26,9 +26,10 @@ class UpstreamBackendBuilderTest {
                 .hasMessage("url must be as in https://mcp.example/mcp, got " + url);
     }
 
-    @Test
-    void aPasswordInTheUrlIsRefusedAndNotRepeated() {
-        assertThatThrownBy(() -> UpstreamBackend.builder(URI.create("http://u:p@a/mcp")))
+    @ParameterizedTest
+    @ValueSource(strings = {"http://u:p@a/mcp", "http://u:p@my_host/mcp", "http://u:p@host:x/"})
+    void aPasswordInTheUrlIsRefusedAndNotRepeated(String url) {
+        assertThatThrownBy(() -> UpstreamBackend.builder(URI.create(url)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("url must be as in https://mcp.example/mcp, got one with a user or a password");
     }
