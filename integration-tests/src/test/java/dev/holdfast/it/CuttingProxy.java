@@ -12,6 +12,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -33,6 +34,7 @@ final class CuttingProxy implements AutoCloseable {
     private final int port;
     private volatile int target;
     private volatile @Nullable ServerSocket listening;
+    private volatile CompletableFuture<Void> accepting = CompletableFuture.completedFuture(null);
 
     /** How connections end. */
     enum Cut {
@@ -88,9 +90,7 @@ final class CuttingProxy implements AutoCloseable {
         place.setReuseAddress(true);
         place.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
         this.port = place.getLocalPort();
-        ServerSocket first = listen();
-        listening = first;
-        threads.execute(() -> accept(first));
+        accept();
     }
 
     /** A proxy before a server on this machine. */
@@ -147,19 +147,20 @@ final class CuttingProxy implements AutoCloseable {
         });
     }
 
-    /** Refuses connections from now on. */
+    /** Refuses connections from now on. The kernel listens as long as a thread is still in the accept of a socket that was closed. */
     void refuse() throws IOException {
         ServerSocket open = listening;
         if (open != null) {
             open.close();
+            accepting.join();
         }
     }
 
-    /** Accepts connections again. */
+    /** Accepts connections, after a refusal again. */
     void accept() throws IOException {
-        ServerSocket again = listen();
-        listening = again;
-        threads.execute(() -> accept(again));
+        ServerSocket open = listen();
+        listening = open;
+        accepting = CompletableFuture.runAsync(() -> accept(open), threads);
     }
 
     private void accept(ServerSocket from) {
