@@ -35,6 +35,9 @@ class HostileRequestsTest {
     private static final Duration LIFETIME = Duration.ofSeconds(10);
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
+    private static final List<String> POOLS =
+            List.of("qtp", "http-nio-", "boundedElastic-", "parallel-", "awaitility-");
+
     private final ContainerKind kind;
 
     HostileRequestsTest(ContainerKind kind) {
@@ -99,11 +102,11 @@ class HostileRequestsTest {
         });
     }
 
-    /** The names of all threads but those of the container's pool, which it starts when it needs them. */
+    /** The names of all threads but those of pools that start them when they need them, and of whoever waits for this. */
     private static List<String> threads() {
         return Thread.getAllStackTraces().keySet().stream()
                 .map(Thread::getName)
-                .filter(name -> !name.startsWith("qtp") && !name.startsWith("http-nio-"))
+                .filter(name -> POOLS.stream().noneMatch(name::startsWith))
                 .sorted()
                 .toList();
     }
