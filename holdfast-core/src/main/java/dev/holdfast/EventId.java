@@ -16,10 +16,8 @@ public record EventId(StreamId stream, Epoch epoch, long offset) {
     private static final int RADIX = 36;
     private static final int LONGEST = 64;
     private static final int PARTS = 5;
-    /** Where most prefixes and offsets fit; longer ones take longer. */
-    private static final int PREFIX_SIZE = 24;
-
-    private static final int OFFSET_SIZE = 4;
+    /** Where most ids fit; longer ones take longer. */
+    private static final int USUAL_SIZE = 28;
 
     /** Reads a {@code Last-Event-ID}; empty if no server of this kind can have written it. */
     public static Optional<EventId> parse(String text) {
@@ -49,20 +47,14 @@ public record EventId(StreamId stream, Epoch epoch, long offset) {
         return place <= offset && at.counter() <= epoch.counter();
     }
 
-    /** Everything of the ids of one stream and epoch but the offset. */
-    public static String prefix(StreamId stream, Epoch epoch) {
-        StringBuilder text = new StringBuilder(PREFIX_SIZE);
+    /** The text of an id that nobody needs otherwise. */
+    public static String text(StreamId stream, Epoch epoch, long offset) {
+        StringBuilder text = new StringBuilder(USUAL_SIZE);
         append(text, stream.epoch());
         append(text.append('.'), stream.number());
         append(text.append('.'), epoch.counter());
         append(text.append('.'), Integer.toUnsignedLong(epoch.nonce()));
-        return text.append('.').toString();
-    }
-
-    /** The id of an event, and of the position behind it. */
-    public static String text(String prefix, long offset) {
-        StringBuilder text = new StringBuilder(prefix.length() + OFFSET_SIZE).append(prefix);
-        append(text, offset);
+        append(text.append('.'), offset);
         return text.toString();
     }
 
@@ -76,6 +68,6 @@ public record EventId(StreamId stream, Epoch epoch, long offset) {
 
     @Override
     public String toString() {
-        return text(prefix(stream, epoch), offset);
+        return text(stream, epoch, offset);
     }
 }

@@ -132,7 +132,7 @@ final class TailReader implements StreamReader, StreamCursor {
     }
 
     private String position(long offset) {
-        return EventId.text(EventId.prefix(stream, epoch), Math.max(offset, start.repeatThrough()));
+        return EventId.text(stream, epoch, Math.max(offset, start.repeatThrough()));
     }
 
     @Override

@@ -2,12 +2,12 @@ package dev.holdfast.log;
 
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionStore;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** The epochs that a session had, as far as its store tells, and has. Used inside a step. */
 public final class Epochs {
-    private final List<Epoch> all;
+    private List<Epoch> all;
     private final int certainFrom;
 
     /**
@@ -15,7 +15,7 @@ public final class Epochs {
      * @param certainFrom the counter of the epoch since which surely nothing was lost
      */
     public Epochs(List<Epoch> all, int certainFrom) {
-        this.all = new ArrayList<>(all);
+        this.all = List.copyOf(all);
         this.certainFrom = certainFrom;
     }
 
@@ -42,15 +42,12 @@ public final class Epochs {
 
     /** Another one is present, and these came before it, of whatever node. */
     void begin(SessionStore.Claim claim) {
-        all.clear();
-        all.addAll(claim.before());
-        all.add(claim.epoch());
+        all = Stream.concat(claim.before().stream(), Stream.of(claim.epoch())).toList();
     }
 
     void begin(Epoch next) {
-        all.add(next);
-        if (all.size() > SessionStore.EPOCHS_KEPT + 1) {
-            all.remove(0);
-        }
+        int known = Math.min(all.size(), SessionStore.EPOCHS_KEPT);
+        all = Stream.concat(all.subList(all.size() - known, all.size()).stream(), Stream.of(next))
+                .toList();
     }
 }

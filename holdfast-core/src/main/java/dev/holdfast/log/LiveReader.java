@@ -61,8 +61,6 @@ public final class LiveReader implements StreamReader, StreamCursor {
     private long endAfter;
     private volatile boolean returnable;
     private volatile Waker waker = NOBODY;
-    private Epoch prefixEpoch;
-    private String prefix;
 
     /** There once something was written of which the end of the connection does not tell. */
     private @Nullable WriteMarks marks;
@@ -78,8 +76,6 @@ public final class LiveReader implements StreamReader, StreamCursor {
         this.reportedGap = stream.dropped();
         this.attachedIn = epoch;
         this.epoch = epoch;
-        this.prefixEpoch = epoch;
-        this.prefix = EventId.prefix(stream.id(), epoch);
         this.returnable = returnable;
     }
 
@@ -115,11 +111,7 @@ public final class LiveReader implements StreamReader, StreamCursor {
     }
 
     private String position(Epoch at, long offset) {
-        if (!at.equals(prefixEpoch)) {
-            prefixEpoch = at;
-            prefix = EventId.prefix(stream.id(), at);
-        }
-        return EventId.text(prefix, offset);
+        return EventId.text(stream.id(), at, offset);
     }
 
     @Override

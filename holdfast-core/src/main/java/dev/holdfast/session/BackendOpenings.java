@@ -2,18 +2,20 @@ package dev.holdfast.session;
 
 import dev.holdfast.log.Effects;
 import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Opens the connections to a session's backend, each incarnation under a name of its own. */
 final class BackendOpenings {
     private final SessionCore core;
     private final Outbound outbound;
     private final Readers readers;
-    private Optional<BackendSink> latest = Optional.empty();
+    private @Nullable BackendSink latest;
 
     BackendOpenings(SessionCore core, Outbound outbound, Readers readers) {
         this.core = core;
@@ -33,9 +35,10 @@ final class BackendOpenings {
 
     private CompletionStage<Backend.Outcome> open(
             InboundMessage initialize, int incarnation, BackendSink.Hearer hearer, boolean restores) {
-        String name = Long.toString(core.seed().epoch().nonce(), 36) + "." + incarnation;
+        Epoch present = core.look(core.log().epochs()::present);
+        String name = Long.toString(present.nonce(), 36) + "." + incarnation;
         BackendSink sink = new BackendSink(core, outbound, readers, hearer, incarnation);
-        core.run(effects -> latest = Optional.of(sink));
+        core.run(effects -> latest = sink);
         try {
             return core.host()
                     .backend()
@@ -48,17 +51,19 @@ final class BackendOpenings {
 
     /** Who takes the client's answers while the latest connection is being opened; inside a step. */
     Optional<Consumer<InboundMessage>> answers() {
-        return latest.flatMap(BackendSink::answers);
+        return latest == null ? Optional.empty() : latest.answers();
     }
 
     /** The latest connection was opened and is gone; inside a step. What it has set here must not keep it in memory. */
     void forget() {
-        latest = Optional.empty();
+        latest = null;
     }
 
     /** Nobody waits any more for the latest connection, if it is still being opened; inside a step. */
     void abandon(Effects effects) {
-        latest.ifPresent(unfinished -> effects.then(unfinished::abandon));
-        latest = Optional.empty();
+        if (latest != null) {
+            effects.then(latest::abandon);
+        }
+        latest = null;
     }
 }

@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.Objects;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -21,10 +21,12 @@ public final class Journal {
     /** The longest {@code initialize} that is taken: it is kept for the session's life. */
     public static final int MOST_INITIALIZE_BYTES = 1 << 16;
 
-    private final Map<String, InboundMessage> entries = new LinkedHashMap<>(4);
     private final SessionLimits limits;
     private final LongConsumer weight;
-    private Optional<InboundMessage> initialize = Optional.empty();
+    private @Nullable InboundMessage initialize;
+    /** Most sessions have one entry for ever. */
+    private Map<String, InboundMessage> entries = Map.of();
+
     private long bytes;
 
     /**
@@ -37,12 +39,12 @@ public final class Journal {
 
     /** The backend has accepted this {@code initialize}. */
     void accepted(InboundMessage message) {
-        initialize = Optional.of(message.withoutContext());
+        initialize = message.withoutContext();
         grows(message.bytes().length);
     }
 
     InboundMessage initialize() {
-        return initialize.orElseThrow();
+        return Objects.requireNonNull(initialize, "no initialize was accepted");
     }
 
     /** What has to be replayed after {@code initialize}, in order. */
@@ -67,7 +69,7 @@ public final class Journal {
         List<String> removed = entries.keySet().stream()
                 .filter(key -> !wanted.containsKey(key))
                 .toList();
-        removed.forEach(key -> grows(-size(key, entries.remove(key))));
+        removed.forEach(key -> remove(key));
         missing.forEach(this::apply);
         return missing;
     }
@@ -88,10 +90,33 @@ public final class Journal {
     /** Applies the change of a message that succeeded. */
     void apply(InboundMessage message) {
         if (message.journal() instanceof JournalChange.Put put) {
-            grows(size(put.key(), message) - size(put.key(), entries.put(put.key(), message.withoutContext())));
+            put(put.key(), message.withoutContext());
         } else if (message.journal() instanceof JournalChange.Remove remove) {
-            grows(-size(remove.key(), entries.remove(remove.key())));
+            remove(remove.key());
         }
+    }
+
+    private void put(String key, InboundMessage message) {
+        grows(size(key, message) - size(key, entries.get(key)));
+        if (entries.isEmpty()) {
+            entries = Map.of(key, message);
+            return;
+        }
+        many().put(key, message);
+    }
+
+    private void remove(String key) {
+        if (entries.containsKey(key)) {
+            grows(-size(key, many().remove(key)));
+        }
+    }
+
+    /** The entries, to be changed. */
+    private Map<String, InboundMessage> many() {
+        if (!(entries instanceof LinkedHashMap)) {
+            entries = new LinkedHashMap<>(entries);
+        }
+        return entries;
     }
 
     private void grows(long more) {

@@ -29,7 +29,8 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     private final SessionCore core;
     private final Outbound outbound;
-    private final RestoredState state;
+    private final OwnMessages own;
+    private final CallEnding calls;
     private final ServerIdentity identity;
     private final Readers readers;
     private final BackendSlot backend;
@@ -40,9 +41,8 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     public LiveSession(SessionHost host, String principal, SessionSeed seed) {
         this.core = new SessionCore(host, principal, seed);
-        OwnMessages own = new OwnMessages(core);
-        CallEnding calls = new CallEnding(core, own);
-        this.state = new RestoredState(core, own, calls, this);
+        this.own = new OwnMessages(core);
+        this.calls = new CallEnding(core, own);
         this.identity = new ServerIdentity(core, own);
         this.outbound = new Outbound(core, own, calls, this::answerFor);
         this.readers = new Readers(core);
@@ -50,7 +50,8 @@ public final class LiveSession implements Session, LiveCall.Host {
         this.starts = new CallStart(core, readers, calls, backend, this);
         this.inbound = new Inbound(core, backend, calls, outbound, identity);
         this.end = new SessionEnd(core, calls, outbound, backend, readers);
-        this.sweep = new SessionSweep(core, calls, end, shared(), new Revival(core, backend, readers));
+        this.sweep = new SessionSweep(
+                core, calls, end, record -> shared().catchUp(record), new Revival(core, backend, readers));
         core.wire(outbound, end);
     }
 
@@ -60,12 +61,16 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     /** How it begins, or comes back. */
     public SessionOpening opening() {
-        return new SessionOpening(core, identity, backend, state);
+        return new SessionOpening(core, identity, backend, kept());
     }
 
     /** What it shows to the nodes that have it too. */
     public SharedSide shared() {
-        return new SharedSide(core, readers, backend, state);
+        return new SharedSide(core, readers, backend, kept());
+    }
+
+    private RestoredState kept() {
+        return new RestoredState(core, own, calls, this);
     }
 
     /** What it is kept under. */

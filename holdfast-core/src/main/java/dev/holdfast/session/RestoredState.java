@@ -80,10 +80,11 @@ final class RestoredState {
                 complete(stream);
             }
         }
-        int born = core.seed().extension().born();
+        RecordExtension extension = RecordExtension.of(claim.record());
+        int born = extension.born();
         streams.all().forEach(stream -> withdrawQuestions(stream, born));
-        streams.listening().advance(Math.min(core.seed().extension().confirmed(), unread(claim)));
-        retention.confirm(streams.listening(), core.seed().extension().confirmed());
+        streams.listening().advance(Math.min(extension.confirmed(), unread(claim)));
+        retention.confirm(streams.listening(), extension.confirmed());
         Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
         interrupted.addAll(running.keySet());
         List<BackendUser> again = new ArrayList<>(0);

@@ -1,6 +1,5 @@
 package dev.holdfast.session;
 
-import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -18,8 +17,10 @@ final class Revival {
     private final SessionCore core;
     private final BackendSlot backend;
     private final Readers readers;
-    private OptionalLong thereSince = OptionalLong.empty();
-    private long triedAt;
+    private boolean there;
+    /** When it was last tried, or was seen to be there first. */
+    private long since;
+
     private long pause;
 
     Revival(SessionCore core, BackendSlot backend, Readers readers) {
@@ -31,14 +32,15 @@ final class Revival {
     void sweep(long now) {
         BackendPresence seen = backend.presence();
         if (seen == BackendPresence.THERE) {
-            thereSince = thereSince.isPresent() ? thereSince : OptionalLong.of(now);
-            pause = passed(MOST_PAUSE_NANOS, thereSince.getAsLong(), now) ? 0 : pause;
+            since = there ? since : now;
+            there = true;
+            pause = passed(MOST_PAUSE_NANOS, since, now) ? 0 : pause;
             return;
         }
-        thereSince = OptionalLong.empty();
-        boolean due = pause == 0 || passed(pause, triedAt, now);
+        there = false;
+        boolean due = pause == 0 || passed(pause, since, now);
         if (seen == BackendPresence.MISSING && due && wanted()) {
-            triedAt = now;
+            since = now;
             pause = Math.min(Math.max(2 * pause, FIRST_PAUSE_NANOS), MOST_PAUSE_NANOS);
             StoreQuestion.ask(() -> core.host().mayOpenBackend(core.key())).whenComplete(this::open);
         }

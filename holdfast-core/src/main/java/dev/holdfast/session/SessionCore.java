@@ -34,7 +34,8 @@ public final class SessionCore {
     private final SessionHost host;
     private final EngineClock clock;
     private final String principal;
-    private final SessionSeed seed;
+    private final Lifetime lifetime;
+    private final boolean listensOnly;
     private final Lifecycle lifecycle;
     private final RecordState record;
     private final Journal journal;
@@ -56,13 +57,13 @@ public final class SessionCore {
         this.host = host;
         this.clock = host.clock();
         this.principal = principal;
-        this.seed = seed;
+        this.lifetime = seed.lifetime();
+        this.listensOnly = seed.listensOnly();
         this.since = clock.now();
-        Lifetime lifetime = seed.lifetime();
         this.lifecycle = new Lifecycle(lifetime, clock);
         this.record = new RecordState(host.wallClock(), seed, host.durable());
         this.log = new SessionLog(host.store(), new Epochs(seed.epochs(), seed.certainFrom()), this::end);
-        boolean forgetful = seed.listensOnly() && lifetime.grace().isZero();
+        boolean forgetful = listensOnly && lifetime.grace().isZero();
         this.streams = new Streams(
                 host.streams(),
                 lifetime,
@@ -96,9 +97,9 @@ public final class SessionCore {
         key = SessionKey.of(name, principal);
     }
 
-    /** The backend has accepted the session in this revision. */
+    /** The backend has accepted the session in this revision: one of a few, of which each session would keep a copy. */
     void negotiated(String accepted) {
-        revision = accepted;
+        revision = accepted.intern();
     }
 
     SessionHost host() {
@@ -119,26 +120,22 @@ public final class SessionCore {
         return principal;
     }
 
-    SessionSeed seed() {
-        return seed;
-    }
-
     /** When it came into memory, in nanoseconds of the engine's clock. */
     long since() {
         return since;
     }
 
     Lifetime lifetime() {
-        return seed.lifetime();
+        return lifetime;
     }
 
     boolean listensOnly() {
-        return seed.listensOnly();
+        return listensOnly;
     }
 
     /** Whether the session outlives this process. */
     boolean outlives() {
-        return host.durable() && !seed.lifetime().grace().isZero();
+        return host.durable() && !lifetime.grace().isZero();
     }
 
     /**

@@ -1,6 +1,7 @@
 package dev.holdfast.session;
 
 import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.SessionRecord;
@@ -51,6 +52,7 @@ public final class SessionOpening {
     }
 
     private CompletionStage<Void> create(String kind, Map<String, byte[]> entries) {
+        Epoch first = core.look(core.log().epochs()::present);
         SessionRecord record = core.look(() -> new SessionRecord(
                 1,
                 kind,
@@ -60,8 +62,7 @@ public final class SessionOpening {
                 core.revision(),
                 entries,
                 Map.of()));
-        return StoreQuestion.ask(
-                () -> core.host().store().create(core.key(), core.seed().epoch(), record));
+        return StoreQuestion.ask(() -> core.host().store().create(core.key(), first, record));
     }
 
     /** How long its store keeps it, in milliseconds since 1970. */

@@ -5,7 +5,9 @@ import dev.holdfast.SessionState;
 import dev.holdfast.log.Effects;
 import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionRecord;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * What time does to a session: it ends, its calls do, what it keeps grows old, its record has to be renewed, its
@@ -15,14 +17,17 @@ final class SessionSweep {
     private final SessionCore core;
     private final CallEnding calls;
     private final SessionEnd end;
-    private final SharedSide shared;
+    private final Consumer<SessionRecord> catchUp;
     private final Revival revival;
 
-    SessionSweep(SessionCore core, CallEnding calls, SessionEnd end, SharedSide shared, Revival revival) {
+    /**
+     * @param catchUp makes the session here what its record says
+     */
+    SessionSweep(SessionCore core, CallEnding calls, SessionEnd end, Consumer<SessionRecord> catchUp, Revival revival) {
         this.core = core;
         this.calls = calls;
         this.end = end;
-        this.shared = shared;
+        this.catchUp = catchUp;
         this.revival = revival;
     }
 
@@ -60,7 +65,7 @@ final class SessionSweep {
             boolean used =
                     look.filter(found -> !found.record().revision().isEmpty()).isPresent();
             if (used) {
-                shared.catchUp(look.get().record());
+                catchUp.accept(look.get().record());
             } else {
                 core.end(EndReason.EXPIRED);
             }

@@ -88,23 +88,16 @@ public final class HintedBackend implements Backend {
     private final class Listening implements BackendConnection {
         private final BackendConnection connection;
         private final String principal;
-        private final String incarnation;
-        private final ListeningSink listening;
-        /** How many questions may still be asked. */
-        private final AtomicInteger questions;
-
-        private volatile Optional<ToolQuestion> question = Optional.empty();
+        private final Optional<Questions> questions;
 
         private Listening(Opened opened, OpenRequest request, ListeningSink listening) {
             this.connection = opened.connection();
             this.principal = request.principal();
-            this.incarnation = request.incarnation();
-            this.listening = listening;
             // the client of a new session will list the tools itself
             boolean asks = request.restores()
                     && !executesImmediately()
                     && JsonPeek.isObject(opened.response().bytes(), "result", "capabilities", "tools");
-            this.questions = new AtomicInteger(asks ? MOST_QUESTIONS : 0);
+            this.questions = asks ? Optional.of(new Questions(connection, request, listening)) : Optional.empty();
         }
 
         @Override
@@ -114,7 +107,7 @@ public final class HintedBackend implements Backend {
             } else {
                 connection.call(request, sink);
                 // not earlier: on a server that works one request at a time, journal and call would wait for the list
-                ask();
+                questions.ifPresent(Questions::ask);
             }
         }
 
@@ -128,17 +121,47 @@ public final class HintedBackend implements Backend {
             connection.notify(notification);
         }
 
+        @Override
+        public void answer(InboundMessage response) {
+            connection.answer(response);
+        }
+
+        @Override
+        public CompletionStage<Void> close() {
+            questions.ifPresent(Questions::end);
+            return connection.close();
+        }
+    }
+
+    /** What is asked on a connection while no list is known for its principal. */
+    private final class Questions {
+        private final BackendConnection connection;
+        private final String principal;
+        private final String incarnation;
+        private final ListeningSink listening;
+        /** How many may still be asked. */
+        private final AtomicInteger left = new AtomicInteger(MOST_QUESTIONS);
+
+        private volatile Optional<ToolQuestion> latest = Optional.empty();
+
+        private Questions(BackendConnection connection, OpenRequest request, ListeningSink listening) {
+            this.connection = connection;
+            this.principal = request.principal();
+            this.incarnation = request.incarnation();
+            this.listening = listening;
+        }
+
         private void ask() {
-            if (questions.get() <= 0 || rules.knows(principal) || !asking.add(principal)) {
+            if (left.get() <= 0 || rules.knows(principal) || !asking.add(principal)) {
                 return;
             }
-            String name = incarnation + "-" + questions.getAndDecrement();
+            String name = incarnation + "-" + left.getAndDecrement();
             ToolQuestion asked =
                     new ToolQuestion(connection, name, listening.sessionId(), answer -> rules.learn(principal, answer));
-            question = Optional.of(asked);
+            latest = Optional.of(asked);
             asked.begin(patience).whenComplete((done, late) -> {
                 if (late == null) {
-                    questions.set(0);
+                    left.set(0);
                 }
                 asking.remove(principal);
                 if (late != null) {
@@ -147,15 +170,8 @@ public final class HintedBackend implements Backend {
             });
         }
 
-        @Override
-        public void answer(InboundMessage response) {
-            connection.answer(response);
-        }
-
-        @Override
-        public CompletionStage<Void> close() {
-            question.ifPresent(ToolQuestion::end);
-            return connection.close();
+        private void end() {
+            latest.ifPresent(ToolQuestion::end);
         }
     }
 

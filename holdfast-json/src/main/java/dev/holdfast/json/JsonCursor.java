@@ -92,7 +92,8 @@ final class JsonCursor {
     /** The string at the cursor; empty when there is another value, which is passed over. */
     Optional<String> text() {
         if (at(JsonToken.VALUE_STRING)) {
-            return Optional.of(json.getString());
+            return Optional.of(
+                    KnownText.of(json.getStringCharacters(), json.getStringOffset(), json.getStringLength()));
         }
         skip();
         return Optional.empty();

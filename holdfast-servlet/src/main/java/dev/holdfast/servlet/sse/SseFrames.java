@@ -10,9 +10,10 @@ final class SseFrames {
     private static final byte[] ID = ascii("id: ");
     private static final byte[] EVENT = ascii("event: message\ndata: ");
     private static final byte[] END = ascii("\n\n");
+    private static final byte[] NOTHING = {};
     private static final int FIRST_SIZE = 256;
 
-    private byte[] bytes = new byte[0];
+    private byte[] bytes = NOTHING;
     private int size;
 
     boolean isEmpty() {
@@ -58,7 +59,7 @@ final class SseFrames {
     /** Takes what was gathered. */
     ByteBuffer take() {
         ByteBuffer taken = ByteBuffer.wrap(bytes, 0, size);
-        bytes = new byte[0];
+        bytes = NOTHING;
         size = 0;
         return taken;
     }
