@@ -42,8 +42,7 @@ final class Tombstones {
         count++;
         while (count > LIMIT || kept.size() > MOST_BYTES) {
             PackedQueue.Reader oldest = kept.reader();
-            id(oldest);
-            answers(oldest);
+            pass(oldest);
             oldest.remove();
             count--;
         }
@@ -61,6 +60,17 @@ final class Tombstones {
             stones.put(answer.offset());
             stones.put(answer.epoch().counter());
             stones.put(Integer.toUnsignedLong(answer.epoch().nonce()));
+        }
+    }
+
+    private static void pass(PackedQueue.Reader stone) {
+        stone.number();
+        stone.number();
+        for (long answers = stone.number(); answers > 0; answers--) {
+            stone.passText();
+            stone.number();
+            stone.number();
+            stone.number();
         }
     }
 

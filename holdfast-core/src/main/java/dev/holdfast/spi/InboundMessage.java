@@ -1,7 +1,6 @@
 package dev.holdfast.spi;
 
 import java.util.Objects;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,7 +38,10 @@ public record InboundMessage(
 
     /** The id of a request or response. */
     public RequestId requiredId() {
-        return Optional.ofNullable(id).orElseThrow(() -> new IllegalStateException("a notification has no id"));
+        if (id == null) {
+            throw new IllegalStateException("a notification has no id");
+        }
+        return id;
     }
 
     /** What is left to say of this message once somebody else has its content. */

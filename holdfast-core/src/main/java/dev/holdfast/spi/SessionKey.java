@@ -1,6 +1,8 @@
 package dev.holdfast.spi;
 
-import java.nio.ByteBuffer;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -12,6 +14,9 @@ import java.security.NoSuchAlgorithmException;
  * @param a the first eight bytes of the digest, and so on
  */
 public record SessionKey(long a, long b, long c, long d) {
+    private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
+    private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
+
     /** To find and make one costs as much as the digest, and each request needs one. */
     private static final ThreadLocal<MessageDigest> SHA_256 = ThreadLocal.withInitial(SessionKey::sha256);
 
@@ -19,10 +24,16 @@ public record SessionKey(long a, long b, long c, long d) {
     public static SessionKey of(String sessionId, String principal) {
         byte[] id = sessionId.getBytes(StandardCharsets.UTF_8);
         byte[] who = principal.getBytes(StandardCharsets.UTF_8);
-        ByteBuffer text = ByteBuffer.allocate(Integer.BYTES + id.length + who.length);
-        text.putInt(id.length).put(id).put(who);
-        ByteBuffer digest = ByteBuffer.wrap(SHA_256.get().digest(text.array()));
-        return new SessionKey(digest.getLong(), digest.getLong(), digest.getLong(), digest.getLong());
+        byte[] text = new byte[Integer.BYTES + id.length + who.length];
+        INT.set(text, 0, id.length);
+        System.arraycopy(id, 0, text, Integer.BYTES, id.length);
+        System.arraycopy(who, 0, text, Integer.BYTES + id.length, who.length);
+        byte[] digest = SHA_256.get().digest(text);
+        return new SessionKey(part(digest, 0), part(digest, 1), part(digest, 2), part(digest, 3));
+    }
+
+    private static long part(byte[] digest, int number) {
+        return (long) LONG.get(digest, number * Long.BYTES);
     }
 
     private static MessageDigest sha256() {

@@ -15,6 +15,20 @@ final class JsonText {
 
     /** The text as a JSON string, with no more escapes than JSON demands and UTF-8 can carry. */
     static String quoted(String text) {
+        return isPlain(text) ? "\"" + text + "\"" : escaped(text);
+    }
+
+    private static boolean isPlain(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c < ' ' || c == '"' || c == '\\' || Character.isSurrogate(c)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static String escaped(String text) {
         StringBuilder out = new StringBuilder(text.length() + 16).append('"');
         for (int i = 0; i < text.length(); i++) {
             char c = text.charAt(i);

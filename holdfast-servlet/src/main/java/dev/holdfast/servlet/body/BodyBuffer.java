@@ -12,11 +12,13 @@ final class BodyBuffer {
     /** The first piece of a body, for which a part of the room is kept. */
     private static final int CHUNK = 8 << 10;
 
+    private static final byte[] NOTHING = {};
+
     private final BodyRoom room;
     private final int limit;
     private final int announced;
     private final int most;
-    private byte[] bytes = new byte[0];
+    private byte[] bytes = NOTHING;
     private int size;
     private boolean ended;
 
@@ -87,7 +89,7 @@ final class BodyBuffer {
     /** Lets go of the memory; a second time does nothing. */
     void drop() {
         room.giveBack(bytes.length);
-        bytes = new byte[0];
+        bytes = NOTHING;
         size = 0;
     }
 }

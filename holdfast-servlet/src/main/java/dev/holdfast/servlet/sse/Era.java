@@ -12,7 +12,6 @@ import java.nio.charset.StandardCharsets;
 public record Era(String revision) implements Framing {
     private static final String FIRST_PRIMED = "2025-11-25";
     private static final String BATCHES = "2025-03-26";
-    private static final byte[] COMMENT = ":\n\n".getBytes(StandardCharsets.US_ASCII);
 
     /** Whether a POST may hold several messages. */
     public boolean batches() {
@@ -25,11 +24,10 @@ public record Era(String revision) implements Framing {
      */
     @Override
     public byte[] opening(long retryMillis, String position) {
-        String retry = "retry: " + retryMillis + "\n";
-        if (!tellsPosition()) {
-            return concat(retry.getBytes(StandardCharsets.US_ASCII), COMMENT);
-        }
-        return (retry + "id: " + position + "\ndata: \n\n").getBytes(StandardCharsets.US_ASCII);
+        String opening = tellsPosition()
+                ? "retry: " + retryMillis + "\nid: " + position + "\ndata: \n\n"
+                : "retry: " + retryMillis + "\n:\n\n";
+        return opening.getBytes(StandardCharsets.US_ASCII);
     }
 
     @Override
@@ -40,12 +38,5 @@ public record Era(String revision) implements Framing {
     @Override
     public void add(SseFrames frames, Event event, String position) {
         frames.add(event, position);
-    }
-
-    private static byte[] concat(byte[] first, byte[] second) {
-        byte[] both = new byte[first.length + second.length];
-        System.arraycopy(first, 0, both, 0, first.length);
-        System.arraycopy(second, 0, both, first.length, second.length);
-        return both;
     }
 }
