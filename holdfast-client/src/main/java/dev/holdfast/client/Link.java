@@ -152,7 +152,7 @@ final class Link {
             return server.requests()
                     .customizer()
                     .customize(made.get().uri(uri), method, uri, body, context)
-                    .thenApply(HttpRequest.Builder::build);
+                    .thenApply(request -> UserAgent.in(request.build()));
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);
         }
