@@ -7,7 +7,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Opens a fresh backend for a client that only listens: the one that was lost, or could not be reached, would be missed for ever by
- * who sends nothing. At once the first time, then after pauses that double, until one has stayed for a minute. Used by the sweep.
+ * who sends nothing. At once the first time, then after pauses that double, each longer by up to a quarter so that sessions which lost
+ * theirs together do not come together, until one has stayed for a minute. Used by the sweep.
  */
 final class Revival {
     private static final Logger logger = LoggerFactory.getLogger(Revival.class);
@@ -18,7 +19,7 @@ final class Revival {
     private final BackendSlot backend;
     private final Readers readers;
     private boolean there;
-    /** When it was last tried, or was seen to be there first. */
+    /** From when the pause runs, or the minute of one that is there. */
     private long since;
 
     private long pause;
@@ -40,8 +41,8 @@ final class Revival {
         there = false;
         boolean due = pause == 0 || passed(pause, since, now);
         if (seen == BackendPresence.MISSING && due && wanted()) {
-            since = now;
             pause = Math.min(Math.max(2 * pause, FIRST_PAUSE_NANOS), MOST_PAUSE_NANOS);
+            since = now + core.host().random().nextLong(pause / 4);
             StoreQuestion.ask(() -> core.host().mayOpenBackend(core.key())).whenComplete(this::open);
         }
     }
