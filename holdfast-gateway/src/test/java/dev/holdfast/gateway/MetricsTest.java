@@ -93,6 +93,8 @@ class MetricsTest {
             Wait.until("it is counted", () -> Scrape.of(gateway).value("holdfast_sessions_restored_total") == 1);
             Scrape scrape = Scrape.of(gateway);
             assertThat(scrape.value("holdfast_children_started_total")).isEqualTo(2);
+            assertThat(scrape.value("holdfast_children_waiting")).isZero();
+            assertThat(scrape.value("holdfast_children_outputs_bytes")).isZero();
             assertThat(scrape.value("holdfast_calls_seconds_count", "outcome=\"failed\""))
                     .isEqualTo(1);
             assertThat(scrape.value(

@@ -27,6 +27,8 @@ import org.jspecify.annotations.Nullable;
  * at a time.
  */
 public final class HoldfastTransportProviderBuilder {
+    private static final Duration LONGEST_KEEP_ALIVE = Duration.ofDays(36_500);
+
     @Nullable McpJsonMapper jsonMapper;
 
     String mcpEndpoint = "/mcp";
@@ -68,12 +70,12 @@ public final class HoldfastTransportProviderBuilder {
     }
 
     /**
-     * How often clients that listen are pinged by JSON-RPC, 1 ms and up; null for never. Default 30 minutes, as in mcp-core 2.1.0; 2.0.0
+     * How often clients that listen are pinged by JSON-RPC, 1 ms to 36,500 days; null for never. Default 30 minutes, as in mcp-core 2.1.0; 2.0.0
      * pings nobody unless it is told to.
      */
     public HoldfastTransportProviderBuilder keepAliveInterval(@Nullable Duration value) {
-        if (value != null && value.compareTo(Duration.ofMillis(1)) < 0) {
-            throw new IllegalArgumentException("keepAliveInterval must be at least 1 ms, got " + value);
+        if (value != null && (value.compareTo(Duration.ofMillis(1)) < 0 || value.compareTo(LONGEST_KEEP_ALIVE) > 0)) {
+            throw new IllegalArgumentException("keepAliveInterval must be 1 ms to 36,500 days, got " + value);
         }
         keepAliveInterval = value;
         return this;
