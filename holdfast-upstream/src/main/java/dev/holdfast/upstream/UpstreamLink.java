@@ -1,5 +1,6 @@
 package dev.holdfast.upstream;
 
+import dev.holdfast.client.Departures;
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RequestCustomizer;
@@ -13,25 +14,18 @@ import java.net.http.HttpRequest;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The way to one session at the upstream, which may still be opening. Each message takes the forwarded headers of its own request
- * along; what has none takes those of the latest that had: the replay of the journal, GET and DELETE. Messages may overtake each
- * other on their connections, which they begin in the order in which they came, but none overtakes
- * {@code notifications/initialized}. Safe for use by any thread.
+ * along; what has none takes those of the latest that had: the replay of the journal, GET and DELETE. Messages begin in the order in
+ * which they came. Safe for use by any thread.
  */
 final class UpstreamLink implements RequestCustomizer {
     private static final Logger log = LoggerFactory.getLogger(UpstreamLink.class);
     private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
-    private static final String INITIALIZED = "notifications/initialized";
-    /** How long an upstream may leave {@code notifications/initialized} without an answer, before it gets what follows. */
-    private static final long INTRODUCTION_SECONDS = 5;
-
     /** So much may be on its way without a response, and one message more. */
     private static final long MOST_BYTES = 8 << 20;
     /** What a message costs that has no bytes: its request, and a connection. */
@@ -80,13 +74,7 @@ final class UpstreamLink implements RequestCustomizer {
 
     /** Sends a request, whose messages go to the sink. */
     CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink) {
-        return inOrder(open -> open.call(request, repeat, context, sink));
-    }
-
-    private CompletableFuture<Outcome> inOrder(Function<ServerSession, CompletionStage<Outcome>> sending) {
-        CompletableFuture<Outcome> sent = new CompletableFuture<>();
-        departures.add(() -> session.thenCompose(sending).thenAccept(sent::complete));
-        return sent;
+        return departures.send(request, () -> session.thenCompose(open -> open.call(request, repeat, context, sink)));
     }
 
     /** Sends a message that has no response, unless too much is on its way already. */
@@ -98,24 +86,12 @@ final class UpstreamLink implements RequestCustomizer {
         int weight = message.length + MESSAGE_BYTES;
         posted.addAndGet(weight);
         Envelope envelope = parsed(message);
-        CompletableFuture<Outcome> sent = envelope.method().equals(INITIALIZED)
-                ? introduce(envelope, context)
-                : inOrder(open -> open.post(envelope, context));
+        CompletableFuture<Outcome> sent =
+                departures.send(envelope, () -> session.thenCompose(open -> open.post(envelope, context)));
         sent.thenAccept(outcome -> {
             posted.addAndGet(-weight);
             UpstreamErrors.ofPost(outcome).ifPresent(text -> log.warn("a message got lost: {}", text));
         });
-    }
-
-    private CompletableFuture<Outcome> introduce(Envelope initialized, Object context) {
-        CompletableFuture<Outcome> sent = inOrder(open -> {
-            departures.close();
-            return open.post(initialized, context);
-        });
-        sent.<Object>thenApply(outcome -> outcome)
-                .completeOnTimeout(INITIALIZED, INTRODUCTION_SECONDS, TimeUnit.SECONDS)
-                .thenAccept(answered -> departures.open());
-        return sent;
     }
 
     /** The same with the latest context. */

@@ -1,5 +1,6 @@
 package dev.holdfast.client.held;
 
+import dev.holdfast.client.Departures;
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
@@ -25,6 +26,7 @@ public final class HeldSession {
     private final Questions questions = new Questions();
     private final Introduction introduction = new Introduction();
     private final Places places;
+    private final Departures departures = new Departures();
     private final AtomicInteger underWay = new AtomicInteger();
 
     /**
@@ -38,6 +40,7 @@ public final class HeldSession {
         Replacement replacement =
                 new Replacement(introduction, overheard.settings(), questions, guarded, watch, server.patience());
         this.places = new Places(server, protocol, replacement, introduction, questions, guarded, watch);
+        departures.open();
     }
 
     /** Opens the listening stream before there is a session, as servers without sessions allow. */
@@ -64,12 +67,12 @@ public final class HeldSession {
             return done(new Outcome.NotSent(new NotTakenException(mostUnderWay + " messages are under way")));
         }
         // a copy, so that who gives the stage up does not take the count with it
-        return begin(message, context)
+        return departures
+                .send(message, () -> begin(message, context))
                 .thenApply(outcome -> {
                     underWay.decrementAndGet();
                     return outcome.since(places.closed());
                 })
-                .toCompletableFuture()
                 .copy();
     }
 

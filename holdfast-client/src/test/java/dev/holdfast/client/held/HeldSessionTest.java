@@ -21,6 +21,7 @@ import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -53,6 +54,7 @@ class HeldSessionTest {
     private HeldSession session;
     private final AtomicInteger sessions = new AtomicInteger();
     private volatile CountDownLatch held = new CountDownLatch(0);
+    private volatile CountDownLatch introductionHeld = new CountDownLatch(0);
     private volatile boolean asks;
     private volatile boolean loses;
     private volatile boolean refusesInitialize;
@@ -156,6 +158,9 @@ class HeldSessionTest {
         told.add((id == null ? "" : id) + " " + message.method()
                 + message.id().map(known -> " " + known.token()).orElse(""));
         if (message.kind() != Envelope.Kind.REQUEST) {
+            if (introduction) {
+                await(introductionHeld);
+            }
             answer(exchange, 202, "");
             return;
         }
@@ -228,6 +233,29 @@ class HeldSessionTest {
         assertThat(send(INITIALIZE)).isEqualTo(new Outcome.Done());
         assertThat(send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"))
                 .isEqualTo(new Outcome.Done());
+    }
+
+    @Test
+    void aCallInTheSameBreathWaitsUntilTheServerHasTheIntroduction() {
+        send(INITIALIZE);
+        introductionHeld = new CountDownLatch(1);
+        CompletionStage<Outcome> introduced = session.send(
+                envelope("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"), ServerSession.NO_CONTEXT);
+        CompletionStage<Outcome> called = session.send(
+                envelope("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"), ServerSession.NO_CONTEXT);
+        Eventually.await(() -> told.size() > 1, () -> "that something came behind initialize");
+        assertThat(told).containsExactly(" initialize 0", "s1 notifications/initialized");
+
+        introductionHeld.countDown();
+
+        assertThat(introduced
+                        .toCompletableFuture()
+                        .orTimeout(20, TimeUnit.SECONDS)
+                        .join())
+                .isEqualTo(new Outcome.Done());
+        assertThat(called.toCompletableFuture().orTimeout(20, TimeUnit.SECONDS).join())
+                .isEqualTo(new Outcome.Done());
+        assertThat(told).endsWith("s1 notifications/initialized", "s1 tools/list 1");
     }
 
     @Test
