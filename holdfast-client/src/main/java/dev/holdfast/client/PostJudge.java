@@ -1,6 +1,8 @@
 package dev.holdfast.client;
 
 import dev.holdfast.client.wire.ExchangeEnd;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.util.concurrent.CompletableFuture;
@@ -10,12 +12,14 @@ import java.util.concurrent.CompletionStage;
 final class PostJudge {
     private final Link link;
     private final URI uri;
+    private final Envelope message;
     private final Object context;
     private final Credentials credentials;
 
-    PostJudge(Link link, URI uri, Object context) {
+    PostJudge(Link link, URI uri, Envelope message, Object context) {
         this.link = link;
         this.uri = uri;
+        this.message = message;
         this.context = context;
         this.credentials = new Credentials(link, context);
     }
@@ -31,10 +35,25 @@ final class PostJudge {
                             : again ? new PostVerdict.SendAgain() : new PostVerdict.Refused());
         }
         if (verdict instanceof PostVerdict.PerhapsNoSession) {
-            return Probe.ask(link, uri, context)
-                    .thenApply(found ->
-                            found == Probe.Finding.GONE ? new PostVerdict.NoSession() : new PostVerdict.Doubtful());
+            return probed(isAnswered(answer) ? new PostVerdict.Refused() : new PostVerdict.Doubtful());
+        }
+        if (verdict instanceof PostVerdict.NoSession && isAnswered(answer)) {
+            return probed(new PostVerdict.Refused());
         }
         return CompletableFuture.completedFuture(verdict);
+    }
+
+    /** The verdict where the server has the session. */
+    private CompletionStage<PostVerdict> probed(PostVerdict there) {
+        return Probe.ask(link, uri, context)
+                .thenApply(found -> found == Probe.Finding.GONE ? new PostVerdict.NoSession() : there);
+    }
+
+    /** Whether the server has read the request: what it refuses names the request's id. */
+    private boolean isAnswered(ExchangeEnd.Answer answer) {
+        return message.kind() == Envelope.Kind.REQUEST
+                && MessageBodies.read(answer.body()) instanceof EnvelopeReader.Single single
+                && single.message().kind() == Envelope.Kind.ERROR
+                && single.message().id().equals(message.id());
     }
 }

@@ -54,7 +54,7 @@ final class Posting implements StreamOwner, StreamHandler {
         this.context = context;
         this.sink = sink;
         this.response = new Response(message, sink, () -> finish(new Outcome.Done()));
-        this.judge = new PostJudge(link, uri, context);
+        this.judge = new PostJudge(link, uri, message, context);
         this.retry = new Retry(link, this::send);
         this.carrier = new Carrier(link, new StreamLoop(link, uri, context, this));
     }

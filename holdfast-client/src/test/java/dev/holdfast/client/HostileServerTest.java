@@ -10,6 +10,7 @@ import static dev.holdfast.client.Recorder.remote;
 import static dev.holdfast.client.ServerSession.NO_CONTEXT;
 import static dev.holdfast.client.ServerSession.Repeat.HARMLESS;
 import static dev.holdfast.client.ServerSession.Repeat.NEVER;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.client.wire.ExchangeEnd;
@@ -655,6 +656,24 @@ class HostileServerTest {
                 .isInstanceOfSatisfying(
                         Outcome.Refused.class,
                         refused -> assertThat(refused.status()).isEqualTo(400));
+    }
+
+    /** The server has read it whole: whatever it did of it, it is not to do twice. */
+    @ParameterizedTest
+    @ValueSource(ints = {400, 404})
+    void refusalThatNamesTheRequestIsBelieved(int status) {
+        String error = "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"charged, not mailed\"}}";
+        server.then((request, reply) ->
+                        reply.raw("HTTP/1.1 " + status + " X\r\nContent-Type: application/json\r\nContent-Length: "
+                                + error.length() + "\r\n\r\n" + error))
+                .then((request, reply) -> reply.json(answer(1)));
+
+        assertThat(now(send(NEVER)))
+                .isInstanceOfSatisfying(
+                        Outcome.Refused.class,
+                        refused -> assertThat(new String(refused.body(), UTF_8)).isEqualTo(error));
+        assertThat(server.requests.stream().filter(request -> request.body().contains("tools/call")))
+                .hasSize(1);
     }
 
     @Test
