@@ -199,7 +199,8 @@ final class StreamLoop implements StreamHandler {
         if (stopped || !cursor.isNew(event, link.id())) {
             return TAKEN;
         }
-        if (event.data().length > 0) {
+        if (event.data().length > 0 && event.id().isPresent() && cursor.usable()) {
+            // what has no place may be the same each time
             retry.succeeded();
         }
         return MessageBodies.in(event) ? message(event) : owner.other(event).thenRun(() -> cursor.passed(event));

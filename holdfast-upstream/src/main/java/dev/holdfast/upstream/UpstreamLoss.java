@@ -2,6 +2,7 @@ package dev.holdfast.upstream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.client.Seldom;
 import dev.holdfast.client.SessionWatch;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.backend.LogText;
@@ -38,8 +39,7 @@ final class UpstreamLoss implements SessionWatch {
     private final Consumer<UpstreamCalls.Call> abandon;
     private final AtomicBoolean begun = new AtomicBoolean();
     private final AtomicBoolean reported = new AtomicBoolean();
-    private final AtomicBoolean gapToTell = new AtomicBoolean();
-    private volatile long gapToldAt = System.nanoTime() - LEAST_BETWEEN_GAPS.toNanos();
+    private final Seldom gaps;
     private volatile byte promisedLists;
     private volatile Consumer<String> distrusted = cause -> {};
 
@@ -57,6 +57,10 @@ final class UpstreamLoss implements SessionWatch {
         this.listening = listening;
         this.link = link;
         this.clock = clock;
+        this.gaps = new Seldom(
+                LEAST_BETWEEN_GAPS,
+                (millis, task) -> clock.schedule(task, millis, TimeUnit.MILLISECONDS),
+                this::tellGaps);
     }
 
     /** The lists whose changes the upstream has promised to tell, as its answer to {@code initialize} names them. */
@@ -93,15 +97,12 @@ final class UpstreamLoss implements SessionWatch {
 
     @Override
     public void gap() {
-        if (promisedLists != 0 && gapToTell.compareAndSet(false, true)) {
-            long wait = LEAST_BETWEEN_GAPS.toNanos() - (System.nanoTime() - gapToldAt);
-            Future<?> unused = clock.schedule(this::tellGaps, wait, TimeUnit.NANOSECONDS);
+        if (promisedLists != 0) {
+            gaps.ask();
         }
     }
 
     private void tellGaps() {
-        gapToldAt = System.nanoTime();
-        gapToTell.set(false);
         if (!begun.get()) {
             tellChanges();
         }

@@ -3,6 +3,7 @@ package dev.holdfast.client.held;
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
+import dev.holdfast.client.Seldom;
 import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.SessionOpening;
 import dev.holdfast.client.SessionOpening.Protocol;
@@ -25,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe; holds no thread.
  */
 final class Places {
+    /** Gaps that come faster than this are told together: each telling makes an application ask for all lists again. */
+    private static final Duration LEAST_BETWEEN_GAPS = Duration.ofSeconds(10);
+
     private final RemoteServer server;
     private final Protocol protocol;
     private final Replacement replacement;
@@ -33,6 +37,7 @@ final class Places {
     private final MessageSink application;
     private final HeldWatch watch;
     private final Away away;
+    private final Seldom gaps;
     private final AtomicReference<CompletableFuture<Place>> place;
     /** The session before this one, in which calls may still run. */
     private final AtomicReference<@Nullable ServerSession> retired = new AtomicReference<>();
@@ -62,6 +67,7 @@ final class Places {
         this.application = application;
         this.watch = watch;
         this.away = new Away(watch);
+        this.gaps = new Seldom(LEAST_BETWEEN_GAPS, server::later, replacement::tellOfMissedChanges);
         this.place = new AtomicReference<>(
                 CompletableFuture.completedFuture(new Place.At(0, opening(0).unopened())));
     }
@@ -119,7 +125,7 @@ final class Places {
         @Override
         public void gap() {
             watch.gap();
-            replacement.tellOfMissedChanges();
+            gaps.ask();
         }
 
         @Override

@@ -56,6 +56,8 @@ class HeldSessionTest {
     private volatile CountDownLatch held = new CountDownLatch(0);
     private volatile CountDownLatch introductionHeld = new CountDownLatch(0);
     private volatile boolean asks;
+    private volatile boolean endsStreams;
+    private final AtomicInteger gaps = new AtomicInteger();
     private volatile boolean loses;
     private volatile boolean refusesInitialize;
     private volatile boolean busy;
@@ -76,6 +78,11 @@ class HeldSessionTest {
         @Override
         public void resumed(Duration away) {
             outages.add("over");
+        }
+
+        @Override
+        public void gap() {
+            gaps.incrementAndGet();
         }
 
         @Override
@@ -133,7 +140,8 @@ class HeldSessionTest {
     private void serve(HttpExchange exchange) throws IOException {
         String body = new String(exchange.getRequestBody().readAllBytes(), UTF_8);
         if (!exchange.getRequestMethod().equals("POST")) {
-            answer(exchange, 405, "");
+            exchange.getResponseHeaders().add("Content-Type", "text/event-stream");
+            answer(exchange, endsStreams ? 200 : 405, endsStreams ? ": nothing\n\n" : "");
             return;
         }
         if (busy) {
@@ -284,6 +292,17 @@ class HeldSessionTest {
 
         awaitReceived("notifications/tools/list_changed");
         assertThat(received).noneMatch(message -> message.contains("holdfast-"));
+    }
+
+    @Test
+    void applicationIsNotToldOfEachOfManyGaps() {
+        endsStreams = true;
+        begin();
+        Eventually.await(() -> gaps.get() >= 4, () -> "that more than one gap was seen");
+
+        awaitReceived("notifications/tools/list_changed");
+        assertThat(received.stream().filter(message -> message.contains("list_changed")))
+                .hasSize(1);
     }
 
     @Test
