@@ -3,6 +3,7 @@ package dev.holdfast.client;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.client.wire.Origin;
+import dev.holdfast.client.wire.References;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.RequestId;
@@ -84,7 +85,7 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
     private void named(String text) {
         URI named;
         try {
-            named = server.uri().resolve(text);
+            named = References.resolve(server.uri(), text);
         } catch (IllegalArgumentException e) {
             fail(new UnreadableMessageException("its endpoint is no URL"));
             return;

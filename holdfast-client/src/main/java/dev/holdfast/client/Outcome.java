@@ -1,7 +1,11 @@
 package dev.holdfast.client;
 
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.spi.RequestId;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
+import java.util.Optional;
 
 /** What became of a message to a server. */
 public sealed interface Outcome {
@@ -15,7 +19,22 @@ public sealed interface Outcome {
      * The server answered with this status, and the message is not sent again. With a status of 4xx it was not executed; with one of 5xx
      * the server failed at it, and knows itself how far it came.
      */
-    record Refused(int status, HttpHeaders headers, byte[] body, HttpRequest request) implements Outcome {}
+    record Refused(int status, HttpHeaders headers, byte[] body, HttpRequest request) implements Outcome {
+        /**
+         * The server's own words, where the body is a JSON-RPC error, as the error for a request: a server that has not read the id, or does
+         * not tell it, gives another one or null.
+         *
+         * @param id that of the request
+         */
+        public Optional<Envelope> error(RequestId id) {
+            return MessageBodies.read(body) instanceof EnvelopeReader.Single said
+                            && said.message().kind() == Envelope.Kind.ERROR
+                            && said.message().idSpan().present()
+                            && MessageBodies.read(said.message().withId(id)) instanceof EnvelopeReader.Single error
+                    ? Optional.of(error.message())
+                    : Optional.empty();
+        }
+    }
 
     /** The server does not have the session any more. It did not execute the message. */
     record SessionGone() implements Outcome {}

@@ -7,6 +7,8 @@ import dev.holdfast.gateway.connect.Bridge;
 import dev.holdfast.gateway.connect.Connections;
 import dev.holdfast.gateway.connect.HeaderFile;
 import dev.holdfast.gateway.http.GatewayException;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.URI;
@@ -39,6 +41,7 @@ import picocli.CommandLine.Spec;
         })
 final class ConnectCommand implements Runnable {
     private static final Logger log = LoggerFactory.getLogger(ConnectCommand.class);
+    private static final int MOST_PORT = 65_535;
     private static final String DEFAULT = " (default: ${DEFAULT-VALUE})";
 
     @Spec
@@ -95,10 +98,12 @@ final class ConnectCommand implements Runnable {
         Bridge bridge = new Bridge(
                 RemoteServer.at(uri, Connections.http(), Connections.clock(), Runnable::run)
                         .withLimits(limits)
+                        .withRedirects()
                         .withRequests(sent.requests()),
                 SessionOpening.Protocol.AUTOMATIC,
                 System.in,
-                System.out);
+                // System.out does not tell when nobody reads
+                new FileOutputStream(FileDescriptor.out));
         Runtime.getRuntime().addShutdownHook(new Thread(bridge::close, "holdfast-shutdown"));
         bridge.run();
     }
@@ -110,7 +115,14 @@ final class ConnectCommand implements Runnable {
                 throw new ParameterException(
                         spec.commandLine(), "the URL must carry no credentials: they are given by --header-file");
             }
-            if (("http".equals(uri.getScheme()) || "https".equals(uri.getScheme())) && uri.getHost() != null) {
+            boolean http = "http".equalsIgnoreCase(uri.getScheme()) || "https".equalsIgnoreCase(uri.getScheme());
+            if (http && uri.getHost() == null) {
+                throw new ParameterException(spec.commandLine(), "'" + url + "' names no host that can be reached");
+            }
+            if (http && uri.getPort() > MOST_PORT) {
+                throw new ParameterException(spec.commandLine(), "'" + url + "' has a port beyond " + MOST_PORT);
+            }
+            if (http) {
                 return uri;
             }
         } catch (IllegalArgumentException e) {

@@ -12,6 +12,8 @@ public final class UpstreamBackendBuilder {
     private static final Duration HOUR = Duration.ofHours(1);
     private static final Duration DAY = Duration.ofDays(1);
 
+    private static final int MOST_PORT = 65_535;
+
     final URI url;
     UpstreamHttp http = UpstreamHttp.jdk();
     ForwardedHeaders forwarded = ForwardedHeaders.NONE;
@@ -26,7 +28,7 @@ public final class UpstreamBackendBuilder {
                     "url must be as in https://mcp.example/mcp, got one with a user or a password");
         }
         boolean http = "http".equalsIgnoreCase(url.getScheme()) || "https".equalsIgnoreCase(url.getScheme());
-        if (!http || url.getHost() == null || url.getRawFragment() != null) {
+        if (!http || url.getHost() == null || url.getRawFragment() != null || url.getPort() > MOST_PORT) {
             throw new IllegalArgumentException("url must be as in https://mcp.example/mcp, got " + url);
         }
         this.url = url;

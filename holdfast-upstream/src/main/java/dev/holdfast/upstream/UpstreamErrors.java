@@ -2,7 +2,6 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.client.Outcome;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
@@ -11,8 +10,6 @@ import java.util.Optional;
 
 /** What a client is told of a request that the upstream has not answered. */
 final class UpstreamErrors {
-    private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
-
     private UpstreamErrors() {}
 
     /** The error for a request; empty where it has its response, or nobody waits for one. */
@@ -65,14 +62,13 @@ final class UpstreamErrors {
         return Optional.empty();
     }
 
-    /** The upstream's own error, where it has sent one for this request. */
+    /** The upstream's own error, where it has sent one. */
     private static OutboundMessage refusal(Outcome.Refused refused, InboundMessage request) {
-        if (ENVELOPES.read(refused.body()) instanceof EnvelopeReader.Single single
-                && single.message().kind() == Envelope.Kind.ERROR
-                && single.message().id().equals(Optional.of(request.requiredId()))) {
-            return single.message().outbound();
-        }
-        return JsonRpc.MESSAGES.error(
-                request.requiredId(), JsonRpc.SERVER_ERROR, text(refused).orElseThrow());
+        return refused.error(request.requiredId())
+                .map(Envelope::outbound)
+                .orElseGet(() -> JsonRpc.MESSAGES.error(
+                        request.requiredId(),
+                        JsonRpc.SERVER_ERROR,
+                        text(refused).orElseThrow()));
     }
 }

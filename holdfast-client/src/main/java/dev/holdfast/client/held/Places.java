@@ -48,6 +48,7 @@ final class Places {
     /** The number of the newest session that was begun: none is given twice. */
     private final AtomicInteger newest = new AtomicInteger();
 
+    private final CompletableFuture<Void> told = new CompletableFuture<>();
     private volatile boolean closed;
 
     /** A place where no session was opened. */
@@ -291,9 +292,19 @@ final class Places {
         }
     }
 
-    /** Ends the session. The stage completes when the server was told, or after 5 s. */
-    public CompletionStage<Void> close() {
-        closed = true;
+    /** Ends the session, once. The stage completes when the server was told, or after 5 s. */
+    CompletionStage<Void> close() {
+        synchronized (this) {
+            if (closed) {
+                return told;
+            }
+            closed = true;
+        }
+        end().whenComplete((done, failure) -> told.complete(null));
+        return told;
+    }
+
+    private CompletionStage<Void> end() {
         close(retired.getAndSet(null));
         now().complete(new Place.Lost(Integer.MAX_VALUE));
         SessionOpening begun = opening.getAndSet(null);

@@ -3,13 +3,11 @@ package dev.holdfast.gateway.connect;
 import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import java.util.Optional;
 
 /** What a client is told of requests that the server has not answered. */
 final class Answers {
-    private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
     private static final int UNAUTHORIZED = 401;
     private static final int FORBIDDEN = 403;
 
@@ -23,22 +21,32 @@ final class Answers {
         if (answered) {
             return Optional.empty();
         }
-        if (outcome instanceof Outcome.Refused refused
-                && ENVELOPES.read(refused.body()) instanceof EnvelopeReader.Single single
-                && single.message().kind() == Envelope.Kind.ERROR
-                && single.message().id().equals(message.id())) {
-            return Optional.of(single.message().onOneLine());
+        Optional<byte[]> said = outcome instanceof Outcome.Refused refused && !wantsCredentials(refused)
+                ? message.id().flatMap(refused::error).map(Envelope::onOneLine)
+                : Optional.empty();
+        return Optional.of(
+                said.orElseGet(() -> JsonRpc.errorBody(message.id(), JsonRpc.SERVER_ERROR, reason(outcome))));
+    }
+
+    private static boolean wantsCredentials(Outcome.Refused refused) {
+        return refused.status() == UNAUTHORIZED || refused.status() == FORBIDDEN;
+    }
+
+    private static String refusal(Outcome.Refused refused) {
+        if (wantsCredentials(refused)) {
+            return "the server wants other credentials (status " + refused.status()
+                    + "): see --header and --header-file";
         }
-        return Optional.of(JsonRpc.errorBody(message.id(), JsonRpc.SERVER_ERROR, reason(outcome)));
+        String elsewhere = refused.headers()
+                .firstValue("location")
+                .map(url -> ", and names " + url)
+                .orElse("");
+        return "the server refused the request with status " + refused.status() + elsewhere;
     }
 
     private static String reason(Outcome outcome) {
         if (outcome instanceof Outcome.Refused refused) {
-            boolean credentials = refused.status() == UNAUTHORIZED || refused.status() == FORBIDDEN;
-            return credentials
-                    ? "the server wants other credentials (status " + refused.status()
-                            + "): see --header and --header-file"
-                    : "the server refused the request with status " + refused.status();
+            return refusal(refused);
         }
         if (outcome instanceof Outcome.NotSent not && not.cause() instanceof NotTakenException refusal) {
             return String.valueOf(refusal.getMessage());

@@ -83,11 +83,35 @@ public final class Bridge {
         }
     }
 
-    /** Passes messages on until the input ends, then ends the session. For one thread, which waits. */
+    /** Passes messages on until the input ends, or nobody reads the output; then ends the session. For one thread, which waits. */
     public void run() {
+        CompletableFuture<Boolean> whole = new CompletableFuture<>();
+        Thread reader = new Thread(
+                () -> {
+                    try {
+                        read();
+                        whole.complete(true);
+                    } catch (Throwable e) {
+                        whole.completeExceptionally(e);
+                    }
+                },
+                "holdfast-stdin");
+        reader.setDaemon(true);
+        reader.start();
+        out.unread().thenRun(() -> whole.complete(false));
+        if (whole.join()) {
+            awaitLastAnswers();
+        } else {
+            log.warn("nobody reads the output any more");
+        }
+        close();
+        out.close();
+    }
+
+    private void read() {
         LineReader lines = new LineReader(in, messageBytes);
         for (LineReader.Next next = lines.next(); !(next instanceof LineReader.End); next = lines.next()) {
-            if (next instanceof LineReader.Line line && line.bytes().length > 0) {
+            if (next instanceof LineReader.Line line && !isBlank(line.bytes())) {
                 fromClient(line.bytes());
             } else if (next instanceof LineReader.TooLong) {
                 out.write(JsonRpc.errorBody(
@@ -96,7 +120,15 @@ public final class Bridge {
                         "a message has more than " + messageBytes + " bytes"));
             }
         }
-        end();
+    }
+
+    private static boolean isBlank(byte[] line) {
+        for (byte each : line) {
+            if (each != ' ' && each != '\t' && each != '\r') {
+                return false;
+            }
+        }
+        return true;
     }
 
     private void fromClient(byte[] line) {
@@ -129,8 +161,8 @@ public final class Bridge {
         return out.write(message.onOneLine());
     }
 
-    /** Ends the session, after the answers that come at once. */
-    private void end() {
+    /** Waits for the answers that come at once. */
+    private void awaitLastAnswers() {
         int phase = underWay.arrive();
         try {
             underWay.awaitAdvanceInterruptibly(phase, LAST_ANSWERS_SECONDS, TimeUnit.SECONDS);
@@ -139,8 +171,6 @@ public final class Bridge {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        close();
-        out.close();
     }
 
     /** Ends the session now. */

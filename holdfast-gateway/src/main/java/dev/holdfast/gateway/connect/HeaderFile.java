@@ -11,6 +11,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -18,6 +20,9 @@ import java.util.concurrent.CompletableFuture;
  * the server wants other credentials, so that a token may be renewed there. Thread-safe.
  */
 public final class HeaderFile {
+    /** Some editors begin a file with it. */
+    private static final String BYTE_ORDER_MARK = "\uFEFF";
+
     private final List<Header> fixed;
     private final Optional<Path> file;
     private volatile List<Header> read;
@@ -36,6 +41,10 @@ public final class HeaderFile {
             }
             Header header = new Header(
                     line.substring(0, colon).strip(), line.substring(colon + 1).strip());
+            if (!header.value.chars().allMatch(c -> (c >= ' ' && c <= '~') || c == '\t')) {
+                throw new IllegalArgumentException(
+                        "the header '" + header.name + "' has characters that a header cannot have");
+            }
             try {
                 HttpRequest.newBuilder().header(header.name, header.value);
             } catch (IllegalArgumentException e) {
@@ -66,7 +75,8 @@ public final class HeaderFile {
 
     private static List<Header> read(Path file) throws IOException {
         List<Header> headers = new ArrayList<>();
-        for (String line : Files.readAllLines(file, StandardCharsets.UTF_8)) {
+        for (String each : Files.readAllLines(file, StandardCharsets.UTF_8)) {
+            String line = each.startsWith(BYTE_ORDER_MARK) ? each.substring(1) : each;
             if (!line.isBlank() && !line.startsWith("#")) {
                 headers.add(Header.parse(line));
             }
@@ -86,10 +96,22 @@ public final class HeaderFile {
 
     private RequestCustomizer customizer() {
         return (request, method, uri, body, context) -> {
-            fixed.forEach(header -> request.setHeader(header.name, header.value));
-            read.forEach(header -> request.setHeader(header.name, header.value));
+            add(request, fixed);
+            add(request, read);
             return CompletableFuture.completedFuture(request);
         };
+    }
+
+    /** Adds headers in the place of those of the same names; a name that occurs twice among them goes twice. */
+    private static void add(HttpRequest.Builder request, List<Header> headers) {
+        Set<String> names = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
+        for (Header header : headers) {
+            if (names.add(header.name)) {
+                request.setHeader(header.name, header.value);
+            } else {
+                request.header(header.name, header.value);
+            }
+        }
     }
 
     /** Reads the file again when the server wants credentials; what the refused request did not carry is worth another one. */

@@ -20,6 +20,7 @@ final class LineWriter implements AutoCloseable {
     private static final long PATIENCE_SECONDS = 1;
 
     private final OutputStream out;
+    private final CompletableFuture<Void> unread = new CompletableFuture<>();
     private final ExecutorService thread = Executors.newSingleThreadExecutor(task -> {
         Thread writer = new Thread(task, "holdfast-stdout");
         writer.setDaemon(true);
@@ -28,6 +29,11 @@ final class LineWriter implements AutoCloseable {
 
     LineWriter(OutputStream out) {
         this.out = new BufferedOutputStream(out, BUFFER);
+    }
+
+    /** Completes when it turns out that nobody reads any more. */
+    CompletionStage<Void> unread() {
+        return unread;
     }
 
     /** Writes a line; the stage completes when it is written, and fails when nobody reads any more. */
@@ -46,6 +52,7 @@ final class LineWriter implements AutoCloseable {
             out.flush();
         } catch (IOException e) {
             log.debug("nobody reads the output any more", e);
+            unread.complete(null);
             throw new UncheckedIOException(e);
         }
     }

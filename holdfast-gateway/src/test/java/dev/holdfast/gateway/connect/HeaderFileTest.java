@@ -1,6 +1,7 @@
 package dev.holdfast.gateway.connect;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.client.Requests;
 import java.io.IOException;
@@ -37,6 +38,36 @@ class HeaderFileTest {
                 .sendAgain(refused, 401, none, times, "")
                 .toCompletableFuture()
                 .join();
+    }
+
+    @Test
+    void aNameThatIsGivenTwiceGoesTwiceAndThatOfTheFileTakesItsPlace() throws IOException {
+        Path file = Files.writeString(folder.resolve("headers"), "X-B: file\n");
+        List<String> given = List.of("X-A: 1", "x-a: 2", "X-B: line");
+
+        HttpHeaders headers =
+                sent(HeaderFile.of(given, Optional.of(file)).requests()).headers();
+
+        assertThat(headers.allValues("X-A")).containsExactly("1", "2");
+        assertThat(headers.allValues("X-B")).containsExactly("file");
+    }
+
+    @Test
+    void aByteOrderMarkIsNoPartOfAName() throws IOException {
+        Path file = Files.writeString(folder.resolve("headers"), "\uFEFFX-A: 1\n");
+
+        HttpHeaders headers =
+                sent(HeaderFile.of(List.of(), Optional.of(file)).requests()).headers();
+
+        assertThat(headers.allValues("X-A")).containsExactly("1");
+    }
+
+    @Test
+    void aValueThatWouldArriveAsAnotherIsRefusedAndNotRepeated() {
+        assertThatThrownBy(() -> HeaderFile.of(List.of("X-A: caf\u00e9"), Optional.empty()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("X-A")
+                .hasMessageNotContaining("caf");
     }
 
     @Test
