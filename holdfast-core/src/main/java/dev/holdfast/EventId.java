@@ -47,7 +47,7 @@ public record EventId(StreamId stream, Epoch epoch, long offset) {
         return place <= offset && at.counter() <= epoch.counter();
     }
 
-    /** The text of an id that nobody needs otherwise. */
+    /** The text of an id, without the id. */
     public static String text(StreamId stream, Epoch epoch, long offset) {
         StringBuilder text = new StringBuilder(USUAL_SIZE);
         append(text, stream.epoch());

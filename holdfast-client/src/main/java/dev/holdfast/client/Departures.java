@@ -5,7 +5,7 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -16,11 +16,21 @@ import org.jspecify.annotations.Nullable;
 public final class Departures {
     private static final String INITIALIZED = "notifications/initialized";
     /** How long a server may leave {@code notifications/initialized} without an answer, before it gets what follows. */
-    private static final long INTRODUCTION_SECONDS = 5;
+    private static final long INTRODUCTION_MILLIS = 5_000;
 
+    private final Seldom.Later later;
     private final Queue<Runnable> waiting = new ArrayDeque<>(1);
     private boolean open;
     private boolean departing;
+
+    /**
+     * Closed at first.
+     *
+     * @param later runs what is due later, on a thread that may send messages
+     */
+    public Departures(Seldom.Later later) {
+        this.later = later;
+    }
 
     /** Lets those begin that wait, and those who come. */
     public void open() {
@@ -44,6 +54,9 @@ public final class Departures {
                 close();
             }
             begin(sending).whenComplete((outcome, failure) -> {
+                if (introduces) {
+                    open();
+                }
                 if (failure == null) {
                     sent.complete(outcome);
                 } else {
@@ -52,9 +65,8 @@ public final class Departures {
             });
         });
         if (introduces) {
-            sent.<Object>handle((outcome, failure) -> INITIALIZED)
-                    .completeOnTimeout(INITIALIZED, INTRODUCTION_SECONDS, TimeUnit.SECONDS)
-                    .thenAccept(answered -> open());
+            Future<?> late = later.run(INTRODUCTION_MILLIS, this::open);
+            sent.whenComplete((outcome, failure) -> late.cancel(false));
         }
         return sent;
     }

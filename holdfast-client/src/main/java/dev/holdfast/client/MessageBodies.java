@@ -31,6 +31,14 @@ record MessageBodies(SessionWatch watch, MessageSink sink) {
         return ENVELOPES.read(body);
     }
 
+    /** Whether a body is an error for this very request: who wrote it has read the request whole. */
+    static boolean isErrorFor(Envelope request, byte[] body) {
+        return request.kind() == Envelope.Kind.REQUEST
+                && read(body) instanceof EnvelopeReader.Single single
+                && single.message().kind() == Envelope.Kind.ERROR
+                && single.message().id().equals(request.id());
+    }
+
     /** Takes the message or messages of a body; tells of one that cannot be read. */
     CompletionStage<Void> take(EnvelopeReader.Parsed parsed) {
         if (parsed instanceof EnvelopeReader.Single single) {

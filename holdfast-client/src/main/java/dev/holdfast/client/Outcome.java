@@ -16,8 +16,8 @@ public sealed interface Outcome {
     record Cancelled() implements Outcome {}
 
     /**
-     * The server answered with this status, and the message is not sent again. With a status of 4xx it was not executed; with one of 5xx
-     * the server failed at it, and knows itself how far it came.
+     * The server answered with this status, and the message is not sent again. With a status of 4xx it was not executed, unless the body is
+     * an error for this very request; then, and with a status of 5xx, the server knows itself how far it came.
      */
     record Refused(int status, HttpHeaders headers, byte[] body, HttpRequest request) implements Outcome {
         /**

@@ -2,7 +2,6 @@ package dev.holdfast.client;
 
 import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.json.EnvelopeReader;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.util.concurrent.CompletableFuture;
@@ -35,9 +34,12 @@ final class PostJudge {
                             : again ? new PostVerdict.SendAgain() : new PostVerdict.Refused());
         }
         if (verdict instanceof PostVerdict.PerhapsNoSession) {
-            return probed(isAnswered(answer) ? new PostVerdict.Refused() : new PostVerdict.Doubtful());
+            return probed(
+                    MessageBodies.isErrorFor(message, answer.body())
+                            ? new PostVerdict.Refused()
+                            : new PostVerdict.Doubtful());
         }
-        if (verdict instanceof PostVerdict.NoSession && isAnswered(answer)) {
+        if (verdict instanceof PostVerdict.NoSession && MessageBodies.isErrorFor(message, answer.body())) {
             return probed(new PostVerdict.Refused());
         }
         return CompletableFuture.completedFuture(verdict);
@@ -47,13 +49,5 @@ final class PostJudge {
     private CompletionStage<PostVerdict> probed(PostVerdict there) {
         return Probe.ask(link, uri, context)
                 .thenApply(found -> found == Probe.Finding.GONE ? new PostVerdict.NoSession() : there);
-    }
-
-    /** Whether the server has read the request: what it refuses names the request's id. */
-    private boolean isAnswered(ExchangeEnd.Answer answer) {
-        return message.kind() == Envelope.Kind.REQUEST
-                && MessageBodies.read(answer.body()) instanceof EnvelopeReader.Single single
-                && single.message().kind() == Envelope.Kind.ERROR
-                && single.message().id().equals(message.id());
     }
 }

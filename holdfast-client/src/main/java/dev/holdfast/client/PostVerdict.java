@@ -37,7 +37,7 @@ sealed interface PostVerdict {
     /** What stands around the server failed, perhaps under the message: its own errors are JSON. */
     record Failed() implements PostVerdict {}
 
-    /** It was not executed and will not be. */
+    /** It will not be executed, or no further. */
     record Refused() implements PostVerdict {}
 
     /** What Envoy writes with a 503 when the server went away under a request. */

@@ -39,7 +39,12 @@ public final class Seldom {
         }
         long wait = leastNanos - (System.nanoTime() - doneAt);
         if (wait > 0) {
-            Future<?> unused = later.run(TimeUnit.NANOSECONDS.toMillis(wait) + 1, this::now);
+            try {
+                Future<?> unused = later.run(TimeUnit.NANOSECONDS.toMillis(wait) + 1, this::now);
+            } catch (RuntimeException e) {
+                asked.set(false);
+                throw e;
+            }
         } else {
             now();
         }

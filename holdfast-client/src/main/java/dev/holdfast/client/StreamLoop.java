@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class StreamLoop implements StreamHandler {
     private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
-    /** A connection that lasted so long was one, though nothing came on it. */
+    /** A connection that lasted so long was one, though nothing came on it; what it was silent at its end does not count. */
     private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** How long the head of a stream that is resumed may take: what is missing is there, so there is nothing to wait for. */
@@ -255,8 +255,12 @@ final class StreamLoop implements StreamHandler {
             retry.poll(stated, !cursor.last().equals(askedFrom));
             return;
         }
-        boolean silent = end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException;
-        if (!silent && System.nanoTime() - connectedAt > PROOF_NANOS) {
+        Optional<SilenceException> silence =
+                end instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof SilenceException mute
+                        ? Optional.of(mute)
+                        : Optional.empty();
+        long silent = silence.map(SilenceException::nanos).orElse(0L);
+        if (System.nanoTime() - connectedAt - silent > PROOF_NANOS) {
             retry.succeeded();
         }
         Throwable cause = new EOFException("the server ended the stream");
@@ -268,7 +272,7 @@ final class StreamLoop implements StreamHandler {
             }
             retry.broke(cause);
         }
-        if (silent) {
+        if (silence.isPresent()) {
             owner.silent();
         }
         if (cursor.last().isEmpty() && !owner.opensAnew()) {

@@ -17,7 +17,11 @@ class DeparturesTest {
     private static final Envelope INITIALIZED = message("notifications/initialized");
     private static final Envelope OTHER = message("notifications/progress");
 
-    private final Departures departures = new Departures();
+    private final List<Runnable> due = new ArrayList<>();
+    private final Departures departures = new Departures((millis, task) -> {
+        due.add(task);
+        return new CompletableFuture<>();
+    });
     private final List<String> begun = new ArrayList<>();
 
     private static Envelope message(String method) {
@@ -57,6 +61,31 @@ class DeparturesTest {
         introduced.complete(new Outcome.Done());
 
         assertThat(begun).containsExactly("initialized", "first", "second");
+    }
+
+    @Test
+    void anIntroductionThatIsNeverAnsweredStopsOthersForAWhile() {
+        departures.open();
+        send("initialized", INITIALIZED);
+        send("first", OTHER);
+        assertThat(begun).containsExactly("initialized");
+
+        due.get(0).run();
+
+        assertThat(begun).containsExactly("initialized", "first");
+    }
+
+    /** Whoever acts on the answer may send more, and wait for it. */
+    @Test
+    void othersBeginBeforeAnybodyHearsOfTheAnswer() {
+        departures.open();
+        CompletableFuture<Outcome> introduced = new CompletableFuture<>();
+        departures.send(INITIALIZED, () -> introduced).thenRun(() -> begun.add("heard"));
+        send("first", OTHER);
+
+        introduced.complete(new Outcome.Done());
+
+        assertThat(begun).containsExactly("first", "heard");
     }
 
     @Test

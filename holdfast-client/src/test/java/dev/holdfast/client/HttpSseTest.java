@@ -135,6 +135,27 @@ class HttpSseTest {
     }
 
     @Test
+    void aNotFoundThatNamesTheRequestIsItsAnswerAndNotTheEndOfTheSession() {
+        String error = "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"no such tool\"}}";
+        server.onGet((request, reply) -> reply.stream()
+                        .chunk("event: endpoint\ndata: /messages\n\n")
+                        .once(() -> server.requests.size() > 1)
+                        .chunk("data: " + initializeResult() + "\n\n"))
+                .then((request, reply) -> reply.status(202))
+                .then((request, reply) ->
+                        reply.raw("HTTP/1.1 404 X\r\nContent-Length: " + error.length() + "\r\n\r\n" + error))
+                .then((request, reply) -> reply.status(202));
+        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+
+        assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
+                .isInstanceOfSatisfying(
+                        Outcome.Refused.class,
+                        refused -> assertThat(refused.status()).isEqualTo(404));
+        assertThat(now(opened.session().post(initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
+        opened.session().close();
+    }
+
+    @Test
     void serverThatKnowsNeitherIsRefused() {
         server.then((request, reply) -> reply.status(404)).onGet((request, reply) -> reply.status(404));
 

@@ -15,8 +15,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -101,6 +103,23 @@ class ListeningStreamTest {
 
         assertThat(server.gets()).hasSize(1);
         assertThat(recorder.news).singleElement().asString().startsWith("failed");
+    }
+
+    /** Each of these connections worked for a while, so that each silence is the first failure. */
+    @Test
+    void comesBackAfterEachSilenceThoughNoEventHasAnId() {
+        ScriptedServer.Act fallsSilent = (request, reply) -> {
+            reply.stream();
+            for (int i = 0; i < 12; i++) {
+                reply.chunk("data: " + log("one") + "\n\n");
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
+            }
+        };
+        server.onGet(fallsSilent).onGet(fallsSilent).onGet((request, reply) -> reply.stream());
+
+        open(ClientLimits.DEFAULT.withSilence(Duration.ofMillis(400)).withPatience(Duration.ofMillis(600)));
+
+        Eventually.await(() -> server.gets().size() == 3, () -> "that the stream is asked for again");
     }
 
     /** The least that it waits of its own is 100 ms. */

@@ -19,9 +19,9 @@ final class Revival {
     private final BackendSlot backend;
     private final Readers readers;
     private boolean there;
-    /** From when the pause runs, or the minute of one that is there. */
+    /** When it was last tried, or was seen to be there first. */
     private long since;
-
+    /** How long it is left alone from then on, which no other session waits too. */
     private long pause;
 
     Revival(SessionCore core, BackendSlot backend, Readers readers) {
@@ -41,8 +41,9 @@ final class Revival {
         there = false;
         boolean due = pause == 0 || passed(pause, since, now);
         if (seen == BackendPresence.MISSING && due && wanted()) {
-            pause = Math.min(Math.max(2 * pause, FIRST_PAUSE_NANOS), MOST_PAUSE_NANOS);
-            since = now + core.host().random().nextLong(pause / 4);
+            since = now;
+            long doubled = Math.min(Math.max(2 * pause, FIRST_PAUSE_NANOS), MOST_PAUSE_NANOS);
+            pause = doubled + core.host().random().nextLong(doubled / 4);
             StoreQuestion.ask(() -> core.host().mayOpenBackend(core.key())).whenComplete(this::open);
         }
     }

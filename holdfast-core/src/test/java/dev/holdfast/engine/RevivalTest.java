@@ -7,6 +7,8 @@ import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A client that only listens, and whose backend goes. */
 class RevivalTest {
@@ -68,20 +70,24 @@ class RevivalTest {
         assertThat(opened()).isBetween(9, 12);
     }
 
-    @Test
-    void sessionsThatLoseTheirsTogetherDoNotComeTogether() {
+    @ParameterizedTest
+    @ValueSource(ints = {1, 5})
+    void sessionsThatLoseTheirsTogetherDoNotComeTogether(int seconds) {
         int sessions = 40;
         TestBed.listen(session);
         for (int i = 1; i < sessions; i++) {
             TestBed.listen(bed.open());
         }
         int most = 0;
-        int before = 0;
-        for (int second = 0; second < 300; second++) {
-            bed.backend.lives.subList(before, opened()).forEach(life -> life.sink.lost("the process died"));
-            before = opened();
+        int dead = 0;
+        for (int second = 0; second < 400; second++) {
+            if (second % seconds == 0) {
+                bed.backend.lives.subList(dead, opened()).forEach(life -> life.sink.lost("the process died"));
+                dead = opened();
+            }
+            int before = opened();
             bed.pass(Duration.ofSeconds(1));
-            most = second < 120 ? 0 : Math.max(most, opened() - before);
+            most = second < 200 ? 0 : Math.max(most, opened() - before);
         }
         assertThat(most).isBetween(1, sessions / 3);
     }

@@ -152,7 +152,7 @@ final class ConnectCommand implements Runnable {
     }
 
     private static void warnOfPlainText(URI uri, HeaderFile sent) {
-        if ("http".equals(uri.getScheme()) && !sent.isEmpty() && !isHere(uri.getHost())) {
+        if ("http".equalsIgnoreCase(uri.getScheme()) && !sent.isEmpty() && !isHere(uri.getHost())) {
             log.warn("headers are sent to {} without encryption, for its URL is http", uri.getHost());
         }
     }

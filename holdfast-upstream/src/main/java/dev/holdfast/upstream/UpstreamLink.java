@@ -14,6 +14,8 @@ import java.net.http.HttpRequest;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,10 +34,14 @@ final class UpstreamLink implements RequestCustomizer {
     private static final int MESSAGE_BYTES = 16 << 10;
 
     private final CompletableFuture<ServerSession> session = new CompletableFuture<>();
-    private final Departures departures = new Departures();
+    private final Departures departures;
     private final AtomicLong posted = new AtomicLong();
     private volatile Object latest = ServerSession.NO_CONTEXT;
     private volatile Runnable stuck = () -> {};
+
+    UpstreamLink(ScheduledExecutorService clock) {
+        this.departures = new Departures((millis, task) -> clock.schedule(task, millis, TimeUnit.MILLISECONDS));
+    }
 
     /** Sets what to do when more is on its way than may be; called before anything is sent. */
     void onStuck(Runnable hook) {

@@ -26,7 +26,7 @@ record UpstreamServer(
 
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
-        UpstreamLink link = new UpstreamLink();
+        UpstreamLink link = new UpstreamLink(clock);
         RemoteServer session = server.withRequests(Requests.PLAIN.withCustomizer(link));
         // with headers of its own each client may be shown other tools
         RepeatRules promised = forwards ? new RepeatRules() : rules;

@@ -26,7 +26,7 @@ public final class HeldSession {
     private final Questions questions = new Questions();
     private final Introduction introduction = new Introduction();
     private final Places places;
-    private final Departures departures = new Departures();
+    private final Departures departures;
     private final AtomicInteger underWay = new AtomicInteger();
 
     /**
@@ -40,6 +40,7 @@ public final class HeldSession {
         Replacement replacement =
                 new Replacement(introduction, overheard.settings(), questions, guarded, watch, server.patience());
         this.places = new Places(server, protocol, replacement, introduction, questions, guarded, watch);
+        this.departures = new Departures(server::later);
         departures.open();
     }
 

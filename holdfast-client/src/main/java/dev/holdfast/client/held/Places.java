@@ -68,7 +68,7 @@ final class Places {
         this.application = application;
         this.watch = watch;
         this.away = new Away(watch);
-        this.gaps = new Seldom(LEAST_BETWEEN_GAPS, server::later, replacement::tellOfMissedChanges);
+        this.gaps = new Seldom(LEAST_BETWEEN_GAPS, server::later, this::tellOfGaps);
         this.place = new AtomicReference<>(
                 CompletableFuture.completedFuture(new Place.At(0, opening(0).unopened())));
     }
@@ -126,7 +126,9 @@ final class Places {
         @Override
         public void gap() {
             watch.gap();
-            gaps.ask();
+            if (introduction.isInitialized() && !closed) {
+                gaps.ask();
+            }
         }
 
         @Override
@@ -139,6 +141,12 @@ final class Places {
         @Override
         public void failed(Throwable failure) {
             watch.failed(failure);
+        }
+    }
+
+    private void tellOfGaps() {
+        if (!closed) {
+            replacement.tellOfMissedChanges();
         }
     }
 
@@ -187,14 +195,13 @@ final class Places {
         return begun;
     }
 
-    /** The session is there now; what waits for it goes on. */
+    /** The session is there now; what waits for it goes on. Nobody waits where the application has ended it meanwhile. */
     private void arrived(CompletableFuture<Place> next, Place found) {
         opening.set(null);
         replacement.opened(found.number());
-        if (closed && found instanceof Place.At at) {
+        if (!next.complete(found) && found instanceof Place.At at) {
             close(at.session());
         }
-        next.complete(found);
     }
 
     private void learnPromises(Envelope initialize, Envelope message) {
@@ -296,12 +303,12 @@ final class Places {
     CompletionStage<Void> close() {
         synchronized (this) {
             if (closed) {
-                return told;
+                return told.copy();
             }
             closed = true;
         }
         end().whenComplete((done, failure) -> told.complete(null));
-        return told;
+        return told.copy();
     }
 
     private CompletionStage<Void> end() {

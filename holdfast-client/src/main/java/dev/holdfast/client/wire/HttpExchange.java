@@ -146,7 +146,7 @@ public final class HttpExchange {
 
     private void checkHead(long limit) {
         if (!headSeen) {
-            abort(new SilenceException(TimeUnit.NANOSECONDS.toMillis(limit)));
+            abort(new SilenceException(limit));
         }
     }
 
@@ -178,7 +178,7 @@ public final class HttpExchange {
             Future<?> check = means.clock().schedule(() -> watchBody(body, limit), left, TimeUnit.NANOSECONDS);
             body.getBody().whenComplete((whole, failure) -> check.cancel(false));
         } else if (!body.getBody().toCompletableFuture().isDone()) {
-            abort(new SilenceException(TimeUnit.NANOSECONDS.toMillis(limit)));
+            abort(new SilenceException(limit));
         }
     }
 

@@ -7,8 +7,8 @@ public final class References {
     private References() {}
 
     /**
-     * The URL that a reference means at a URL, as RFC 3986, section 5.2.2, says; {@link URI#resolve(String)} takes the last part of
-     * the path away where the reference is a query only.
+     * The URL that a reference means at a URL. As {@link URI#resolve(String)}, but a reference that is a query only keeps the path, as RFC
+     * 3986, section 5.2.2, says.
      *
      * @throws IllegalArgumentException if it is no URL
      */

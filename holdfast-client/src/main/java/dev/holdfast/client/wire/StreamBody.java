@@ -210,7 +210,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
             if (first) {
                 watch.brokenInVain();
             }
-            abort(new SilenceException(TimeUnit.NANOSECONDS.toMillis(silent)));
+            abort(new SilenceException(silent));
         } else {
             schedule(limit - silent);
         }

@@ -30,6 +30,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -252,6 +253,8 @@ class HeldSessionTest {
         CompletionStage<Outcome> called = session.send(
                 envelope("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"), ServerSession.NO_CONTEXT);
         Eventually.await(() -> told.size() > 1, () -> "that something came behind initialize");
+        // long enough for a call that does not wait
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
         assertThat(told).containsExactly(" initialize 0", "s1 notifications/initialized");
 
         introductionHeld.countDown();
@@ -302,7 +305,7 @@ class HeldSessionTest {
 
         awaitReceived("notifications/tools/list_changed");
         assertThat(received.stream().filter(message -> message.contains("list_changed")))
-                .hasSize(1);
+                .hasSizeLessThan(gaps.get());
     }
 
     @Test

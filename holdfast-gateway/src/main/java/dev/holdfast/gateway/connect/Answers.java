@@ -21,7 +21,7 @@ final class Answers {
         if (answered) {
             return Optional.empty();
         }
-        Optional<byte[]> said = outcome instanceof Outcome.Refused refused && !wantsCredentials(refused)
+        Optional<byte[]> said = outcome instanceof Outcome.Refused refused
                 ? message.id().flatMap(refused::error).map(Envelope::onOneLine)
                 : Optional.empty();
         return Optional.of(

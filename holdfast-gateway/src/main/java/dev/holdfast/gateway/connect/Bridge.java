@@ -99,13 +99,16 @@ public final class Bridge {
         reader.setDaemon(true);
         reader.start();
         out.unread().thenRun(() -> whole.complete(false));
-        if (whole.join()) {
-            awaitLastAnswers();
-        } else {
-            log.warn("nobody reads the output any more");
+        try {
+            if (whole.join()) {
+                awaitLastAnswers();
+            } else {
+                log.warn("nobody reads the output any more");
+            }
+        } finally {
+            close();
+            out.close();
         }
-        close();
-        out.close();
     }
 
     private void read() {

@@ -20,7 +20,7 @@ import java.util.concurrent.CompletableFuture;
  * the server wants other credentials, so that a token may be renewed there. Thread-safe.
  */
 public final class HeaderFile {
-    /** Some editors begin a file with it. */
+    /** Some editors begin a file with it, and it stays where files are joined. */
     private static final String BYTE_ORDER_MARK = "\uFEFF";
 
     private final List<Header> fixed;
