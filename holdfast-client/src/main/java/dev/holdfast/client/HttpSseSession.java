@@ -135,9 +135,7 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
 
     /** The endpoint is the session's own, so a 404 there is no wrong address. */
     private Outcome noticed(Envelope message, Outcome outcome) {
-        if (outcome instanceof Outcome.Refused refused
-                && refused.status() == 404
-                && !MessageBodies.isErrorFor(message, refused.body())) {
+        if (outcome instanceof Outcome.Refused refused && refused.status() == 404 && !refused.answers(message)) {
             tellGone(new HttpStatusException(404, refused.body()));
             return new Outcome.SessionGone();
         }

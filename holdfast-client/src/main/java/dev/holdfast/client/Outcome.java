@@ -20,6 +20,11 @@ public sealed interface Outcome {
      * an error for this very request; then, and with a status of 5xx, the server knows itself how far it came.
      */
     record Refused(int status, HttpHeaders headers, byte[] body, HttpRequest request) implements Outcome {
+        /** Whether the body is an error for this very request. */
+        public boolean answers(Envelope request) {
+            return MessageBodies.isErrorFor(request, body);
+        }
+
         /**
          * The server's own words, where the body is a JSON-RPC error, as the error for a request: a server that has not read the id, or does
          * not tell it, gives another one or null.

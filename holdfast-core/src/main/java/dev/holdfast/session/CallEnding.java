@@ -28,6 +28,11 @@ final class CallEnding {
         this.own = own;
     }
 
+    /** By whom it says what is of its own. */
+    OwnMessages own() {
+        return own;
+    }
+
     /** The answer to a request on its way into the log. */
     private final class Answer extends Pending {
         private final RequestSink sink;

@@ -29,7 +29,6 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     private final SessionCore core;
     private final Outbound outbound;
-    private final OwnMessages own;
     private final CallEnding calls;
     private final ServerIdentity identity;
     private final Readers readers;
@@ -41,7 +40,7 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     public LiveSession(SessionHost host, String principal, SessionSeed seed) {
         this.core = new SessionCore(host, principal, seed);
-        this.own = new OwnMessages(core);
+        OwnMessages own = new OwnMessages(core);
         this.calls = new CallEnding(core, own);
         this.identity = new ServerIdentity(core, own);
         this.outbound = new Outbound(core, own, calls, this::answerFor);
@@ -70,7 +69,7 @@ public final class LiveSession implements Session, LiveCall.Host {
     }
 
     private RestoredState kept() {
-        return new RestoredState(core, own, calls, this);
+        return new RestoredState(core, calls, this);
     }
 
     /** What it is kept under. */

@@ -50,10 +50,10 @@ final class RestoredState {
     private final Streams streams;
     private final Retention retention;
 
-    RestoredState(SessionCore core, OwnMessages own, CallEnding calls, LiveCall.Host callHost) {
+    RestoredState(SessionCore core, CallEnding calls, LiveCall.Host callHost) {
         this.core = core;
         this.host = core.host();
-        this.own = own;
+        this.own = calls.own();
         this.calls = calls;
         this.callHost = callHost;
         this.streams = core.streams();

@@ -38,7 +38,7 @@ public final class HeldSession {
         this.mostUnderWay = server.limits().inFlight();
         MessageSink guarded = application.guarded();
         Replacement replacement =
-                new Replacement(introduction, overheard.settings(), questions, guarded, watch, server.patience());
+                new Replacement(introduction, overheard.settings(), questions, guarded, watch, server);
         this.places = new Places(server, protocol, replacement, introduction, questions, guarded, watch);
         this.departures = new Departures(server::later);
         departures.open();

@@ -3,7 +3,6 @@ package dev.holdfast.client.held;
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
-import dev.holdfast.client.Seldom;
 import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.SessionOpening;
 import dev.holdfast.client.SessionOpening.Protocol;
@@ -26,9 +25,6 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe; holds no thread.
  */
 final class Places {
-    /** Gaps that come faster than this are told together: each telling makes an application ask for all lists again. */
-    private static final Duration LEAST_BETWEEN_GAPS = Duration.ofSeconds(10);
-
     private final RemoteServer server;
     private final Protocol protocol;
     private final Replacement replacement;
@@ -37,7 +33,6 @@ final class Places {
     private final MessageSink application;
     private final HeldWatch watch;
     private final Away away;
-    private final Seldom gaps;
     private final AtomicReference<CompletableFuture<Place>> place;
     /** The session before this one, in which calls may still run. */
     private final AtomicReference<@Nullable ServerSession> retired = new AtomicReference<>();
@@ -68,7 +63,6 @@ final class Places {
         this.application = application;
         this.watch = watch;
         this.away = new Away(watch);
-        this.gaps = new Seldom(LEAST_BETWEEN_GAPS, server::later, this::tellOfGaps);
         this.place = new AtomicReference<>(
                 CompletableFuture.completedFuture(new Place.At(0, opening(0).unopened())));
     }
@@ -126,9 +120,7 @@ final class Places {
         @Override
         public void gap() {
             watch.gap();
-            if (introduction.isInitialized() && !closed) {
-                gaps.ask();
-            }
+            replacement.gap();
         }
 
         @Override
@@ -141,12 +133,6 @@ final class Places {
         @Override
         public void failed(Throwable failure) {
             watch.failed(failure);
-        }
-    }
-
-    private void tellOfGaps() {
-        if (!closed) {
-            replacement.tellOfMissedChanges();
         }
     }
 
@@ -312,6 +298,7 @@ final class Places {
     }
 
     private CompletionStage<Void> end() {
+        replacement.close();
         close(retired.getAndSet(null));
         now().complete(new Place.Lost(Integer.MAX_VALUE));
         SessionOpening begun = opening.getAndSet(null);

@@ -4,7 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
-import dev.holdfast.client.Patience;
+import dev.holdfast.client.RemoteServer;
+import dev.holdfast.client.Seldom;
 import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.SessionOpening;
 import dev.holdfast.client.SessionOpening.Protocol;
@@ -13,6 +14,7 @@ import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.OutboundMessage;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -23,12 +25,17 @@ final class Replacement {
     private static final Envelope INITIALIZED =
             read("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}".getBytes(UTF_8));
 
+    /** Gaps that come faster than this are told together: each telling makes an application ask for all lists again. */
+    private static final Duration LEAST_BETWEEN_GAPS = Duration.ofSeconds(10);
+
     private final Introduction introduction;
     private final Settings settings;
     private final Questions questions;
     private final MessageSink application;
     private final HeldWatch watch;
     private final Pace pace;
+    private final Seldom gaps;
+    private volatile boolean closed;
 
     Replacement(
             Introduction introduction,
@@ -36,13 +43,14 @@ final class Replacement {
             Questions questions,
             MessageSink application,
             HeldWatch watch,
-            Patience patience) {
+            RemoteServer server) {
         this.introduction = introduction;
         this.settings = settings;
         this.questions = questions;
         this.application = application;
         this.watch = watch;
-        this.pace = new Pace(patience);
+        this.pace = new Pace(server.patience());
+        this.gaps = new Seldom(LEAST_BETWEEN_GAPS, server::later, this::tellOfMissedChanges);
     }
 
     /** A session was opened, by this or by the application. */
@@ -154,9 +162,21 @@ final class Replacement {
         tellOfMissedChanges();
     }
 
+    /** Something may be missing: the application is told, not at once where it has been told just now. */
+    void gap() {
+        if (introduction.isInitialized() && !closed) {
+            gaps.ask();
+        }
+    }
+
+    /** The application is told nothing more. */
+    void close() {
+        closed = true;
+    }
+
     /** Tells the application of the changes that it may have missed: lists that the server watches, resources that it subscribed to. */
-    void tellOfMissedChanges() {
-        if (!introduction.isInitialized()) {
+    private void tellOfMissedChanges() {
+        if (!introduction.isInitialized() || closed) {
             return;
         }
         for (OutboundMessage changed : JsonRpc.MESSAGES.listsChanged(introduction.promised())) {

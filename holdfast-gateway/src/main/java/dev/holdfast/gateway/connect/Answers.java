@@ -21,9 +21,10 @@ final class Answers {
         if (answered) {
             return Optional.empty();
         }
-        Optional<byte[]> said = outcome instanceof Outcome.Refused refused
-                ? message.id().flatMap(refused::error).map(Envelope::onOneLine)
-                : Optional.empty();
+        Optional<byte[]> said =
+                outcome instanceof Outcome.Refused refused && (refused.answers(message) || !wantsCredentials(refused))
+                        ? message.id().flatMap(refused::error).map(Envelope::onOneLine)
+                        : Optional.empty();
         return Optional.of(
                 said.orElseGet(() -> JsonRpc.errorBody(message.id(), JsonRpc.SERVER_ERROR, reason(outcome))));
     }
