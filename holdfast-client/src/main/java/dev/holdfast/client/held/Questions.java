@@ -42,6 +42,9 @@ final class Questions {
         if (message.kind() == Envelope.Kind.NOTIFICATION && cancelled.isPresent()) {
             RequestId known = name(cancelled.get(), session);
             forget(known);
+            if (session == 0) {
+                return message;
+            }
             return spliced(message, message.splice(message.cancelledRequestSpan(), bytes(known)));
         }
         return message;

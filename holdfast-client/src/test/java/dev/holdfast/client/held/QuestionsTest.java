@@ -49,4 +49,12 @@ class QuestionsTest {
         assertThat(known.id()).isNotEqualTo(question.id());
         assertThat(questions.toServer(answerTo(known), 1)).isPresent();
     }
+
+    @Test
+    void cancellationInTheFirstSessionPassesAsItIs() {
+        String spelled =
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"\\u0061sk\"}}";
+
+        assertThat(questions.toApplication(envelope(spelled), 0).bytes()).isEqualTo(spelled.getBytes(UTF_8));
+    }
 }
