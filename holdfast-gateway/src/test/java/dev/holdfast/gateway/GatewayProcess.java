@@ -30,6 +30,13 @@ record GatewayProcess(Process process) implements AutoCloseable {
      * @param properties options of its JVM
      */
     static GatewayProcess start(Path folder, List<String> properties, List<String> args) throws IOException {
+        return new GatewayProcess(builder(folder, properties, args)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start());
+    }
+
+    /** What starts it, with pipes on all sides. */
+    static ProcessBuilder builder(Path folder, List<String> properties, List<String> args) {
         // A build that runs in the background ignores SIGINT, and so would its children, had they no word to the
         // contrary.
         List<String> words = new ArrayList<>(List.of(
@@ -42,10 +49,7 @@ record GatewayProcess(Process process) implements AutoCloseable {
         words.addAll(properties);
         words.add("dev.holdfast.gateway.Main");
         words.addAll(args);
-        return new GatewayProcess(new ProcessBuilder(words)
-                .directory(folder.toFile())
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start());
+        return new ProcessBuilder(words).directory(folder.toFile());
     }
 
     /** Reads from its first line where it listens. */

@@ -86,13 +86,18 @@ final class ScriptedUpstream implements AutoCloseable {
     }
 
     ScriptedUpstream() {
-        this("http", () -> HttpServer.create(loopback(), BACKLOG));
+        this(0);
+    }
+
+    /** One at a port that was free a moment ago. */
+    ScriptedUpstream(int port) {
+        this("http", () -> HttpServer.create(loopback(port), BACKLOG));
     }
 
     /** One over TLS. */
     ScriptedUpstream(SSLContext tls) {
         this("https", () -> {
-            HttpsServer server = HttpsServer.create(loopback(), BACKLOG);
+            HttpsServer server = HttpsServer.create(loopback(0), BACKLOG);
             server.setHttpsConfigurator(new HttpsConfigurator(tls));
             return server;
         });
@@ -110,10 +115,7 @@ final class ScriptedUpstream implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        acts.put("initialize", asked -> {
-            asked.exchange().getResponseHeaders().set("Mcp-Session-Id", "session-" + sessions.incrementAndGet());
-            asked.result("hello");
-        });
+        acts.put("initialize", this::welcome);
         acts.put("GET", asked -> asked.status(405));
         acts.put("DELETE", asked -> asked.status(200));
         server.createContext("/", this::serve);
@@ -121,8 +123,14 @@ final class ScriptedUpstream implements AutoCloseable {
         server.start();
     }
 
-    private static InetSocketAddress loopback() {
-        return new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    private static InetSocketAddress loopback(int port) {
+        return new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+    }
+
+    /** Opens a session. */
+    void welcome(Asked asked) throws IOException {
+        asked.exchange().getResponseHeaders().set("Mcp-Session-Id", "session-" + sessions.incrementAndGet());
+        asked.result("hello");
     }
 
     /** What is done with the requests of a method from now on. */
