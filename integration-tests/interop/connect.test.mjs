@@ -2,64 +2,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { CUTS, CuttingProxy } from './cutting-proxy.mjs';
-import { COMMAND, startGateway } from './gateway.mjs';
+import { startGateway } from './gateway.mjs';
 import { assertNothingLost, assertOneSession, callSeries, upTo } from './series.mjs';
+import { StdioClient, UNKNOWN, initializes } from './stdio-client.mjs';
 import { waitFor } from './wait.mjs';
 
 const EVERY_MS = 700;
 const STOPPED_MS = 1000 * Number(process.env.HOLDFAST_STOPPED ?? 10);
 /** What the bridge may take for a dead connection; the heartbeats of the remote server come every second. */
 const SILENCE = '8s';
-const UNKNOWN = /nobody knows whether the server executed the request/;
 const SLOW = { ms: 1500, steps: 5 };
 /** Goes on for long after its first progress. */
 const LASTING = { ms: 9000, steps: 30 };
-
-/** A client on stdio, with the record that the checks of a series want. */
-class StdioClient {
-  logs = [];
-  received = [];
-  errors = [];
-  requests = [];
-  /** What it sends; what the bridge makes of it is counted where it arrives. */
-  initializes = 1;
-  /** Of what came in one piece the SDK takes a response before the notification in front of it: so each has a turn of its own. */
-  #turn = Promise.resolve();
-  #client = new Client({ name: 'holdfast-interop', version: '1.0.0' }, { capabilities: {} });
-
-  static async to(t, url, flags = []) {
-    const client = new StdioClient();
-    client.transport = new StdioClientTransport({ command: COMMAND, args: ['connect', url, ...flags], env: process.env, stderr: 'ignore' });
-    client.#client.onerror = error => client.errors.push(error);
-    client.#client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => client.logs.push(params.data));
-    await client.#client.connect(client.transport, { timeout: 120_000 });
-    const deliver = client.transport.onmessage.bind(client.transport);
-    client.transport.onmessage = message => {
-      client.received.push(message);
-      client.#turn = client.#turn.then(() => new Promise(resolve => setImmediate(resolve))).then(() => deliver(message));
-    };
-    t.after(() => client.close());
-    return client;
-  }
-
-  async call(name, args = {}, { onprogress = () => {} } = {}) {
-    const progress = [];
-    const seen = ({ progress: value }) => {
-      progress.push(value);
-      onprogress(value);
-    };
-    const result = await this.#client.callTool({ name, arguments: args }, undefined, { onprogress: seen, timeout: 60_000 + STOPPED_MS });
-    return { text: result.content?.map(part => part.text).join('\n'), progress };
-  }
-
-  close() {
-    return this.#client.close();
-  }
-}
 
 /** Calls again what may have been executed: a cut took the head of its answer before the bridge had read it. */
 async function slowAgain(client, onprogress) {
@@ -71,8 +26,6 @@ async function slowAgain(client, onprogress) {
     }
   }
 }
-
-const initializes = proxy => proxy.exchanges.filter(each => each.request?.method === 'initialize').length;
 
 async function remote(t, flags = []) {
   const gateway = await startGateway({ flags: ['--retry', '300ms', '--heartbeat', '1s', ...flags] });

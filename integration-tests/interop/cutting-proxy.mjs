@@ -35,6 +35,10 @@ export class CuttingProxy {
     return proxy;
   }
 
+  get port() {
+    return this.#port;
+  }
+
   get url() {
     return `http://127.0.0.1:${this.#port}/mcp`;
   }

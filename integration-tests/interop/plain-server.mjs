@@ -12,6 +12,7 @@ const whole = { type: 'integer' };
 const TOOLS = [
   { name: 'slow', inputSchema: { type: 'object', properties: { ms: whole, steps: whole } } },
   { name: 'headers', inputSchema: { type: 'object' } },
+  { name: 'announce', inputSchema: { type: 'object' } },
 ];
 
 /** The store of the examples replays in the order of its ids, and gives those of one millisecond a random order. */
@@ -26,8 +27,12 @@ class NumberedEvents extends InMemoryEventStore {
 const keepsEvents = process.argv[2] === 'events';
 const sessions = new Map();
 
-async function call({ params }, { sendNotification, requestInfo }) {
+async function call(server, { params }, { sendNotification, requestInfo }) {
   if (params.name === 'headers') return answer(JSON.stringify(requestInfo.headers));
+  if (params.name === 'announce') {
+    await server.sendToolListChanged();
+    return answer('announced');
+  }
   console.log(`slow: ${params.arguments.ms} ms`);
   for (let step = 1; step <= params.arguments.steps; step++) {
     await delay(params.arguments.ms / params.arguments.steps);
@@ -42,7 +47,7 @@ const answer = text => ({ content: [{ type: 'text', text }] });
 async function opened() {
   const server = new Server({ name: 'plain', version: '1' }, { capabilities: { tools: { listChanged: true } } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: TOOLS }));
-  server.setRequestHandler(CallToolRequestSchema, call);
+  server.setRequestHandler(CallToolRequestSchema, (request, extra) => call(server, request, extra));
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: randomUUID,
     onsessioninitialized: id => sessions.set(id, transport),

@@ -1,4 +1,4 @@
-// MCP servers over HTTP for the gateway to stand in front of, each a process on a free loopback port.
+// MCP servers over HTTP for the gateway or a bridge to stand in front of, each a process on a free loopback port.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -13,6 +13,7 @@ const EVERYTHING = here('node_modules/@modelcontextprotocol/server-everything/di
 const SERVERS = {
   'server-everything': { words: [EVERYTHING, 'streamableHttp'], path: '/mcp' },
   'server-everything over HTTP+SSE': { words: [EVERYTHING, 'sse'], path: '/sse' },
+  'a server with event ids': { words: [here('plain-server.mjs'), 'events'], path: '/mcp' },
   'a server without event ids': { words: [here('plain-server.mjs')], path: '/mcp' },
 };
 
