@@ -6,6 +6,7 @@ import { CUTS, CuttingProxy } from './cutting-proxy.mjs';
 import { startGateway } from './gateway.mjs';
 import { assertNothingLost, assertOneSession, callSeries, upTo } from './series.mjs';
 import { startUpstream } from './upstreams.mjs';
+import { waitFor } from './wait.mjs';
 
 const EVERY_MS = 700;
 const operation = (client, onprogress) => client.call('trigger-long-running-operation', { duration: 1.5, steps: 5 }, { onprogress });
@@ -39,6 +40,31 @@ async function connected(t, flavour, url) {
 }
 
 describe('another Holdfast, cuts on both legs', { concurrency: 2 }, () => {
+  test('the leg of the upstream carries nothing any more and does not end, during a call and for the listening stream', { timeout: 120_000 }, async t => {
+    const remote = await startGateway({ flags: ['--retry', '300ms', '--heartbeat', '1s'] });
+    t.after(() => remote.stop());
+    const leg = await CuttingProxy.to(remote.port);
+    t.after(() => leg.close());
+    const { gateway } = await before(t, leg.url);
+    const client = await connected(t, 'v1', gateway.url);
+    const id = client.sessionId;
+    await leg.underWay(each => each.method === 'GET');
+    await client.call('slow', { ms: 3500, steps: 1 }); // long enough for heartbeats, which tell what silence is
+    let running;
+    await new Promise(begun => {
+      running = client.call('slow', { ms: 1500, steps: 5 }, { onprogress: begun });
+    });
+    assert.equal(leg.cutNow(() => true, 'hang'), 2, 'the call and the listening stream');
+    const { text, progress } = await running;
+    assert.match(text, /run=/);
+    assert.deepEqual(progress, upTo(5));
+    await client.call('notify', { count: 3, tag: 'after' });
+    await waitFor('the notifications behind the silence', () => client.logs.includes('after#3'));
+    assert.deepEqual(client.logs, upTo(3).map(i => `after#${i}`));
+    assert.equal(client.sessionId, id);
+    assertOneSession(client);
+  });
+
   for (const by of CUTS) {
     test(`another Holdfast, both legs, ${by}`, { timeout: 240_000 }, async t => {
       const remote = await startGateway({ flags: ['--retry', '300ms'] });

@@ -125,6 +125,17 @@ final class RawSession {
         }
     }
 
+    /** The same behind a fault of which other connections may not know yet: the next call may end with this error, those after it do not. */
+    void assertAliveBehind(String error) {
+        try (RawConnection connection = stream(post(Json.echo("\"behind\"", "behind")))) {
+            JsonNode response = connection.message().json();
+            assertThat(response.at("/result/content/0/text").asString()
+                            + response.at("/error/message").asString())
+                    .containsAnyOf("behind", error);
+        }
+        assertAlive();
+    }
+
     /** Proves that the session is gone. */
     void assertGone() {
         assertThat(status(post(Json.echo("1", "hello")))).isEqualTo(404);

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** Has a server send a log message every few milliseconds, from when it is made until it is stopped. */
 final class SteadySender implements AutoCloseable {
@@ -15,16 +16,25 @@ final class SteadySender implements AutoCloseable {
 
     private final ScheduledExecutorService executor = new ScheduledThreadPoolExecutor(1);
     private final List<String> sent = Collections.synchronizedList(new ArrayList<>());
-    private final TestServer server;
+    private final Consumer<String> log;
 
     SteadySender(TestServer server) {
-        this.server = server;
+        this(server::log);
+    }
+
+    /**
+     * The same for any server.
+     *
+     * @param log sends a message
+     */
+    SteadySender(Consumer<String> log) {
+        this.log = log;
         var unused = executor.scheduleAtFixedRate(this::send, 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     private void send() {
         String text = "steady " + sent.size();
-        server.log(text);
+        log.accept(text);
         sent.add(text);
     }
 
