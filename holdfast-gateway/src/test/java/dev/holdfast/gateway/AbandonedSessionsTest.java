@@ -25,6 +25,12 @@ class AbandonedSessionsTest {
     /** What a session may keep in the heap, its history and its entry in the store's index included. */
     private static final long SESSION_BYTES = 12 << 10;
 
+    /** What the process may grow by while two thirds of them come, in kB: the code that it compiles, what it keeps of them, their store. */
+    private static final long PROCESS_GROWTH = 24 << 10;
+    /** As the launcher starts it: the heap is no larger than it must be, so that the memory of the process tells something. */
+    private static final List<String> SMALL_HEAP =
+            List.of("-XX:+UseSerialGC", "-Xms16m", "-XX:MinHeapFreeRatio=10", "-XX:MaxHeapFreeRatio=25");
+
     private static final Pattern USED = Pattern.compile("jvm_memory_used_bytes\\{area=\"heap\".*} (\\S+)");
 
     private static final String SERVER = """
@@ -49,7 +55,7 @@ class AbandonedSessionsTest {
             throws IOException, InterruptedException {
         List<String> args =
                 List.of("serve", "--port", "0", "--max-children", "" + CHILDREN, "--", "/bin/sh", "-c", SERVER);
-        try (GatewayProcess gateway = GatewayProcess.start(folder, args)) {
+        try (GatewayProcess gateway = GatewayProcess.start(folder, SMALL_HEAP, args)) {
             URI url = gateway.url();
             List<HttpPeer> peers = new ArrayList<>();
             for (int i = 0; i < CHILDREN; i++) {
@@ -57,10 +63,15 @@ class AbandonedSessionsTest {
             }
             count(gateway);
             long before = liveHeap(gateway, peers.get(0));
+            long resident = 0;
             while (peers.size() < SESSIONS) {
                 peers.add(abandoned(url));
                 count(gateway);
+                if (peers.size() == Math.max(SESSIONS / 3, CHILDREN + 1)) {
+                    resident = gateway.status("VmRSS");
+                }
             }
+            long processGrown = gateway.status("VmRSS") - resident;
             long grown = (liveHeap(gateway, peers.get(0)) - before) / (SESSIONS - CHILDREN);
 
             for (HttpPeer peer : peers) {
@@ -69,10 +80,11 @@ class AbandonedSessionsTest {
             }
 
             System.out.printf(
-                    "%d abandoned sessions: at most %d children, %d bytes of heap each%n",
-                    SESSIONS, mostChildren, grown);
+                    "%d abandoned sessions: at most %d children, %d bytes of heap each, %d kB more of the process%n",
+                    SESSIONS, mostChildren, grown, processGrown);
             assertThat(mostChildren).isBetween(1L, (long) CHILDREN);
             assertThat(grown).isLessThan(SESSION_BYTES);
+            assertThat(processGrown).isLessThan(PROCESS_GROWTH);
             assertThat(peers.get(0).get("/healthz").body()).contains("\"sessions\":" + SESSIONS);
             gateway.process().destroy();
         }
