@@ -9,7 +9,10 @@ import { StdioClient, UNKNOWN, initializes } from './stdio-client.mjs';
 import { waitFor } from './wait.mjs';
 
 const EVERY_MS = 700;
-const STOPPED_MS = 1000 * Number(process.env.HOLDFAST_STOPPED ?? 10);
+const stoppedMs = seconds => 1000 * Number(process.env.HOLDFAST_STOPPED ?? seconds);
+/** How long the bridge sleeps, and how long its remote server stands still. */
+const ASLEEP_MS = stoppedMs(60);
+const STOPPED_MS = stoppedMs(10);
 /** What the bridge may take for a dead connection; the heartbeats of the remote server come every second. */
 const SILENCE = '8s';
 const SLOW = { ms: 1500, steps: 5 };
@@ -36,6 +39,27 @@ async function remote(t, flags = []) {
 }
 
 describe('connect', { concurrency: 2 }, () => {
+  // the first, so that the others run while it waits
+  test('the bridge sleeps for a while in the middle of a call, and its connections die meanwhile', { timeout: 180_000 }, async t => {
+    const { proxy } = await remote(t);
+    const client = await StdioClient.to(t, proxy.url);
+    await proxy.underWay(each => each.method === 'GET');
+    const begun = new Promise(resolve => {
+      client.running = client.call('slow', LASTING, { onprogress: resolve });
+    });
+    await begun;
+    process.kill(client.transport.pid, 'SIGSTOP');
+    assert.ok(proxy.cutNow(() => true, 'fin') >= 2, 'the call and the listening stream are cut');
+    await delay(ASLEEP_MS);
+    process.kill(client.transport.pid, 'SIGCONT');
+    const { text, progress } = await client.running;
+    assert.match(text, /run=/);
+    assert.deepEqual(progress, upTo(LASTING.steps));
+    assertOneSession(client);
+    assert.equal(initializes(proxy), 1);
+    assert.deepEqual(client.errors, []);
+  });
+
   for (const by of CUTS) {
     test(`cuts by ${by} every ${EVERY_MS} ms: nothing lost, nothing twice, one session`, { timeout: 120_000 }, async t => {
       const { proxy } = await remote(t);
@@ -81,26 +105,6 @@ describe('connect', { concurrency: 2 }, () => {
       assert.ok(proxy.exchanges.some(each => each.request?.method === 'tools/call' && each.cutBy), 'a call was cut');
     });
   }
-
-  test('the bridge sleeps for a while in the middle of a call, and its connections die meanwhile', { timeout: 180_000 }, async t => {
-    const { proxy } = await remote(t);
-    const client = await StdioClient.to(t, proxy.url);
-    await proxy.underWay(each => each.method === 'GET');
-    const begun = new Promise(resolve => {
-      client.running = client.call('slow', LASTING, { onprogress: resolve });
-    });
-    await begun;
-    process.kill(client.transport.pid, 'SIGSTOP');
-    assert.ok(proxy.cutNow(() => true, 'fin') >= 2, 'the call and the listening stream are cut');
-    await delay(STOPPED_MS);
-    process.kill(client.transport.pid, 'SIGCONT');
-    const { text, progress } = await client.running;
-    assert.match(text, /run=/);
-    assert.deepEqual(progress, upTo(LASTING.steps));
-    assertOneSession(client);
-    assert.equal(initializes(proxy), 1);
-    assert.deepEqual(client.errors, []);
-  });
 
   test('the remote server is stopped for a while in the middle of a call', { timeout: 180_000 }, async t => {
     const { gateway, proxy } = await remote(t);
