@@ -2,6 +2,7 @@ package dev.holdfast.benchmarks.report;
 
 import dev.holdfast.benchmarks.result.Contestant;
 import dev.holdfast.benchmarks.result.Figure;
+import dev.holdfast.benchmarks.result.Goal;
 import dev.holdfast.benchmarks.result.Outcome;
 import dev.holdfast.benchmarks.result.Spread;
 import java.util.List;
@@ -60,14 +61,15 @@ public final class Table {
     private static String line(Outcome.Verdict verdict) {
         return String.format(
                 Locale.ROOT,
-                "- %s: %s / %s = %.2f (%.2f-%.2f), goal %s %.2f%n",
+                "- %s: %s %s %s = %.2f (%.2f-%.2f), goal %s %.2f%n",
                 verdict.reached() ? "reached" : "MISSED",
                 verdict.goal().figure().title(),
-                verdict.goal().over(),
-                verdict.ratio().median(),
-                verdict.ratio().least(),
-                verdict.ratio().most(),
-                verdict.goal().sense() == dev.holdfast.benchmarks.result.Goal.Sense.AT_LEAST ? ">=" : "<=",
+                verdict.goal().relation().word(),
+                verdict.goal().other(),
+                verdict.measured().median(),
+                verdict.measured().least(),
+                verdict.measured().most(),
+                verdict.goal().sense() == Goal.Sense.AT_LEAST ? ">=" : "<=",
                 verdict.goal().bound());
     }
 }

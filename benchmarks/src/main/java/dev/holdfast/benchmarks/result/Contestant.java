@@ -17,10 +17,11 @@ public record Contestant(String name, String warmUp, List<Sample> samples) {
         return Spread.of(samples.stream().mapToDouble(figure::of).toArray());
     }
 
-    /** This one's figure as a ratio to another's, round by round. */
-    public Spread ratio(Figure figure, Contestant other) {
+    /** This one's figure beside another's, round by round, as a goal wants it. */
+    Spread beside(Contestant other, Goal goal) {
         return Spread.of(IntStream.range(0, samples.size())
-                .mapToDouble(i -> figure.of(samples.get(i)) / figure.of(other.samples.get(i)))
+                .mapToDouble(i -> goal.relation()
+                        .of(goal.figure().of(samples.get(i)), goal.figure().of(other.samples.get(i))))
                 .toArray());
     }
 

@@ -20,9 +20,9 @@ public record Outcome(String scenario, String load, List<Contestant> contestants
     /**
      * Whether a goal is reached.
      *
-     * @param ratio what was measured
+     * @param measured the ratio, or the difference, that the goal is about
      */
-    public record Verdict(Goal goal, Spread ratio, boolean reached) {}
+    public record Verdict(Goal goal, Spread measured, boolean reached) {}
 
     /** Adds the limit where floor and SDK are among the contestants, and judges. */
     public static Outcome of(String scenario, String load, List<Contestant> measured, List<Goal> goals) {
@@ -34,10 +34,10 @@ public record Outcome(String scenario, String load, List<Contestant> contestants
         }
         List<Verdict> verdicts = goals.stream()
                 .map(goal -> {
-                    Contestant over = named(all, goal.over())
-                            .orElseThrow(() -> new IllegalArgumentException("no contestant " + goal.over()));
-                    Spread ratio = all.get(0).ratio(goal.figure(), over);
-                    return new Verdict(goal, ratio, goal.reachedBy(ratio.median()));
+                    Contestant other = named(all, goal.other())
+                            .orElseThrow(() -> new IllegalArgumentException("no contestant " + goal.other()));
+                    Spread found = all.get(0).beside(other, goal);
+                    return new Verdict(goal, found, goal.reachedBy(found.median()));
                 })
                 .toList();
         return new Outcome(scenario, load, List.copyOf(all), verdicts);
