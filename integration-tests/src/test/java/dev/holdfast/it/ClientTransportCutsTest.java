@@ -7,13 +7,17 @@ import dev.holdfast.mcp.client.CallOutcomeUnknownException;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
 import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
 import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -27,6 +31,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Execution(ExecutionMode.CONCURRENT)
 class ClientTransportCutsTest {
     private static final int CALLS = 5;
+    /** More than the calls take. */
+    private static final Duration OFFICIAL_TIMEOUT = Duration.ofSeconds(15);
     /** Bounds the wait for the head of a response, too. */
     private static final Duration SILENCE = Duration.ofSeconds(8);
 
@@ -70,6 +76,10 @@ class ClientTransportCutsTest {
                 .handle((nothing, failure) -> failure)
                 .get(60, TimeUnit.SECONDS);
         return calls.stream().filter(call -> !call.isCompletedExceptionally()).count();
+    }
+
+    private static @Nullable Throwable failure(CompletableFuture<String> call) {
+        return call.handle((text, failure) -> failure).join();
     }
 
     private void assertNothingMissing(CutClients client, List<CompletableFuture<String>> calls) throws Exception {
@@ -161,21 +171,64 @@ class ClientTransportCutsTest {
         }
     }
 
+    private static CutClients officialClient(CuttingProxy proxy) {
+        return new CutClients(
+                HttpClientStreamableHttpTransport.builder("http://127.0.0.1:" + proxy.port())
+                        .build(),
+                OFFICIAL_TIMEOUT);
+    }
+
+    /** Every call was executed, and neither its result nor the rest of its messages has arrived when the client's time is over. */
+    private void assertLost(CutClients client, List<CompletableFuture<String>> calls) throws Exception {
+        assertThat(calls).noneMatch(CompletableFuture::isDone);
+        assertThat(succeeded(calls)).isZero();
+        assertThat(calls).allSatisfy(call -> assertThat(failure(call)).isInstanceOf(TimeoutException.class));
+        assertThat(client.logged).hasSizeLessThan(CALLS * CutClients.STEPS);
+        assertThat(executed).hasSize(CALLS).doesNotHaveDuplicates();
+        assertThat(client.call("echo", "after").get(20, TimeUnit.SECONDS)).isEqualTo("after");
+    }
+
+    /** The control for what follows: the same calls in the same time. */
+    @Test
+    void officialTransportSucceedsWhereNothingIsCut() throws Exception {
+        try (TestServer server = holdfast();
+                CuttingProxy proxy = CuttingProxy.to(server.port());
+                CutClients client = officialClient(proxy)) {
+            assertNothingMissing(client, calls(client, "steps"));
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(CuttingProxy.Cut.class)
     void officialTransportLosesWhatIsCut(CuttingProxy.Cut cut) throws Exception {
         try (TestServer server = holdfast();
                 CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = new CutClients(
-                        HttpClientStreamableHttpTransport.builder("http://127.0.0.1:" + proxy.port())
-                                .build(),
-                        Duration.ofSeconds(15))) {
-            List<CompletableFuture<String>> calls = calls(client, "endless");
+                CutClients client = officialClient(proxy)) {
+            List<CompletableFuture<String>> calls = calls(client, "steps");
             await().until(() -> everyCallRuns(client));
 
             proxy.cut(cut);
 
-            assertThat(succeeded(calls)).isZero();
+            assertLost(client, calls);
+        }
+    }
+
+    @Test
+    void officialTransportLosesWhatItHasAskedAndRefusesWhatItIsAskedWhileTheServerIsAway() throws Exception {
+        try (TestServer server = holdfast();
+                CuttingProxy proxy = CuttingProxy.to(server.port());
+                CutClients client = officialClient(proxy)) {
+            List<CompletableFuture<String>> calls = calls(client, "steps");
+            await().until(() -> everyCallRuns(client));
+
+            proxy.refuse();
+            proxy.cut(CuttingProxy.Cut.RST);
+            CompletableFuture<String> meanwhile = client.call("echo", "waits");
+            await().during(Duration.ofSeconds(1)).until(() -> calls.stream().noneMatch(CompletableFuture::isDone));
+            proxy.accept();
+
+            assertLost(client, calls);
+            assertThat(failure(meanwhile)).isInstanceOf(IOException.class);
         }
     }
 
