@@ -16,6 +16,7 @@ import org.apache.catalina.valves.ErrorReportValve;
 import org.apache.coyote.http2.Http2Protocol;
 import org.apache.tomcat.util.descriptor.web.FilterDef;
 import org.apache.tomcat.util.descriptor.web.FilterMap;
+import org.apache.tomcat.util.modeler.Registry;
 
 /** Tomcat, embedded. It has no way to reset a connection: its write timeout rules. */
 final class TomcatContainer implements Container {
@@ -23,6 +24,11 @@ final class TomcatContainer implements Container {
     private static final Logger LOGGER = Logger.getLogger("org.apache");
 
     private static final int UNLOCK_MILLIS = 10_000;
+
+    static {
+        // two that start at once would register the same names, and one of them fail
+        Registry.disableRegistry();
+    }
 
     private final Tomcat tomcat = new Tomcat();
     private final Connector connector = new Connector();
