@@ -158,6 +158,19 @@ class ListeningStreamTest {
         assertThat(recorder.news).containsExactly("reconnecting", "resumed", "gap");
     }
 
+    /** Some servers send no head before the first message. The HTTP client of the JDK may ask again by itself. */
+    @Test
+    void streamThatBrokeBeforeItsHeadMayHaveLostSomething() throws Exception {
+        server.onGet((request, reply) -> reply.rst())
+                .onGet((request, reply) -> reply.rst())
+                .onGet((request, reply) -> reply.stream().chunk(event("e1", log("one"))));
+
+        open(ClientLimits.DEFAULT);
+
+        assertThat(recorder.next()).contains("one");
+        assertThat(recorder.news).containsExactly("reconnecting", "resumed", "gap");
+    }
+
     @Test
     void cursorThatTheServerDoesNotKnowIsAGap() throws Exception {
         server.onGet((request, reply) -> reply.stream()
