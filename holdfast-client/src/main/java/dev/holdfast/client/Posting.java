@@ -23,6 +23,7 @@ import java.util.function.Supplier;
  */
 final class Posting implements StreamOwner, StreamHandler {
     private static final int OK = 200;
+    private static final int BAD_REQUEST = 400;
 
     private final Link link;
     private final URI uri;
@@ -163,6 +164,8 @@ final class Posting implements StreamOwner, StreamHandler {
             finish(new Outcome.NotSent(none.failure()));
         } else if (verdict instanceof PostVerdict.NoSession) {
             finish(new Outcome.SessionGone());
+        } else if (perhapsExecuted && answer.status() == BAD_REQUEST) {
+            later(0, status); // the server may have got it before, and refuse it as long as it runs
         } else if (verdict instanceof PostVerdict.Later wait) {
             retry.broke(status);
             later(wait.millis(), status);

@@ -296,6 +296,23 @@ class HostileServerTest {
         assertThat(now(send(HARMLESS))).isEqualTo(new Outcome.Done());
     }
 
+    /** The server may have got the first one, and run it still; where that one's answer goes, nobody knows. */
+    @Test
+    void harmlessCallThatIsInFlightAlreadyIsSentUntilItIsTaken() {
+        String error = "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"in flight already\"}}";
+        server.then((request, reply) -> reply.rst());
+        for (int i = 0; i < 2; i++) {
+            server.then((request, reply) ->
+                            reply.raw("HTTP/1.1 400 X\r\nContent-Type: application/json\r\nContent-Length: "
+                                    + error.length() + "\r\n\r\n" + error))
+                    .then((request, reply) -> reply.json(answer(9)));
+        }
+        server.then((request, reply) -> reply.json(answer(1)));
+
+        assertThat(now(send(HARMLESS))).isEqualTo(new Outcome.Done());
+        assertThat(posts()).isEqualTo(4);
+    }
+
     @Test
     void idsThatAreNoneAreNotUsed() {
         server.then((request, reply) -> reply.stream()
