@@ -7,22 +7,18 @@ import dev.holdfast.mcp.client.CallOutcomeUnknownException;
 import dev.holdfast.mcp.client.ClientListener;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
 import dev.holdfast.rocksdb.RocksDbStore;
-import io.modelcontextprotocol.server.McpAsyncServerExchange;
 import io.modelcontextprotocol.spec.McpError;
-import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
+import io.modelcontextprotocol.spec.McpSchema.ErrorCodes;
 import io.modelcontextprotocol.spec.McpTransportException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -30,7 +26,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
-import reactor.core.publisher.Mono;
 
 /** A server that is started again and again under the calls of one client. */
 @Tag("sdk")
@@ -38,58 +33,69 @@ import reactor.core.publisher.Mono;
 @Execution(ExecutionMode.CONCURRENT)
 class ClientTransportRestartTest {
     private static final int RESTARTS = Integer.getInteger("holdfast.restarts", 4);
+    /** A JVM takes its time to start. */
+    private static final int KILLS = Math.min(RESTARTS, 20);
+
     private static final int CALLERS = 4;
+
+    private static final List<String> INTERRUPTED = List.of(
+            "the server was shut down before this call had ended",
+            "the server ended while this call was running; whether it had any effect is not known");
+
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    /** So much later than its patience says a client may be, on a machine that does much else. */
+    private static final Duration MARGIN = Duration.ofSeconds(5);
 
     @TempDir
     Path folder;
 
     private final Map<String, Integer> executed = new ConcurrentHashMap<>();
-    private final List<Throwable> failures = new CopyOnWriteArrayList<>();
     private final AtomicInteger replaced = new AtomicInteger();
-    private final AtomicInteger answered = new AtomicInteger();
-    private final AtomicInteger number = new AtomicInteger();
-    private volatile boolean over;
 
-    private TestServer.Builder server() {
-        return TestServer.in(ContainerKind.JETTY)
+    /** A server that was started. */
+    private record Running(int port, AutoCloseable end) implements AutoCloseable {
+        @Override
+        public void close() throws Exception {
+            end.close();
+        }
+    }
+
+    private void execute(String name) {
+        executed.merge(name, 1, Integer::sum);
+    }
+
+    private Running holdfast() throws Exception {
+        TestServer server = TestServer.in(ContainerKind.JETTY)
                 .options(options ->
                         options.heartbeatInterval(Duration.ofSeconds(1)).retryInterval(Duration.ofMillis(50)))
-                .tool("count", this::count);
+                .tool(new CountingTools(this::execute).count())
+                .start();
+        return new Running(server.port(), server);
     }
 
-    private Mono<String> count(McpAsyncServerExchange exchange, CallToolRequest request) {
-        String name = Tools.textOf(request);
-        return Mono.fromSupplier(() -> executed.merge(name, 1, Integer::sum))
-                .delayElement(Duration.ofMillis(20))
-                .map(times -> name);
+    private Running officialOverHttpSse() throws Exception {
+        OfficialSseServer server = OfficialSseServer.start(new CountingTools(this::execute).count());
+        return new Running(server.port(), server);
     }
 
-    /** Calls again as soon as there is an answer, until the test is over. */
-    private CompletableFuture<Void> caller(CutClients client) {
-        if (over) {
-            return CompletableFuture.completedFuture(null);
-        }
-        String name = "call-" + number.incrementAndGet();
-        return client.call("count", name)
-                .handleAsync((text, failure) -> {
-                    if (failure == null) {
-                        assertThat(text).isEqualTo(name);
-                        answered.incrementAndGet();
-                    } else {
-                        failures.add(
-                                failure instanceof CompletionException && failure.getCause() != null
-                                        ? failure.getCause()
-                                        : failure);
-                    }
-                    return name;
-                })
-                .thenCompose(done -> caller(client));
+    private Running durable() throws Exception {
+        RocksDbStore store = RocksDbStore.builder(folder).open();
+        TestServer server = DurableServer.on(store, this::execute).start();
+        return new Running(server.port(), () -> {
+            server.close();
+            store.close();
+        });
+    }
+
+    private Running killable(Path notes) throws Exception {
+        DurableServer server = DurableServer.start(folder.resolve("store"), notes);
+        return new Running(server.port(), server);
     }
 
     private HoldfastClientTransport transport(CuttingProxy proxy, String endpoint) {
         return HoldfastClientTransport.builder("http://127.0.0.1:" + proxy.port())
                 .endpoint(endpoint)
-                .patience(Duration.ofSeconds(30))
+                .patience(PATIENCE)
                 .listener(new ClientListener() {
                     @Override
                     public void onSessionReplaced() {
@@ -99,49 +105,75 @@ class ClientTransportRestartTest {
                 .build();
     }
 
-    /** Whether so many more calls were answered. */
-    private void awaitAnswers(int more) {
-        int before = answered.get();
-        await().atMost(Duration.ofSeconds(40)).until(() -> answered.get() >= before + more);
+    /** Calls that go on while the server is started again and again, once they have ended: all of them within the client's patience. */
+    private List<RestartLoad.Ended> calls(String what, Plan plan) throws Exception {
+        Running server = plan.start.call();
+        try (CuttingProxy proxy = CuttingProxy.to(server.port());
+                CutClients client = new CutClients(transport(proxy, plan.endpoint), Duration.ofSeconds(60))) {
+            list(client);
+            RestartLoad load = new RestartLoad(client, plan.tools);
+            for (int i = 0; i < plan.times; i++) {
+                load.awaitResults(1);
+                list(client); // what a process has not said of its tools it need not know when it ends
+                load.awaitResults(2);
+                proxy.refuse();
+                plan.before.accept(proxy);
+                server.close();
+                server = plan.start.call();
+                proxy.leadTo(server.port());
+                proxy.accept();
+            }
+            load.awaitResults(2);
+            List<RestartLoad.Ended> ended = load.end(what + ", started again " + plan.times + " times");
+            assertThat(load.longest()).isLessThan(PATIENCE.plus(MARGIN));
+            return ended;
+        } finally {
+            server.close();
+        }
     }
 
-    private void end(List<CompletableFuture<Void>> callers) throws Exception {
-        over = true;
-        for (CompletableFuture<Void> caller : callers) {
-            caller.get(40, TimeUnit.SECONDS);
+    private static void list(CutClients client) {
+        client.client().listTools().block(PATIENCE);
+    }
+
+    /**
+     * How the server is started and ended.
+     *
+     * @param before what happens to the client's connections before the server ends
+     */
+    private record Plan(
+            Callable<Running> start,
+            int times,
+            String endpoint,
+            Map<String, Integer> tools,
+            Consumer<CuttingProxy> before) {
+        /** One that forgets its sessions: its end and its start are one for the client. */
+        static Plan forgetful(Callable<Running> start, String endpoint, int callers) {
+            return new Plan(
+                    start, RESTARTS, endpoint, Map.of("count", callers), proxy -> proxy.cut(CuttingProxy.Cut.RST));
         }
+
+        /** One on disk. */
+        static Plan durable(Callable<Running> start, int times) {
+            return new Plan(start, times, "/mcp", Map.of("count", CALLERS / 2, "read", CALLERS / 2), proxy -> {});
+        }
+    }
+
+    private static Stream<RestartLoad.Ended> failed(List<RestartLoad.Ended> calls) {
+        return calls.stream().filter(call -> call.failure() != null);
+    }
+
+    private void assertOutcomesUnknown(List<RestartLoad.Ended> calls) {
+        assertThat(failed(calls))
+                .allSatisfy(call -> assertThat(call.failure()).isInstanceOf(CallOutcomeUnknownException.class));
         assertThat(executed.values()).allMatch(times -> times == 1);
-        assertThat(answered.get() + failures.size()).isEqualTo(number.get());
-    }
-
-    private static List<CompletableFuture<Void>> callers(Supplier<CompletableFuture<Void>> caller, int atOnce) {
-        return Stream.generate(caller).limit(atOnce).toList();
-    }
-
-    /** A server that forgets its sessions when it ends. */
-    private record Forgetful(int port, AutoCloseable end) implements AutoCloseable {
-        @Override
-        public void close() throws Exception {
-            end.close();
-        }
-    }
-
-    private Forgetful holdfast() throws Exception {
-        TestServer server = server().start();
-        return new Forgetful(server.port(), server);
-    }
-
-    private Forgetful official() throws Exception {
-        OfficialSseServer server = OfficialSseServer.start(Tools.tool("count", this::count));
-        return new Forgetful(server.port(), server);
+        await().untilAsserted(
+                        () -> assertThat(replaced).hasValue(RESTARTS)); // told after the calls that waited were sent
     }
 
     @Test
     void everyCallHasAnEndThoughTheServerForgetsItsSessions() throws Exception {
-        assertEveryCallHasAnEnd(this::holdfast, "/mcp", CALLERS);
-        assertThat(failures).allMatch(failure -> failure instanceof CallOutcomeUnknownException);
-        await().untilAsserted(
-                        () -> assertThat(replaced).hasValue(RESTARTS)); // told after the calls that waited were sent
+        assertOutcomesUnknown(calls("Holdfast in memory", Plan.forgetful(this::holdfast, "/mcp", CALLERS)));
     }
 
     /**
@@ -150,70 +182,52 @@ class ClientTransportRestartTest {
      */
     @Test
     void everyCallHasAnEndThoughTheOfficialServerOverHttpSseForgetsItsSessions() throws Exception {
-        assertEveryCallHasAnEnd(this::official, "/sse", 1);
-        assertThat(failures)
-                .allMatch(failure ->
-                        failure instanceof CallOutcomeUnknownException || failure instanceof McpTransportException);
+        List<RestartLoad.Ended> calls =
+                calls("the official server over HTTP+SSE", Plan.forgetful(this::officialOverHttpSse, "/sse", 1));
+        assertThat(failed(calls))
+                .allSatisfy(call -> assertThat(call.failure()).isInstanceOf(McpTransportException.class));
+        assertThat(executed.values()).allMatch(times -> times == 1);
         assertThat(replaced).hasPositiveValue();
     }
 
-    private void assertEveryCallHasAnEnd(Callable<Forgetful> start, String endpoint, int callersAtOnce)
-            throws Exception {
-        Forgetful server = start.call();
-        try (CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = new CutClients(transport(proxy, endpoint), Duration.ofSeconds(60))) {
-            List<CompletableFuture<Void>> callers = callers(() -> caller(client), callersAtOnce);
-            for (int i = 0; i < RESTARTS; i++) {
-                awaitAnswers(5);
-                proxy.refuse();
-                proxy.cut(CuttingProxy.Cut.RST);
-                server.close();
-                server = start.call();
-                proxy.leadTo(server.port());
-                proxy.accept();
+    /**
+     * What only reads has its result always. Of anything else that the end has interrupted the client says so: the server has told it, or
+     * the connection broke before the head of the response. A request whose body had not arrived is refused.
+     */
+    private void assertHeld(List<RestartLoad.Ended> calls) {
+        assertThat(calls)
+                .filteredOn(call -> call.tool().equals("read"))
+                .isNotEmpty()
+                .allSatisfy(call -> assertThat(call.failure()).isNull());
+        assertThat(failed(calls)).allSatisfy(call -> {
+            if (call.failure() instanceof McpError error) {
+                assertThat(error.getJsonRpcError().code()).isEqualTo(ErrorCodes.INTERNAL_ERROR);
+                assertThat(error.getJsonRpcError().message()).isIn(INTERRUPTED);
+            } else if (!(call.failure() instanceof CallOutcomeUnknownException)) {
+                assertThat(call.failure()).isInstanceOf(McpTransportException.class);
+                assertThat(executed).doesNotContainKey(call.name());
             }
-            awaitAnswers(5);
-            end(callers);
-        } finally {
-            server.close();
-        }
+        });
+        assertThat(calls)
+                .filteredOn(call -> call.failure() == null)
+                .allSatisfy(call -> assertThat(executed).containsKey(call.name()));
+        assertThat(executed)
+                .allSatisfy((name, times) ->
+                        assertThat(name.startsWith("read") || times == 1).isTrue());
+        assertThat(replaced).hasValue(0);
     }
 
     @Test
     void everyCallIsAnsweredWhereTheServerKeepsItsSessions() throws Exception {
-        RocksDbStore store = RocksDbStore.builder(folder).open();
-        TestServer server = durable(store).start();
-        try (CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = new CutClients(transport(proxy, "/mcp"), Duration.ofSeconds(60))) {
-            List<CompletableFuture<Void>> callers = callers(() -> caller(client), CALLERS);
-            for (int i = 0; i < RESTARTS; i++) {
-                awaitAnswers(5);
-                proxy.refuse();
-                server.close();
-                store.close();
-                store = RocksDbStore.builder(folder).open();
-                server = durable(store).start();
-                proxy.leadTo(server.port());
-                proxy.accept();
-            }
-            awaitAnswers(5);
-            end(callers);
-        } finally {
-            server.close();
-            store.close();
-        }
-        // nobody knows whether a call was executed whose connection broke before the head of its response; one whose
-        // body had not arrived is refused
-        assertThat(failures)
-                .allMatch(failure -> failure instanceof McpError
-                        || failure instanceof CallOutcomeUnknownException
-                        || failure instanceof McpTransportException);
-        assertThat(replaced).hasValue(0);
+        assertHeld(calls("Holdfast on disk", Plan.durable(this::durable, RESTARTS)));
     }
 
-    private TestServer.Builder durable(RocksDbStore store) {
-        return server().options(options -> options.heartbeatInterval(Duration.ofSeconds(1))
-                .retryInterval(Duration.ofMillis(50))
-                .store(store));
+    @Test
+    void everyCallIsAnsweredThoughTheServerIsKilled() throws Exception {
+        Path notes = folder.resolve("notes");
+        List<RestartLoad.Ended> calls = calls("Holdfast on disk, killed", Plan.durable(() -> killable(notes), KILLS));
+        Files.readAllLines(notes).forEach(this::execute);
+        assertHeld(calls);
+        assertThat(failed(calls).count()).isLessThanOrEqualTo(KILLS * CALLERS / 2); // what ran when it died
     }
 }

@@ -123,7 +123,11 @@ final class TestServer implements AutoCloseable {
         }
 
         Builder tool(String name, BiFunction<McpAsyncServerExchange, CallToolRequest, Mono<String>> handler) {
-            tools.add(Tools.tool(name, handler));
+            return tool(Tools.tool(name, handler));
+        }
+
+        Builder tool(AsyncToolSpecification tool) {
+            tools.add(tool);
             return this;
         }
 

@@ -6,6 +6,7 @@ import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
 import io.modelcontextprotocol.spec.McpSchema.ProgressNotification;
 import io.modelcontextprotocol.spec.McpSchema.Tool;
+import io.modelcontextprotocol.spec.McpSchema.ToolAnnotations;
 import java.util.Map;
 import java.util.function.BiFunction;
 import reactor.core.publisher.Mono;
@@ -28,8 +29,23 @@ final class Tools {
 
     static AsyncToolSpecification tool(
             String name, BiFunction<McpAsyncServerExchange, CallToolRequest, Mono<String>> handler) {
+        return tool(definition(name), handler);
+    }
+
+    /** One that says of itself that it only reads. */
+    static AsyncToolSpecification reading(
+            String name, BiFunction<McpAsyncServerExchange, CallToolRequest, Mono<String>> handler) {
+        Tool tool = Tool.builder(name, ANYTHING)
+                .description(name)
+                .annotations(ToolAnnotations.builder().readOnlyHint(true).build())
+                .build();
+        return tool(tool, handler);
+    }
+
+    private static AsyncToolSpecification tool(
+            Tool tool, BiFunction<McpAsyncServerExchange, CallToolRequest, Mono<String>> handler) {
         return AsyncToolSpecification.builder()
-                .tool(definition(name))
+                .tool(tool)
                 .callHandler((exchange, request) ->
                         Mono.defer(() -> handler.apply(exchange, request)).map(Tools::text))
                 .build();
