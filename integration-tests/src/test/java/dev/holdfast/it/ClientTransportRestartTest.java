@@ -73,6 +73,11 @@ class ClientTransportRestartTest {
         return new Running(server.port(), server);
     }
 
+    private Running official() throws Exception {
+        OfficialServer server = OfficialServer.start(new CountingTools(this::execute).count());
+        return new Running(server.port(), server);
+    }
+
     private Running officialOverHttpSse() throws Exception {
         OfficialSseServer server = OfficialSseServer.start(new CountingTools(this::execute).count());
         return new Running(server.port(), server);
@@ -174,6 +179,11 @@ class ClientTransportRestartTest {
     @Test
     void everyCallHasAnEndThoughTheServerForgetsItsSessions() throws Exception {
         assertOutcomesUnknown(calls("Holdfast in memory", Plan.forgetful(this::holdfast, "/mcp", CALLERS)));
+    }
+
+    @Test
+    void everyCallHasAnEndThoughTheOfficialServerForgetsItsSessions() throws Exception {
+        assertOutcomesUnknown(calls("the official server", Plan.forgetful(this::official, "/mcp", CALLERS)));
     }
 
     /**
