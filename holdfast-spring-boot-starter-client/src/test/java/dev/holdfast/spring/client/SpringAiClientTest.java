@@ -143,4 +143,23 @@ class SpringAiClientTest {
                 .isBetween(1L, 2L); // its two connections are cut one after the other
         assertThat(counted("sessions.replaced")).isZero();
     }
+
+    @Test
+    void aListeningStreamThatIsNotResumedIsCountedAsAGap() {
+        application.close();
+        application = ClientApplication.start(server, Listening.class, "--holdfast.client.resumable-streams=false");
+        client = ClientApplication.client(application);
+        assertThat(call("greet")).isEqualTo("hello");
+        assertThat(counted("gaps")).isZero();
+
+        // the first cut may come before the stream is open
+        await().atMost(SOON).pollInterval(Duration.ofSeconds(1)).until(() -> {
+            server.cut();
+            return counted("gaps") > 0;
+        });
+
+        assertThat(call("greet")).isEqualTo("hello");
+        await().atMost(SOON).until(() -> health().equals("UP"));
+        assertThat(counted("sessions.replaced")).isZero();
+    }
 }

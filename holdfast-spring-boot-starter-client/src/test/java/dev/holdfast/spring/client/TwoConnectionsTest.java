@@ -1,0 +1,152 @@
+package dev.holdfast.spring.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.mcp.client.ClientListener;
+import dev.holdfast.spring.client.actuate.ConnectionHealthIndicator;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.modelcontextprotocol.client.McpAsyncClient;
+import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
+import io.modelcontextprotocol.spec.McpSchema.TextContent;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.springframework.ai.mcp.client.common.autoconfigure.McpClientAutoConfiguration.CloseableMcpAsyncClients;
+import org.springframework.boot.health.contributor.CompositeHealthContributor;
+import org.springframework.boot.test.context.TestConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+
+/** Asynchronous clients of two servers, of which one is down when the application starts. */
+@Timeout(60)
+class TwoConnectionsTest {
+    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final List<String> NEWS = new CopyOnWriteArrayList<>();
+
+    private final RestartableServer weather = new RestartableServer();
+    private final RestartableServer traffic = new RestartableServer();
+
+    @TestConfiguration(proxyBeanMethods = false)
+    static class Listening {
+        @Bean
+        ConnectionListener listener() {
+            return connection -> new ClientListener() {
+                @Override
+                public void onReconnecting(Throwable cause) {
+                    NEWS.add(connection + " reconnecting");
+                }
+            };
+        }
+    }
+
+    @BeforeEach
+    void start() throws Exception {
+        NEWS.clear();
+        weather.start();
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        weather.close();
+        traffic.close();
+    }
+
+    private ConfigurableApplicationContext application(boolean initialized) {
+        String connection = "--spring.ai.mcp.client.streamable-http.connections.traffic.";
+        return ClientApplication.start(
+                weather,
+                Listening.class,
+                "--spring.ai.mcp.client.type=ASYNC",
+                "--spring.ai.mcp.client.initialized=" + initialized,
+                connection + "url=" + traffic.url(),
+                connection + "endpoint=/tools");
+    }
+
+    private static CompletableFuture<String> greet(ConfigurableApplicationContext application, String connection) {
+        McpAsyncClient client = application.getBean(CloseableMcpAsyncClients.class).clients().stream()
+                .filter(each -> each.getClientInfo().name().endsWith(connection))
+                .findFirst()
+                .orElseThrow();
+        return client.callTool(CallToolRequest.builder("greet").build())
+                .map(result -> ((TextContent) result.content().get(0)).text())
+                .toFuture();
+    }
+
+    private static double connected(ConfigurableApplicationContext application, String connection) {
+        return application
+                .getBean(MeterRegistry.class)
+                .get("holdfast.client.connected")
+                .tag("connection", connection)
+                .gauge()
+                .value();
+    }
+
+    private static String health(ConfigurableApplicationContext application, String connection) {
+        return application.getBean("holdfastClientHealthContributor", CompositeHealthContributor.class).stream()
+                .filter(entry -> entry.name().equals(connection))
+                .map(entry -> (ConnectionHealthIndicator) entry.contributor())
+                .map(indicator -> indicator.health().getStatus().getCode())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static void assertUp(ConfigurableApplicationContext application, String connection) {
+        assertThat(connected(application, connection)).isEqualTo(1);
+        assertThat(health(application, connection)).isEqualTo("UP");
+    }
+
+    private static void assertDown(ConfigurableApplicationContext application, String connection) {
+        assertThat(connected(application, connection)).isZero();
+        assertThat(health(application, connection)).isEqualTo("RECONNECTING");
+    }
+
+    @Test
+    void anApplicationThatInitializesItsClientsStartsWhenTheLastServerIsThere() throws Exception {
+        CompletableFuture<ConfigurableApplicationContext> starting =
+                CompletableFuture.supplyAsync(() -> application(true));
+        await().atMost(SOON).until(() -> NEWS.contains("traffic reconnecting"));
+        assertThat(starting).isNotDone();
+
+        traffic.start();
+
+        try (ConfigurableApplicationContext application = starting.get(20, TimeUnit.SECONDS)) {
+            assertThat(greet(application, "weather").get(20, TimeUnit.SECONDS)).isEqualTo("hello");
+            assertThat(greet(application, "traffic").get(20, TimeUnit.SECONDS)).isEqualTo("hello");
+            assertUp(application, "weather");
+            assertUp(application, "traffic");
+        }
+    }
+
+    @Test
+    void anApplicationThatDoesNotCallsTheOneServerWhileTheOtherIsAway() throws Exception {
+        try (ConfigurableApplicationContext application = application(false)) {
+            CompletableFuture<String> waits = greet(application, "traffic");
+            await().atMost(SOON).untilAsserted(() -> assertDown(application, "traffic"));
+            assertThat(greet(application, "weather").get(20, TimeUnit.SECONDS)).isEqualTo("hello");
+            assertUp(application, "weather");
+            assertThat(waits).isNotDone();
+
+            traffic.start();
+
+            assertThat(waits.get(20, TimeUnit.SECONDS)).isEqualTo("hello");
+            await().atMost(SOON).untilAsserted(() -> assertUp(application, "traffic"));
+            assertThat(traffic.calls).hasValue(1);
+            assertThat(weather.calls).hasValue(1);
+
+            weather.stop();
+            await().atMost(SOON).untilAsserted(() -> assertDown(application, "weather"));
+            assertUp(application, "traffic");
+            weather.start();
+
+            assertThat(greet(application, "weather").get(20, TimeUnit.SECONDS)).isEqualTo("hello");
+            await().atMost(SOON).untilAsserted(() -> assertUp(application, "weather"));
+        }
+    }
+}
