@@ -23,22 +23,19 @@ import java.util.function.Supplier;
  */
 final class Posting implements StreamOwner, StreamHandler {
     private static final int OK = 200;
-    private static final int BAD_REQUEST = 400;
 
     private final Link link;
     private final URI uri;
     private final Envelope message;
-    private final boolean repeatable;
     private final Object context;
     private final StreamSink sink;
     private final Response response;
     private final PostJudge judge;
     private final Retry retry;
+    private final PostFate fate;
     private final Carrier carrier;
     private final AnswerElsewhere elsewhere = new AnswerElsewhere();
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
-    private int refusals;
-    private boolean perhapsExecuted;
     private volatile boolean cancelled;
 
     /**
@@ -51,12 +48,12 @@ final class Posting implements StreamOwner, StreamHandler {
         this.link = link;
         this.uri = uri;
         this.message = message;
-        this.repeatable = repeatable;
         this.context = context;
         this.sink = sink;
         this.response = new Response(message, sink, () -> finish(new Outcome.Done()));
         this.judge = new PostJudge(link, uri, message, context);
         this.retry = new Retry(link, this::send);
+        this.fate = new PostFate(message, repeatable, retry, () -> cancelled);
         this.carrier = new Carrier(link, new StreamLoop(link, uri, context, this));
     }
 
@@ -141,12 +138,7 @@ final class Posting implements StreamOwner, StreamHandler {
         } else if (end instanceof ExchangeEnd.NoAnswer none && none.cause() instanceof OversizedEventException big) {
             unreadable(big);
         } else if (end instanceof ExchangeEnd.NoAnswer none) {
-            retry.broke(none.cause());
-            if (none.sent()) {
-                unknown("the connection broke before an answer came", none.cause());
-            } else {
-                later(0, none.cause());
-            }
+            fate.unanswered(none).ifPresent(this::finish);
         } else if (link.answersLater(OK)) {
             waitElsewhere(OK, new byte[0]);
         } else {
@@ -155,35 +147,13 @@ final class Posting implements StreamOwner, StreamHandler {
     }
 
     private void act(PostVerdict verdict, ExchangeEnd.Answer answer, HttpRequest request) {
-        HttpStatusException status = new HttpStatusException(answer.status(), answer.body());
         if (verdict instanceof PostVerdict.Accepted) {
             accepted(answer);
         } else if (verdict instanceof PostVerdict.SendAgain) {
             send();
-        } else if (verdict instanceof PostVerdict.NotSent none) {
-            finish(new Outcome.NotSent(none.failure()));
-        } else if (verdict instanceof PostVerdict.NoSession) {
-            finish(new Outcome.SessionGone());
-        } else if (perhapsExecuted && answer.status() == BAD_REQUEST) {
-            later(0, status); // the server may have got it before, and refuse it as long as it runs
-        } else if (verdict instanceof PostVerdict.Later wait) {
-            retry.broke(status);
-            later(wait.millis(), status);
-        } else if (verdict instanceof PostVerdict.Unknown) {
-            retry.broke(status);
-            unknown("a proxy lost the server while it had the request", status);
-        } else if (verdict instanceof PostVerdict.Failed && !repeatable) {
-            finish(new Outcome.Unknown("the server failed at the request", status, false));
-        } else if ((verdict instanceof PostVerdict.Refused && !notificationFailed(answer))
-                || refusals++ > 0
-                || !retry.again(0)) {
-            finish(new Outcome.Refused(answer.status(), answer.headers(), answer.body(), request));
+        } else {
+            fate.refused(verdict, answer, request).ifPresent(this::finish);
         }
-    }
-
-    /** A server may fail at a notification because the listening stream, which was asked for before, is not there yet. */
-    private boolean notificationFailed(ExchangeEnd.Answer answer) {
-        return message.kind() == Envelope.Kind.NOTIFICATION && answer.status() == 500;
     }
 
     /** The response of a request may be in the body, or come on another stream. */
@@ -233,29 +203,6 @@ final class Posting implements StreamOwner, StreamHandler {
                     .execute(() -> taking.get().whenComplete((taken, failure) -> finish(response.outcome(failure))));
         } catch (RejectedExecutionException e) {
             finish(new Outcome.Closed());
-        }
-    }
-
-    /** The server may have executed the request. */
-    private void unknown(String reason, Throwable cause) {
-        if (repeatable) {
-            perhapsExecuted = true;
-            later(0, cause);
-        } else if (cancelled) {
-            finish(new Outcome.Cancelled());
-        } else {
-            finish(new Outcome.Unknown(reason, cause, false));
-        }
-    }
-
-    private void later(long millis, Throwable cause) {
-        if (cancelled) {
-            finish(new Outcome.Cancelled());
-        } else if (!retry.again(millis)) {
-            finish(
-                    perhapsExecuted
-                            ? new Outcome.Unknown("the server did not come back in time", cause, false)
-                            : new Outcome.NotSent(cause));
         }
     }
 
@@ -366,7 +313,7 @@ final class Posting implements StreamOwner, StreamHandler {
         } else if (sessionGone) {
             finish(new Outcome.Unknown(reason, cause, true));
         } else {
-            unknown(reason, cause);
+            fate.unknown(reason, cause).ifPresent(this::finish);
         }
     }
 

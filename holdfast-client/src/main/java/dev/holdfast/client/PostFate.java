@@ -1,0 +1,102 @@
+package dev.holdfast.client;
+
+import dev.holdfast.client.wire.ExchangeEnd;
+import dev.holdfast.json.Envelope;
+import java.net.http.HttpRequest;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Decides what follows an attempt to send a message that was not accepted: its outcome, or another attempt, which is then on its way.
+ * What may have been executed is sent again only if that is harmless. For one thread at a time.
+ */
+final class PostFate {
+    private static final int BAD_REQUEST = 400;
+    private static final int SERVER_ERROR = 500;
+    private static final Optional<Outcome> ANOTHER_ATTEMPT = Optional.empty();
+
+    private final Envelope message;
+    private final boolean repeatable;
+    private final Retry retry;
+    private final BooleanSupplier cancelled;
+    private int refusals;
+    private boolean perhapsExecuted;
+
+    /**
+     * Before the first attempt.
+     *
+     * @param repeatable whether the message may be sent again when its fate is unknown
+     * @param retry makes the attempts
+     * @param cancelled whether the application has given the message up
+     */
+    PostFate(Envelope message, boolean repeatable, Retry retry, BooleanSupplier cancelled) {
+        this.message = message;
+        this.repeatable = repeatable;
+        this.retry = retry;
+        this.cancelled = cancelled;
+    }
+
+    /** The server has answered, and neither accepted the message nor asked for it again at once. */
+    Optional<Outcome> refused(PostVerdict verdict, ExchangeEnd.Answer answer, HttpRequest request) {
+        HttpStatusException status = new HttpStatusException(answer.status(), answer.body());
+        if (verdict instanceof PostVerdict.NotSent none) {
+            return Optional.of(new Outcome.NotSent(none.failure()));
+        }
+        if (verdict instanceof PostVerdict.NoSession) {
+            return Optional.of(new Outcome.SessionGone());
+        }
+        if (perhapsExecuted && answer.status() == BAD_REQUEST) {
+            // the server may have got it before, and refuse it as long as it runs
+            return later(0, status);
+        }
+        if (verdict instanceof PostVerdict.Later wait) {
+            retry.broke(status);
+            return later(wait.millis(), status);
+        }
+        if (verdict instanceof PostVerdict.Unknown) {
+            retry.broke(status);
+            return unknown("a proxy lost the server while it had the request", status);
+        }
+        if (verdict instanceof PostVerdict.Failed && !repeatable) {
+            return Optional.of(new Outcome.Unknown("the server failed at the request", status, false));
+        }
+        boolean refusedForGood = verdict instanceof PostVerdict.Refused && !isNotificationThatFailed(answer);
+        return refusedForGood || refusals++ > 0 || !retry.again(0)
+                ? Optional.of(new Outcome.Refused(answer.status(), answer.headers(), answer.body(), request))
+                : ANOTHER_ATTEMPT;
+    }
+
+    /** A server may fail at a notification because the listening stream, which was asked for before, is not there yet. */
+    private boolean isNotificationThatFailed(ExchangeEnd.Answer answer) {
+        return message.kind() == Envelope.Kind.NOTIFICATION && answer.status() == SERVER_ERROR;
+    }
+
+    /** No answer has come: because the message was not sent, or nobody knows why. */
+    Optional<Outcome> unanswered(ExchangeEnd.NoAnswer end) {
+        retry.broke(end.cause());
+        return end.sent() ? unknown("the connection broke before an answer came", end.cause()) : later(0, end.cause());
+    }
+
+    /** The server may have executed the request. */
+    Optional<Outcome> unknown(String reason, Throwable cause) {
+        if (repeatable) {
+            perhapsExecuted = true;
+            return later(0, cause);
+        }
+        return Optional.of(
+                cancelled.getAsBoolean() ? new Outcome.Cancelled() : new Outcome.Unknown(reason, cause, false));
+    }
+
+    private Optional<Outcome> later(long millis, Throwable cause) {
+        if (cancelled.getAsBoolean()) {
+            return Optional.of(new Outcome.Cancelled());
+        }
+        if (retry.again(millis)) {
+            return ANOTHER_ATTEMPT;
+        }
+        return Optional.of(
+                perhapsExecuted
+                        ? new Outcome.Unknown("the server did not come back in time", cause, false)
+                        : new Outcome.NotSent(cause));
+    }
+}
