@@ -26,8 +26,12 @@ class RoomsTest {
             .resideInAPackage(AUTO_CONFIGURATION);
 
     @ArchTest
-    static final ArchRule noClassOfSpringAiIsNeeded =
-            noClasses().should().dependOnClassesThat().resideInAPackage("org.springframework.ai..");
+    static final ArchRule springAiIsNeededByItsConfigurationsOnly = noClasses()
+            .that()
+            .haveNameNotMatching("dev.holdfast.spring.autoconfigure.SpringAiConfigurations.*")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("org.springframework.ai..");
 
     @ArchTest
     static final ArchRule springSecurityIsNeededInItsPackageOnly = noClasses()

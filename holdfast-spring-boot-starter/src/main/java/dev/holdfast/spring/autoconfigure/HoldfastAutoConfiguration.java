@@ -43,6 +43,7 @@ import org.springframework.core.env.Environment;
 @Conditional(OnReplaceableTransport.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
 @Import({
+    SpringAiConfigurations.OwnTransport.class,
     StoreConfigurations.RocksDb.class,
     StoreConfigurations.Redis.class,
     StoreConfigurations.Memory.class,

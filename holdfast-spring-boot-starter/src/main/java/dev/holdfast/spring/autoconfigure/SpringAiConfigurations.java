@@ -1,0 +1,28 @@
+package dev.holdfast.spring.autoconfigure;
+
+import org.springframework.ai.mcp.server.webmvc.transport.WebMvcStreamableServerTransportProvider;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.web.servlet.function.RouterFunction;
+import org.springframework.web.servlet.function.ServerResponse;
+
+/** What applications need of the auto-configuration of Spring AI that {@link StockTransportFilter} leaves out. */
+final class SpringAiConfigurations {
+    private SpringAiConfigurations() {}
+
+    /** The endpoint of a transport that the application makes itself. Spring AI makes none for one over HTTP+SSE. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(WebMvcStreamableServerTransportProvider.class)
+    @ConditionalOnBean(WebMvcStreamableServerTransportProvider.class)
+    static class OwnTransport {
+        @Bean
+        @ConditionalOnMissingBean(name = "webMvcStreamableServerRouterFunction")
+        RouterFunction<ServerResponse> webMvcStreamableServerRouterFunction(
+                WebMvcStreamableServerTransportProvider transport) {
+            return transport.getRouterFunction();
+        }
+    }
+}
