@@ -43,6 +43,8 @@ import org.springframework.core.env.Environment;
 @Conditional(OnReplaceableTransport.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
 @Import({
+    SpringAiConfigurations.StreamableProperties.class,
+    SpringAiConfigurations.SseProperties.class,
     SpringAiConfigurations.OwnTransport.class,
     StoreConfigurations.RocksDb.class,
     StoreConfigurations.Redis.class,
