@@ -179,8 +179,8 @@ public final class HoldfastTransportProviderBuilder {
     }
 
     /**
-     * What clients of HTTP+SSE shall put before the path they POST to, see {@link HttpSseOptions#base}. Serves HTTP+SSE, as {@link
-     * #sseEndpoint} does. Default: nothing.
+     * What clients of HTTP+SSE shall put before {@link #messageEndpoint}, see {@link HttpSseOptions#base}. Serves HTTP+SSE, as {@link
+     * #sseEndpoint} does. Default: what they have put before the path of the GET.
      */
     public HoldfastTransportProviderBuilder baseUrl(String value) {
         return sse(o -> o.withBase(value));

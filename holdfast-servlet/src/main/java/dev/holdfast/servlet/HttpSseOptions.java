@@ -13,9 +13,9 @@ import java.util.regex.Pattern;
  * @param reconnectGrace how long a session waits for its client when its connection broke, zero and up; zero ends it with its
  *     connection. Else it is the idle timeout as well, events carry ids, and a client that returns with one finds its session and all it
  *     missed. Such an id names the session: it is a credential like the session's id. Default zero
- * @param base what the {@code endpoint} event puts before the context path and {@code messagePath}: nothing, a path, or an
- *     absolute URL, without a slash at its end. Empty: the {@code X-Forwarded-Prefix} of a reverse proxy, where there is one.
- *     Default empty
+ * @param base what the {@code endpoint} event puts before {@code messagePath}: a path, which has the context path in it, or an
+ *     absolute URL, without a slash at its end. Empty: the {@code X-Forwarded-Prefix} of a reverse proxy, where there is one, and
+ *     what stood before {@code path} in the GET. Default empty
  * @see <a href="https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse">MCP transports, HTTP
  *     with SSE</a>
  */

@@ -16,6 +16,8 @@ import dev.holdfast.servlet.sse.SseConnection;
 import dev.holdfast.servlet.sse.SseSource;
 import dev.holdfast.servlet.sse.WithoutRetry;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The GETs of HTTP+SSE: each opens a session, or comes back to one with an event id that names it.
@@ -95,9 +97,14 @@ record HttpSseStreams(
     }
 
     private String endpoint(Exchange exchange, String session) {
-        String before = exchange.pathBefore(sse.path());
+        String prefix = sse.base().isEmpty() ? prefix(exchange) : sse.base();
+        return prefix + sse.messagePath() + "?sessionId=" + session;
+    }
+
+    /** What a client has put before the path of its GET, as far as can be seen from here. */
+    private String prefix(Exchange exchange) {
         String forwarded = exchange.headers().header("X-Forwarded-Prefix").orElse("");
-        String prefix = !sse.base().isEmpty() || !HttpSseOptions.prefix(forwarded) ? sse.base() : forwarded;
-        return prefix + (HttpSseOptions.prefix(before) ? before : "") + sse.messagePath() + "?sessionId=" + session;
+        String before = exchange.pathBefore(sse.path());
+        return Stream.of(forwarded, before).filter(HttpSseOptions::prefix).collect(Collectors.joining());
     }
 }

@@ -262,7 +262,7 @@ class HttpSseFaceTest {
         try (TestServer based = TestServer.in(kind)
                         .options(options -> options.sseEndpoint("/events")
                                 .messageEndpoint("/in/box")
-                                .baseUrl("https://mcp.example/base"))
+                                .baseUrl("https://mcp.example/base/app"))
                         .start();
                 RawSseSession session = RawSseSession.connect(
                         based.port(), RawSseSession.get().to("/app/events").with("X-Forwarded-Prefix", "/proxy"))) {

@@ -145,7 +145,8 @@ public record HoldfastProperties(
      * @param endpoint The path of the GET. Default: spring.ai.mcp.server.sse-endpoint, else /sse
      * @param messageEndpoint The path that clients POST to. Default: spring.ai.mcp.server.sse-message-endpoint, which is
      *     /mcp/message unless it is set, where Spring AI is the server; else /message
-     * @param baseUrl What clients shall put before the path they POST to. Default: spring.ai.mcp.server.base-url, else nothing
+     * @param baseUrl What clients shall put before message-endpoint, a path with the context path in it or a URL. Default:
+     *     spring.ai.mcp.server.base-url, else what they have put before the path of the GET
      * @param reconnectGracePeriod How long a session whose connection broke waits for its client, 0 and up; 0 ends it with its GET
      */
     public record Sse(

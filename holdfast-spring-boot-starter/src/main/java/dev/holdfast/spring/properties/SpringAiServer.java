@@ -59,8 +59,9 @@ public final class SpringAiServer {
         return get("sse-message-endpoint", String.class).orElse("/mcp/message");
     }
 
+    /** What clients of HTTP+SSE put before the path they POST to; Spring AI takes a slash at its end too. */
     String baseUrl() {
-        return get("base-url", String.class).orElse("");
+        return get("base-url", String.class).orElse("").replaceFirst("/+$", "");
     }
 
     private <T> Optional<T> get(String name, Class<T> type) {
