@@ -78,6 +78,16 @@ class ClientSettingsTest {
         }
     }
 
+    @Test
+    void enabledIsWrittenAsSpringReadsIt() {
+        try (ConfigurableApplicationContext application =
+                ClientApplication.start(SERVER, "--holdfast.client.enabled=on")) {
+            assertThat(ClientApplication.transports(application, "holdfastClientTransports"))
+                    .singleElement()
+                    .satisfies(named -> assertThat(named.transport()).isInstanceOf(HoldfastClientTransport.class));
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({
         "holdfast.client.patience, -1s",

@@ -22,7 +22,6 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
@@ -39,7 +38,6 @@ import org.springframework.core.env.Environment;
         beforeName = {StockTransport.STREAMABLE, StockTransport.SSE, StockTransport.SERVER},
         afterName = "org.springframework.ai.mcp.server.common.autoconfigure.McpServerJsonMapperAutoConfiguration")
 @ConditionalOnClass({HttpServlet.class, McpServerTransportProviderBase.class})
-@ConditionalOnProperty(prefix = "holdfast", name = "enabled", havingValue = "true", matchIfMissing = true)
 @Conditional(OnReplaceableTransport.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
 @Import({

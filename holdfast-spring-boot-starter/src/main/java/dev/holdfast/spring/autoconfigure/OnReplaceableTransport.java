@@ -15,9 +15,9 @@ final class OnReplaceableTransport extends SpringBootCondition {
             case NONE -> ConditionOutcome.match(message.because("there is no MCP server of Spring AI"));
             case REPLACED -> ConditionOutcome.match(message.because("it takes the place of Spring AI's transport"));
             case KEPT ->
-                ConditionOutcome.noMatch(
-                        message.because(
-                                "Spring AI's server talks by another transport than Streamable HTTP (or SSE with holdfast.sse.enabled)"));
+                ConditionOutcome.noMatch(message.because(
+                        "Spring AI's server talks by another transport than Streamable HTTP (or SSE with holdfast.sse.enabled),"
+                                + " or holdfast.enabled is false"));
         };
     }
 }

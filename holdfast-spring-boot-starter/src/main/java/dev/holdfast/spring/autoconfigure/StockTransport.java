@@ -11,7 +11,10 @@ enum StockTransport {
     NONE,
     /** A transport of Spring AI that Holdfast takes the place of. */
     REPLACED,
-    /** A transport that stays: stdio, stateless, reactive, HTTP+SSE where that is not asked for, or none since the server is disabled. */
+    /**
+     * What there is stays: a transport over stdio, a stateless or reactive one, HTTP+SSE where that is not asked for, none of a
+     * server that is disabled, or whatever it is where Holdfast is disabled.
+     */
     KEPT;
 
     /** The auto-configurations of Spring AI that make a transport Holdfast can take the place of. */
@@ -25,6 +28,9 @@ enum StockTransport {
     static final String SERVER = "org.springframework.ai.mcp.server.common.autoconfigure.McpServerAutoConfiguration";
 
     static StockTransport of(Environment environment, @Nullable ClassLoader classes) {
+        if (!environment.getProperty("holdfast.enabled", Boolean.class, true)) {
+            return KEPT;
+        }
         if (!ClassUtils.isPresent(SERVER, classes)) {
             return NONE;
         }

@@ -41,8 +41,6 @@ final class StockTransportFilter implements AutoConfigurationImportFilter, Envir
 
     private boolean replaces() {
         Environment given = environment;
-        return given != null
-                && given.getProperty("holdfast.enabled", Boolean.class, true)
-                && StockTransport.of(given, classes) == StockTransport.REPLACED;
+        return given != null && StockTransport.of(given, classes) == StockTransport.REPLACED;
     }
 }

@@ -70,8 +70,8 @@ class StockTransportTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"true, false", "false, true"})
-    void theStockTransportGoesWhereHoldfastComes(boolean enabled, boolean stays) {
+    @CsvSource({"true, false", "on, false", "1, false", "false, true", "off, true"})
+    void theStockTransportGoesWhereHoldfastComes(String enabled, boolean stays) {
         StockTransportFilter filter = new StockTransportFilter();
         filter.setBeanClassLoader(ALL);
         filter.setEnvironment(environment("spring.ai.mcp.server.protocol=STREAMABLE", "holdfast.enabled=" + enabled));
@@ -80,6 +80,9 @@ class StockTransportTest {
                 new String[] {StockTransport.STREAMABLE, StockTransport.SERVER, null, StockTransport.SSE}, metadata());
 
         assertThat(left).containsExactly(stays, true, true, stays);
+        runner.withPropertyValues("spring.ai.mcp.server.protocol=STREAMABLE", "holdfast.enabled=" + enabled)
+                .run(context -> assertThat(context.getBeansOfType(HoldfastTransportProvider.class))
+                        .hasSize(stays ? 0 : 1));
     }
 
     @Test

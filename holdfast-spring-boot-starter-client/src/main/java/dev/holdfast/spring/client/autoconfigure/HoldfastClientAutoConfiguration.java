@@ -16,11 +16,11 @@ import org.springframework.ai.mcp.client.common.autoconfigure.properties.McpStre
 import org.springframework.ai.mcp.customizer.McpClientCustomizer;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Makes a {@link HoldfastClientTransport} for each connection that {@code spring.ai.mcp.client.streamable-http} names. */
@@ -28,7 +28,7 @@ import tools.jackson.databind.json.JsonMapper;
         beforeName = "org.springframework.ai.mcp.client.common.autoconfigure.McpClientAutoConfiguration",
         afterName = "org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration")
 @ConditionalOnClass(name = StockClientTransport.STREAMABLE)
-@ConditionalOnBooleanProperty(name = "holdfast.client.enabled", matchIfMissing = true)
+@Conditional(OnEnabled.class)
 @ConditionalOnProperty(
         prefix = McpClientCommonProperties.CONFIG_PREFIX,
         name = "enabled",

@@ -17,6 +17,10 @@ final class StockClientTransport implements AutoConfigurationImportFilter, Envir
 
     private @Nullable Environment environment;
 
+    static boolean replacedIn(Environment environment) {
+        return environment.getProperty("holdfast.client.enabled", Boolean.class, true);
+    }
+
     @Override
     public void setEnvironment(Environment value) {
         environment = value;
@@ -25,7 +29,7 @@ final class StockClientTransport implements AutoConfigurationImportFilter, Envir
     @Override
     public boolean[] match(@Nullable String[] names, AutoConfigurationMetadata metadata) {
         Environment given = environment;
-        boolean replaced = given != null && given.getProperty("holdfast.client.enabled", Boolean.class, true);
+        boolean replaced = given != null && replacedIn(given);
         boolean[] stays = new boolean[names.length];
         for (int i = 0; i < names.length; i++) {
             String name = names[i];
