@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,10 @@ import org.jspecify.annotations.Nullable;
  * at a time.
  */
 public final class HoldfastTransportProviderBuilder {
+    private static final String PART = "(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~!$&'()+,=:@-]++";
+    /** What clients ask for as it is written, and a servlet can be mapped to. */
+    private static final Pattern PATH = Pattern.compile("/|/?+" + PART + "(?:/" + PART + ")*+/?+");
+
     private static final Duration LONGEST_KEEP_ALIVE = Duration.ofDays(36_500);
 
     @Nullable McpJsonMapper jsonMapper;
@@ -49,11 +54,16 @@ public final class HoldfastTransportProviderBuilder {
         return this;
     }
 
-    /** The end of the path that is served, at least one character. Default {@code /mcp}. */
+    /**
+     * The end of the path that is served: {@code /}, or letters, digits and {@code ._~-!$&'()+,=:@} between single slashes. Default
+     * {@code /mcp}.
+     */
     public HoldfastTransportProviderBuilder mcpEndpoint(String value) {
         mcpEndpoint = Objects.requireNonNull(value, "mcpEndpoint");
-        if (value.isBlank()) {
-            throw new IllegalArgumentException("mcpEndpoint must be the end of a path, got none");
+        if (!PATH.matcher(value).matches()) {
+            throw new IllegalArgumentException(
+                    "mcpEndpoint must be / or of letters, digits and ._~-!$&'()+,=:@ between single '/', without a part that is . or"
+                            + " .., got " + value);
         }
         return this;
     }

@@ -5,10 +5,17 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.boot.webmvc.autoconfigure.DispatcherServletPath;
 import org.springframework.util.ClassUtils;
 
-/** Where the endpoints are in the application: under the path of Spring MVC, as Spring AI's own are. */
+/** What the servlet is mapped to: the endpoints under the path of Spring MVC, where Spring AI's own are. */
 @FunctionalInterface
 interface ServletPaths {
-    String of(String endpoint);
+    /** The path of an endpoint. */
+    String path(String endpoint);
+
+    /** A pattern for this path and no other; that of the root is empty. */
+    default String of(String endpoint) {
+        String path = path(endpoint);
+        return path.equals("/") ? "" : path;
+    }
 
     /** The same for several. */
     default String[] of(List<String> endpoints) {

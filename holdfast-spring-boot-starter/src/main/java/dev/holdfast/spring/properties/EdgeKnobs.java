@@ -59,18 +59,9 @@ final class EdgeKnobs {
     }
 
     private static HttpSseOptions httpSse(HoldfastProperties.Sse from, Paths paths) {
-        HttpSseOptions alone = turn(
-                "holdfast.sse.endpoint",
-                paths.sse(),
-                path -> HttpSseOptions.DEFAULT.withPaths(path, path + "-message"));
-        HttpSseOptions sse =
-                turn("holdfast.sse.message-endpoint", paths.message(), path -> alone.withPaths(paths.sse(), path));
-        sse = turn("holdfast.sse.base-url", paths.base(), sse::withBase);
-        sse = turn("holdfast.sse.reconnect-grace-period", from.reconnectGracePeriod(), sse::withReconnectGrace);
-        if (sse.conflictsWith(paths.mcp())) {
-            throw new InvalidPropertyException(
-                    "holdfast.mcp-endpoint", paths.mcp(), "it and the paths of HTTP+SSE must not end with one another");
-        }
-        return sse;
+        HttpSseOptions alone = paths.sse().turn(path -> HttpSseOptions.DEFAULT.withPaths(path, path + "-message"));
+        HttpSseOptions sse = paths.message().turn(path -> alone.withPaths(alone.path(), path));
+        sse = paths.base().turn(sse::withBase);
+        return turn("holdfast.sse.reconnect-grace-period", from.reconnectGracePeriod(), sse::withReconnectGrace);
     }
 }

@@ -12,7 +12,8 @@ import org.springframework.util.unit.DataSize;
  * Every knob of Holdfast in a Spring Boot application.
  *
  * @param enabled Whether Holdfast takes the place of the MCP server's transport
- * @param mcpEndpoint The path that is served. Default: spring.ai.mcp.server.streamable-http.mcp-endpoint, else /mcp
+ * @param mcpEndpoint The path that is served; a pattern is not taken. Default:
+ *     spring.ai.mcp.server.streamable-http.mcp-endpoint, else /mcp
  * @param disallowDelete Whether clients may not end their sessions by DELETE. Default:
  *     spring.ai.mcp.server.streamable-http.disallow-delete, else false
  * @param immediateExecution Whether the server is built with immediateExecution(true), so that its handlers run on the threads of

@@ -14,17 +14,32 @@ import org.jspecify.annotations.Nullable;
  * @param deletable whether clients may end their sessions
  * @param keepAlive how often clients that listen are pinged
  */
-record Paths(String mcp, String sse, String message, String base, boolean deletable, Optional<Duration> keepAlive) {
+record Paths(
+        Setting<String> mcp,
+        Setting<String> sse,
+        Setting<String> message,
+        Setting<String> base,
+        boolean deletable,
+        Optional<Duration> keepAlive) {
     private static final Duration PLAIN_KEEP_ALIVE = Duration.ofMinutes(30);
 
     static Paths of(HoldfastProperties properties, Optional<SpringAiServer> springAi) {
         HoldfastProperties.Sse sse = properties.sse();
         return new Paths(
-                first(properties.mcpEndpoint(), springAi.flatMap(SpringAiServer::mcpEndpoint), "/mcp"),
-                first(sse.endpoint(), springAi.map(SpringAiServer::sseEndpoint), "/sse"),
-                first(sse.messageEndpoint(), springAi.map(SpringAiServer::messageEndpoint), "/message"),
-                first(sse.baseUrl(), springAi.map(SpringAiServer::baseUrl), ""),
-                !first(properties.disallowDelete(), springAi.flatMap(SpringAiServer::disallowDelete), false),
+                first("mcp-endpoint", properties.mcpEndpoint(), springAi.flatMap(SpringAiServer::mcpEndpoint), "/mcp"),
+                first("sse.endpoint", sse.endpoint(), springAi.map(SpringAiServer::sseEndpoint), "/sse"),
+                first(
+                        "sse.message-endpoint",
+                        sse.messageEndpoint(),
+                        springAi.map(SpringAiServer::messageEndpoint),
+                        "/message"),
+                first("sse.base-url", sse.baseUrl(), springAi.flatMap(SpringAiServer::baseUrl), ""),
+                !first(
+                                "disallow-delete",
+                                properties.disallowDelete(),
+                                springAi.flatMap(SpringAiServer::disallowDelete),
+                                false)
+                        .value(),
                 keepAlive(properties, springAi));
     }
 
@@ -34,11 +49,12 @@ record Paths(String mcp, String sse, String message, String base, boolean deleta
             return own.filter(interval -> !interval.isZero());
         }
         return springAi.isPresent()
-                ? springAi.flatMap(SpringAiServer::keepAliveInterval)
+                ? springAi.flatMap(SpringAiServer::keepAliveInterval).map(Setting::value)
                 : Optional.of(PLAIN_KEEP_ALIVE);
     }
 
-    private static <T> T first(@Nullable T own, Optional<T> springAi, T otherwise) {
-        return own == null ? springAi.orElse(otherwise) : own;
+    private static <T> Setting<T> first(String name, @Nullable T own, Optional<Setting<T>> springAi, T otherwise) {
+        String property = "holdfast." + name;
+        return own == null ? springAi.orElse(new Setting<>(property, otherwise)) : new Setting<>(property, own);
     }
 }

@@ -36,32 +36,41 @@ public final class SpringAiServer {
         return get("type", String.class).orElse("SYNC").equalsIgnoreCase("SYNC");
     }
 
-    Optional<String> mcpEndpoint() {
-        return get("streamable-http.mcp-endpoint", String.class);
+    Optional<Setting<String>> mcpEndpoint() {
+        return setting("streamable-http.mcp-endpoint", String.class);
     }
 
-    Optional<Boolean> disallowDelete() {
-        return get("streamable-http.disallow-delete", Boolean.class);
+    Optional<Setting<Boolean>> disallowDelete() {
+        return setting("streamable-http.disallow-delete", Boolean.class);
     }
 
     /** How often clients are pinged, by the properties of the protocol that is served. */
-    Optional<Duration> keepAliveInterval() {
-        return get(
+    Optional<Setting<Duration>> keepAliveInterval() {
+        return setting(
                 protocol().equals("SSE") ? "keep-alive-interval" : "streamable-http.keep-alive-interval",
                 Duration.class);
     }
 
-    String sseEndpoint() {
-        return get("sse-endpoint", String.class).orElse("/sse");
+    Setting<String> sseEndpoint() {
+        return setting("sse-endpoint", "/sse");
     }
 
-    String messageEndpoint() {
-        return get("sse-message-endpoint", String.class).orElse("/mcp/message");
+    Setting<String> messageEndpoint() {
+        return setting("sse-message-endpoint", "/mcp/message");
     }
 
     /** What clients of HTTP+SSE put before the path they POST to; Spring AI takes a slash at its end too. */
-    String baseUrl() {
-        return get("base-url", String.class).orElse("").replaceFirst("/+$", "");
+    Optional<Setting<String>> baseUrl() {
+        return setting("base-url", String.class)
+                .map(base -> new Setting<>(base.property(), base.value().replaceFirst("/+$", "")));
+    }
+
+    private <T> Optional<Setting<T>> setting(String name, Class<T> type) {
+        return get(name, type).map(value -> new Setting<>(PREFIX + "." + name, value));
+    }
+
+    private Setting<String> setting(String name, String otherwise) {
+        return setting(name, String.class).orElse(new Setting<>(PREFIX + "." + name, otherwise));
     }
 
     private <T> Optional<T> get(String name, Class<T> type) {

@@ -24,7 +24,7 @@ import org.springframework.util.unit.DataSize;
  * @param drainTimeout how long running calls may take when the application ends
  */
 public record TransportSettings(
-        String mcpEndpoint,
+        Setting<String> mcpEndpoint,
         Optional<Duration> keepAliveInterval,
         boolean immediateExecution,
         EdgeOptions edge,
@@ -63,10 +63,11 @@ public record TransportSettings(
     public HoldfastTransportProviderBuilder apply(HoldfastTransportProviderBuilder transport) {
         transport
                 .edgeOptions(edge)
-                .mcpEndpoint(mcpEndpoint)
                 .immediateExecution(immediateExecution)
                 .historyLimits(limits)
                 .nodeLimits(nodeLimits);
+        mcpEndpoint.turn(transport::mcpEndpoint);
+        mcpEndpoint.turn(this::besideSse);
         turn(
                 "holdfast.keep-alive-interval",
                 keepAliveInterval,
@@ -76,6 +77,13 @@ public record TransportSettings(
         turn("holdfast.session.idle-timeout", session.idleTimeout(), transport::sessionIdleTimeout);
         turn("holdfast.session.park-after", session.parkAfter(), transport::parkAfter);
         return transport;
+    }
+
+    private String besideSse(String path) {
+        if (edge.httpSse().filter(sse -> sse.conflictsWith(path)).isPresent()) {
+            throw new IllegalArgumentException("it and the paths of HTTP+SSE must not end with one another");
+        }
+        return path;
     }
 
     private static Duration drain(Duration timeout) {

@@ -60,7 +60,7 @@ class EveryPropertyTest {
     }
 
     static {
-        is("mcp-endpoint", "/x", "/x", TransportSettings::mcpEndpoint);
+        is("mcp-endpoint", "/x", "/x", settings -> settings.mcpEndpoint().value());
         is("keep-alive-interval", "7m", Optional.of(Duration.ofMinutes(7)), TransportSettings::keepAliveInterval);
         edge("disallow-delete", "true", false, EdgeOptions::allowDelete);
         is("immediate-execution", "true", true, TransportSettings::immediateExecution);
@@ -189,7 +189,7 @@ class EveryPropertyTest {
         assertThat(settings.edge()).usingRecursiveComparison().isEqualTo(EdgeOptions.DEFAULT);
         assertThat(settings.limits()).isEqualTo(SessionLimits.DEFAULT);
         assertThat(settings.nodeLimits()).isEqualTo(NodeLimits.DEFAULT);
-        assertThat(settings.mcpEndpoint()).isEqualTo("/mcp");
+        assertThat(settings.mcpEndpoint().value()).isEqualTo("/mcp");
         assertThat(settings.keepAliveInterval()).contains(Duration.ofMinutes(30));
         assertThat(settings.session().parkAfter()).isEqualTo(Duration.ofMinutes(10));
     }
@@ -240,7 +240,14 @@ class EveryPropertyTest {
                 new Wrong("holdfast.sse.message-endpoint", "/a/sse", "end with the other"),
                 new Wrong("holdfast.sse.base-url", "/x/", "without a slash at its end"),
                 new Wrong("holdfast.sse.reconnect-grace-period", "-1s", "not be negative"),
-                new Wrong("holdfast.mcp-endpoint", "/sse", "must not end with one another"));
+                new Wrong("holdfast.mcp-endpoint", "/sse", "must not end with one another"),
+                new Wrong("holdfast.mcp-endpoint", "", "between single '/'"),
+                new Wrong("holdfast.mcp-endpoint", "/{tenant}/mcp", "between single '/'"),
+                new Wrong("holdfast.mcp-endpoint", "/*", "between single '/'"),
+                new Wrong("holdfast.mcp-endpoint", "/a b", "between single '/'"),
+                new Wrong("holdfast.mcp-endpoint", "/a%20b", "between single '/'"),
+                new Wrong("holdfast.mcp-endpoint", "/a//b", "between single '/'"),
+                new Wrong("holdfast.mcp-endpoint", "/a/../b", "between single '/'"));
     }
 
     private record Wrong(String property, String value, String range) {}

@@ -1,0 +1,43 @@
+package dev.holdfast.spring.properties;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.holdfast.mcp.HoldfastTransportProvider;
+import java.util.Optional;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.mock.env.MockEnvironment;
+
+/** What the properties of Spring AI come to. */
+class SpringAiSettingsTest {
+    private static TransportSettings settings(String property, String value) {
+        MockEnvironment environment = new MockEnvironment()
+                .withProperty("spring.ai.mcp.server.protocol", "STREAMABLE")
+                .withProperty("holdfast.sse.enabled", "true")
+                .withProperty(property, value);
+        HoldfastProperties properties = Binder.get(environment).bindOrCreate("holdfast", HoldfastProperties.class);
+        return TransportSettings.of(properties, Optional.of(new SpringAiServer(environment)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "streamable-http.mcp-endpoint, /{tenant}/mcp, between single '/'",
+        "streamable-http.mcp-endpoint, /sse, must not end with one another",
+        "sse-endpoint, /{tenant}/sse, between single '/'",
+        "sse-message-endpoint, /sse, end with the other",
+        "base-url, /a b, without blanks"
+    })
+    void aWrongValueIsRefusedInTheNameOfItsProperty(String name, String value, String range) {
+        String property = "spring.ai.mcp.server." + name;
+
+        InvalidPropertyException refused = assertThrows(
+                InvalidPropertyException.class,
+                () -> settings(property, value).apply(HoldfastTransportProvider.builder()));
+
+        assertThat(refused.property()).isEqualTo(property);
+        assertThat(refused.value()).isEqualTo(value);
+        assertThat(refused.reason()).contains(range);
+    }
+}
