@@ -163,6 +163,16 @@ class MetricsTest {
     }
 
     @Test
+    void requestsAreCountedUnderTheirPath() throws Exception {
+        Wire.open(port, "/mcp").call("greet", "{\"name\":\"you\"}");
+
+        await().untilAsserted(
+                        () -> assertThat(Wire.page(port, "GET", "/actuator/metrics/http.server.requests?tag=uri:/mcp")
+                                        .body())
+                                .contains("\"statistic\":\"COUNT\""));
+    }
+
+    @Test
     void aToolRunsWithinTheObservationOfItsCall() throws Exception {
         Spans spans = application.getBean(Spans.class);
 
