@@ -18,8 +18,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Watches how often each request is completed that has become asynchronous: how often it is asked for, and how often the container
- * does so. A request whose answer is complete when its thread returns does not become asynchronous.
+ * Watches how often each request is completed that has become asynchronous: how often that is asked for and not refused, and how
+ * often the container does so. A request whose answer is complete when its thread returns does not become asynchronous.
  */
 final class CompletionCounter implements Filter {
     private final List<Tally> tallies = new CopyOnWriteArrayList<>();
@@ -76,11 +76,13 @@ final class CompletionCounter implements Filter {
         private AsyncContext watched(AsyncContext context) {
             return (AsyncContext) Proxy.newProxyInstance(
                     AsyncContext.class.getClassLoader(), new Class<?>[] {AsyncContext.class}, (proxy, method, args) -> {
-                        if (method.getName().equals("complete")) {
-                            tally.asked.incrementAndGet();
-                        }
                         try {
-                            return method.invoke(context, args);
+                            Object result = method.invoke(context, args);
+                            // while Tomcat reports a failure, it refuses this to other threads
+                            if (method.getName().equals("complete")) {
+                                tally.asked.incrementAndGet();
+                            }
+                            return result;
                         } catch (InvocationTargetException e) {
                             throw e.getCause();
                         }

@@ -163,14 +163,20 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         if (phase.compareAndSet(Phase.ON_THREAD, Phase.COMPLETE)) {
             return;
         }
-        AsyncContext begun = context;
         touching.lock();
         try {
-            if (begun != null && !gone) {
-                begun.complete();
+            if (!gone) {
+                completeAsync();
             }
         } finally {
             touching.unlock();
+        }
+    }
+
+    private void completeAsync() {
+        AsyncContext begun = context;
+        if (begun != null) {
+            begun.complete();
         }
     }
 
@@ -202,9 +208,22 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         events().onBroken();
     }
 
+    /**
+     * Tomcat takes the completion from no other thread than this one while it reports, and sends a request that is not complete then to
+     * the error page.
+     */
     @Override
     public void onError(AsyncEvent event) {
-        ended();
+        events().onBroken();
+        touching.lock();
+        try {
+            if (!gone && request.isAsyncStarted()) {
+                completeAsync();
+            }
+            gone = true;
+        } finally {
+            touching.unlock();
+        }
     }
 
     @Override
