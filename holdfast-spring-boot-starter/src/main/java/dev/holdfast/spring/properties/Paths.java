@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param message the path that clients of HTTP+SSE POST to
  * @param base what stands before that path in what they are told
  * @param deletable whether clients may end their sessions
- * @param keepAlive how often clients that listen are pinged
+ * @param keepAlive how often clients that listen are pinged; never unless it is there
  */
 record Paths(
         Setting<String> mcp,
@@ -20,7 +20,7 @@ record Paths(
         Setting<String> message,
         Setting<String> base,
         boolean deletable,
-        Optional<Duration> keepAlive) {
+        Optional<Setting<Duration>> keepAlive) {
     private static final Duration PLAIN_KEEP_ALIVE = Duration.ofMinutes(30);
 
     static Paths of(HoldfastProperties properties, Optional<SpringAiServer> springAi) {
@@ -43,14 +43,15 @@ record Paths(
                 keepAlive(properties, springAi));
     }
 
-    private static Optional<Duration> keepAlive(HoldfastProperties properties, Optional<SpringAiServer> springAi) {
-        Optional<Duration> own = Optional.ofNullable(properties.keepAliveInterval());
-        if (own.isPresent()) {
-            return own.filter(interval -> !interval.isZero());
-        }
-        return springAi.isPresent()
-                ? springAi.flatMap(SpringAiServer::keepAliveInterval).map(Setting::value)
-                : Optional.of(PLAIN_KEEP_ALIVE);
+    private static Optional<Setting<Duration>> keepAlive(
+            HoldfastProperties properties, Optional<SpringAiServer> springAi) {
+        Duration otherwise = springAi.isPresent() ? Duration.ZERO : PLAIN_KEEP_ALIVE;
+        Setting<Duration> interval = first(
+                "keep-alive-interval",
+                properties.keepAliveInterval(),
+                springAi.flatMap(SpringAiServer::keepAliveInterval),
+                otherwise);
+        return Optional.of(interval).filter(set -> !set.value().isZero());
     }
 
     private static <T> Setting<T> first(String name, @Nullable T own, Optional<Setting<T>> springAi, T otherwise) {

@@ -25,7 +25,7 @@ import org.springframework.util.unit.DataSize;
  */
 public record TransportSettings(
         Setting<String> mcpEndpoint,
-        Optional<Duration> keepAliveInterval,
+        Optional<Setting<Duration>> keepAliveInterval,
         boolean immediateExecution,
         EdgeOptions edge,
         SessionLimits limits,
@@ -68,10 +68,8 @@ public record TransportSettings(
                 .nodeLimits(nodeLimits);
         mcpEndpoint.turn(transport::mcpEndpoint);
         mcpEndpoint.turn(this::besideSse);
-        turn(
-                "holdfast.keep-alive-interval",
-                keepAliveInterval,
-                interval -> transport.keepAliveInterval(interval.orElse(null)));
+        keepAliveInterval.ifPresentOrElse(
+                interval -> interval.turn(transport::keepAliveInterval), () -> transport.keepAliveInterval(null));
         turn("holdfast.node.name", node.name(), transport::nodeName);
         turn("holdfast.node.lease", node.lease(), transport::lease);
         turn("holdfast.session.idle-timeout", session.idleTimeout(), transport::sessionIdleTimeout);

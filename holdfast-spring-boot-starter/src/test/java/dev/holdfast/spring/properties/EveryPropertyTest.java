@@ -61,7 +61,11 @@ class EveryPropertyTest {
 
     static {
         is("mcp-endpoint", "/x", "/x", settings -> settings.mcpEndpoint().value());
-        is("keep-alive-interval", "7m", Optional.of(Duration.ofMinutes(7)), TransportSettings::keepAliveInterval);
+        is(
+                "keep-alive-interval",
+                "7m",
+                Optional.of(Duration.ofMinutes(7)),
+                settings -> settings.keepAliveInterval().map(Setting::value));
         edge("disallow-delete", "true", false, EdgeOptions::allowDelete);
         is("immediate-execution", "true", true, TransportSettings::immediateExecution);
         life("reconnect-grace-period", "7m", Duration.ofMinutes(7), Lifetime::grace);
@@ -190,7 +194,7 @@ class EveryPropertyTest {
         assertThat(settings.limits()).isEqualTo(SessionLimits.DEFAULT);
         assertThat(settings.nodeLimits()).isEqualTo(NodeLimits.DEFAULT);
         assertThat(settings.mcpEndpoint().value()).isEqualTo("/mcp");
-        assertThat(settings.keepAliveInterval()).contains(Duration.ofMinutes(30));
+        assertThat(settings.keepAliveInterval().map(Setting::value)).contains(Duration.ofMinutes(30));
         assertThat(settings.session().parkAfter()).isEqualTo(Duration.ofMinutes(10));
     }
 
@@ -213,7 +217,7 @@ class EveryPropertyTest {
                 new Wrong("holdfast.session.max-call-duration", "0s", "at least 1 ms"),
                 new Wrong("holdfast.session.park-after", "9s", "10 seconds to 365 days"),
                 new Wrong("holdfast.shutdown.drain-timeout", "2h", "0 to 1 hour"),
-                new Wrong("holdfast.keep-alive-interval", "-1s", "at least 1 ms"),
+                new Wrong("holdfast.keep-alive-interval", "-1s", "1 ms to 36,500 days"),
                 new Wrong("holdfast.request.max-size", "0B", "at least 1"),
                 new Wrong("holdfast.request.max-size", "3GB", "at most 2 GB"),
                 new Wrong("holdfast.request.max-total-size", "0B", "at least 1"),

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import java.util.Optional;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -13,17 +14,43 @@ import org.springframework.mock.env.MockEnvironment;
 /** What the properties of Spring AI come to. */
 class SpringAiSettingsTest {
     private static TransportSettings settings(String property, String value) {
-        MockEnvironment environment = new MockEnvironment()
+        return settings(new MockEnvironment()
                 .withProperty("spring.ai.mcp.server.protocol", "STREAMABLE")
                 .withProperty("holdfast.sse.enabled", "true")
-                .withProperty(property, value);
+                .withProperty(property, value));
+    }
+
+    private static TransportSettings settings(MockEnvironment environment) {
         HoldfastProperties properties = Binder.get(environment).bindOrCreate("holdfast", HoldfastProperties.class);
         return TransportSettings.of(properties, Optional.of(new SpringAiServer(environment)));
     }
 
     @ParameterizedTest
+    @CsvSource({"STREAMABLE, streamable-http.keep-alive-interval", "SSE, keep-alive-interval"})
+    void pingsCanBeTurnedOffInTheWayOfHoldfast(String protocol, String name) {
+        MockEnvironment environment = new MockEnvironment()
+                .withProperty("spring.ai.mcp.server.protocol", protocol)
+                .withProperty("spring.ai.mcp.server." + name, "0s");
+
+        assertThat(settings(environment).keepAliveInterval()).isEmpty();
+    }
+
+    @Test
+    void anIntervalOfPingsThatIsRefusedIsNamedAsItIsWritten() {
+        InvalidPropertyException refused = assertThrows(
+                InvalidPropertyException.class,
+                () -> settings("spring.ai.mcp.server.streamable-http.keep-alive-interval", "-90s")
+                        .apply(HoldfastTransportProvider.builder()));
+
+        assertThat(refused)
+                .hasMessage("spring.ai.mcp.server.streamable-http.keep-alive-interval is -90s:"
+                        + " keepAliveInterval must be 1 ms to 36,500 days");
+    }
+
+    @ParameterizedTest
     @CsvSource({
         "streamable-http.mcp-endpoint, /{tenant}/mcp, between single '/'",
+        "streamable-http.mcp-endpoint, '', between single '/'",
         "streamable-http.mcp-endpoint, /sse, must not end with one another",
         "sse-endpoint, /{tenant}/sse, between single '/'",
         "sse-message-endpoint, /sse, end with the other",
