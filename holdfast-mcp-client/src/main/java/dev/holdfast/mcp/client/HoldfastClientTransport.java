@@ -19,7 +19,6 @@ import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
 import io.modelcontextprotocol.spec.McpTransportException;
 import io.modelcontextprotocol.spec.ProtocolVersions;
 import io.modelcontextprotocol.util.Assert;
-import io.modelcontextprotocol.util.Utils;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -195,7 +194,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
         private ClientListener listener = ClientListener.NONE;
 
         private Builder(String baseUri) {
-            Assert.hasText(baseUri, "baseUri must not be empty");
+            ServerAddress.requireServer(baseUri);
             this.baseUri = baseUri;
         }
 
@@ -235,6 +234,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
         /** The endpoint at the server. Default {@code /mcp}. */
         public Builder endpoint(String value) {
             Assert.hasText(value, "endpoint must be a non-empty String");
+            ServerAddress.of(baseUri, value);
             endpoint = value;
             return this;
         }
@@ -375,7 +375,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
             OwnClient client = ownClient
                     ? OwnClient.of(clientBuilder.connectTimeout(connectTimeout))
                     : new OwnClient(SharedMeans.http(connectTimeout), false);
-            URI uri = Utils.resolveUri(URI.create(baseUri), endpoint);
+            URI uri = ServerAddress.of(baseUri, endpoint);
             return client.at(RemoteServer.at(uri, client.http(), SharedMeans.clock(), SharedMeans.delivery()))
                     .withLimits(limits)
                     .withRequests(new Requests(

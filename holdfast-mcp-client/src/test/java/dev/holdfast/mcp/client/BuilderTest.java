@@ -13,6 +13,8 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class BuilderTest {
     /** The public methods of a class, by name and parameters; each returns the class itself, or what it builds. */
@@ -84,11 +86,19 @@ class BuilderTest {
                 .isInstanceOf(IllegalArgumentException.class);
     }
 
-    @Test
-    void endpointAtAnotherServerIsRefused() {
-        assertThatThrownBy(() -> HoldfastClientTransport.builder("http://localhost")
-                        .endpoint("http://elsewhere.example/mcp")
-                        .build())
-                .isInstanceOf(IllegalArgumentException.class);
+    @ParameterizedTest
+    @ValueSource(strings = {"", "127.0.0.1:9", "localhost:9", "/mcp", "ftp://localhost", "http://", "http://a b"})
+    void aServerThatIsNoneIsRefused(String baseUri) {
+        assertThatThrownBy(() -> HoldfastClientTransport.builder(baseUri))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("baseUri must");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"http://elsewhere.example/mcp", "/a b"})
+    void anEndpointThatIsNotAtTheServerIsRefused(String endpoint) {
+        HoldfastClientTransport.Builder builder = HoldfastClientTransport.builder("http://localhost");
+
+        assertThatThrownBy(() -> builder.endpoint(endpoint)).isInstanceOf(IllegalArgumentException.class);
     }
 }

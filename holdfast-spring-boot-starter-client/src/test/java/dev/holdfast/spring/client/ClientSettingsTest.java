@@ -94,6 +94,8 @@ class ClientSettingsTest {
         "holdfast.client.max-silence, -1s",
         "holdfast.client.max-in-flight, 0",
         "holdfast.client.max-response-size, 0",
+        "spring.ai.mcp.client.streamable-http.connections.other.url, 127.0.0.1:9",
+        "spring.ai.mcp.client.streamable-http.connections.other.url, localhost:9",
     })
     void aValueOutOfItsRangeStopsTheStartAndIsNamed(String property, String value) {
         assertThatThrownBy(() -> ClientApplication.start(SERVER, "--" + property + "=" + value))
