@@ -14,6 +14,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.ai.mcp.customizer.McpClientCustomizer;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.test.context.TestConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -65,6 +67,18 @@ class ClientSettingsTest {
                 .rootCause()
                 .hasMessageContaining("HttpClientStreamableHttpTransport.Builder");
         assertThat(CUSTOMIZED).doesNotContain("another weather");
+    }
+
+    @Test
+    void thatCustomizerStaysWhereNothingTakesThePlaceOfItsTransport() {
+        SpringApplication application = new SpringApplication(ClientApplication.class, CustomizingAnother.class);
+        application.setWebApplicationType(WebApplicationType.NONE);
+
+        try (ConfigurableApplicationContext context = application.run(
+                "--spring.ai.mcp.client.sse.connections.other.url=" + SERVER.url(),
+                "--spring.ai.mcp.client.initialized=false")) {
+            assertThat(context.isRunning()).isTrue();
+        }
     }
 
     @Test

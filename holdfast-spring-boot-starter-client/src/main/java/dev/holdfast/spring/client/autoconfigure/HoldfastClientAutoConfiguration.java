@@ -51,7 +51,7 @@ public final class HoldfastClientAutoConfiguration {
             ObjectProvider<ConnectionListener> listeners,
             ObjectProvider<McpClientCustomizer<HoldfastClientTransport.Builder>> customizers,
             ObjectProvider<McpClientCustomizer<HttpClientStreamableHttpTransport.Builder>> stock) {
-        if (stock.stream().findAny().isPresent()) {
+        if (!connections.getConnections().isEmpty() && stock.stream().findAny().isPresent()) {
             throw new StockCustomizerException();
         }
         JacksonMcpJsonMapper json = new JacksonMcpJsonMapper(mapper.getIfAvailable(JsonMapper::shared));
