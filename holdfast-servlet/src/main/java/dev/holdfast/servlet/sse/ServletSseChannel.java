@@ -43,6 +43,7 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
     private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.ON_THREAD);
     private volatile @Nullable AsyncContext context;
     private boolean gone;
+    private boolean completed;
     private boolean nonBlocking;
     private volatile @Nullable Events events;
 
@@ -84,7 +85,7 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         context = begun;
         if (!phase.compareAndSet(Phase.ON_THREAD, Phase.ASYNC)) {
             // another thread has written the last bytes meanwhile
-            begun.complete();
+            completeUnlessGone();
         }
     }
 
@@ -163,6 +164,10 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         if (phase.compareAndSet(Phase.ON_THREAD, Phase.COMPLETE)) {
             return;
         }
+        completeUnlessGone();
+    }
+
+    private void completeUnlessGone() {
         touching.lock();
         try {
             if (!gone) {
@@ -173,10 +178,12 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         }
     }
 
+    /** Completes the request once; one whose completion the container has refused is not complete. */
     private void completeAsync() {
         AsyncContext begun = context;
-        if (begun != null) {
+        if (begun != null && !completed) {
             begun.complete();
+            completed = true;
         }
     }
 
