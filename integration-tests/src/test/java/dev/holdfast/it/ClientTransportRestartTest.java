@@ -34,7 +34,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class ClientTransportRestartTest {
     private static final int RESTARTS = Integer.getInteger("holdfast.restarts", 4);
     /** A JVM takes its time to start. */
-    private static final int KILLS = Math.min(RESTARTS, 20);
+    private static final int KILLS = Math.min(RESTARTS, 10);
 
     private static final int CALLERS = 4;
 
