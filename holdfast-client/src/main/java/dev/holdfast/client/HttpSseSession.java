@@ -112,7 +112,7 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
         if (gone.compareAndSet(false, true)) {
             stream.stop();
             watch.gone();
-            inFlight.lost("its session is gone", cause, true);
+            inFlight.lost("its session is gone", cause);
         }
     }
 

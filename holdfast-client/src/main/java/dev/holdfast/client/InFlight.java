@@ -19,6 +19,7 @@ final class InFlight {
     private final Map<RequestId, Posting> requests = new ConcurrentHashMap<>();
     private final Map<Posting, Boolean> all = new ConcurrentHashMap<>();
     private final AtomicInteger count = new AtomicInteger();
+    private volatile boolean lost;
 
     /** Takes what comes on the stream of a request. Some servers replay on it what belongs to the streams of others. */
     private final class OfRequest implements StreamSink {
@@ -80,6 +81,8 @@ final class InFlight {
         all.put(posting, true);
         if (link.closed()) {
             posting.close();
+        } else if (lost) {
+            posting.sessionGone();
         } else {
             posting.send();
         }
@@ -145,9 +148,10 @@ final class InFlight {
         requests.values().forEach(Posting::suspect);
     }
 
-    /** No response will come any more that does not come on the stream of its request. */
-    void lost(String reason, Throwable cause, boolean sessionGone) {
-        requests.values().forEach(posting -> posting.lost(reason, cause, sessionGone));
+    /** The session is gone with its only stream: no response will come any more, and nothing more is sent. */
+    void lost(String reason, Throwable cause) {
+        lost = true;
+        requests.values().forEach(posting -> posting.lost(reason, cause, true));
     }
 
     /** Ends everything, once the link is closed. */

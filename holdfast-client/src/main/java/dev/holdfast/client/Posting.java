@@ -317,6 +317,11 @@ final class Posting implements StreamOwner, StreamHandler {
         }
     }
 
+    /** There is no session any more that it could be sent in. */
+    void sessionGone() {
+        finish(new Outcome.SessionGone());
+    }
+
     /** Ends it on this side. */
     void close() {
         finish(new Outcome.Closed());
