@@ -37,6 +37,8 @@ final class Posting implements StreamOwner, StreamHandler {
     private final AnswerElsewhere elsewhere = new AnswerElsewhere();
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     private volatile boolean cancelled;
+    /** Whether an attempt is under way, or was made of which it is not certain that nothing was sent. */
+    private volatile boolean perhapsSent;
 
     /**
      * A message that was not sent yet.
@@ -91,7 +93,12 @@ final class Posting implements StreamOwner, StreamHandler {
         if (outcome.isDone()) {
             return;
         }
-        exchange.start().thenAccept(end -> ended(end, request));
+        boolean before = perhapsSent;
+        perhapsSent = true;
+        exchange.start().thenAccept(end -> {
+            perhapsSent = before || !(end instanceof ExchangeEnd.NoAnswer none) || none.sent();
+            ended(end, request);
+        });
     }
 
     /** Whether nobody wants it any more, and it need not be sent. */
@@ -306,10 +313,12 @@ final class Posting implements StreamOwner, StreamHandler {
         return elsewhere.awaited();
     }
 
-    /** The request was sent, and its response will not come on its stream. */
+    /** The response will not come on its stream. */
     void lost(String reason, Throwable cause, boolean sessionGone) {
         if (response.left().isPresent()) {
             takeLeft(response.left().get());
+        } else if (sessionGone && !perhapsSent) {
+            sessionGone();
         } else if (sessionGone) {
             finish(new Outcome.Unknown(reason, cause, true));
         } else {

@@ -8,6 +8,7 @@ import static dev.holdfast.client.ServerSession.Repeat.NEVER;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.EOFException;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -36,5 +37,19 @@ class InFlightTest {
                     .isEqualTo(new Outcome.SessionGone());
             assertThat(server.requests).isEmpty();
         }
+    }
+
+    @Test
+    void aCallThatHasNotReachedTheServerYetWasNotExecuted() throws Exception {
+        Recorder recorder = new Recorder();
+        ScriptedServer away = ScriptedServer.start();
+        away.close();
+        InFlight inFlight = new InFlight(new Link(remote(away.uri()), recorder, ON_ITS_STREAM));
+        CompletionStage<Outcome> called = inFlight.call(away.uri(), call(1), NEVER, NO_CONTEXT, recorder);
+        Eventually.await(() -> recorder.news.contains("reconnecting"), () -> "that the server is away");
+
+        inFlight.lost("its session is gone", new EOFException());
+
+        assertThat(now(called)).isEqualTo(new Outcome.SessionGone());
     }
 }

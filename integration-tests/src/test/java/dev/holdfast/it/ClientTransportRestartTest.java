@@ -238,6 +238,7 @@ class ClientTransportRestartTest {
         List<RestartLoad.Ended> calls = calls("Holdfast on disk, killed", Plan.durable(() -> killable(notes), KILLS));
         Files.readAllLines(notes).forEach(this::execute);
         assertHeld(calls);
-        assertThat(failed(calls).count()).isLessThanOrEqualTo(KILLS * CALLERS / 2); // what ran when it died
+        // of each caller of what may not be repeated: what ran when it died, and what was sent in that moment
+        assertThat(failed(calls).count()).isLessThanOrEqualTo(KILLS * CALLERS);
     }
 }
