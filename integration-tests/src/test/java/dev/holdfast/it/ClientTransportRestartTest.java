@@ -239,6 +239,6 @@ class ClientTransportRestartTest {
         Files.readAllLines(notes).forEach(this::execute);
         assertHeld(calls);
         // of each caller of what may not be repeated: what ran when it died, and what was sent in that moment
-        assertThat(failed(calls).count()).isLessThanOrEqualTo(KILLS * CALLERS);
+        assertThat(failed(calls).count()).isLessThanOrEqualTo((long) KILLS * CALLERS);
     }
 }

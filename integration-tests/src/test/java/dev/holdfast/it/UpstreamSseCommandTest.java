@@ -113,7 +113,8 @@ class UpstreamSseCommandTest {
             upstreamLeg.accept();
 
             assertEnds(call);
-            assertThat(meanwhile.message().data()).contains("to the next one");
+            // it may have been sent on a connection that was about to break
+            assertThat(meanwhile.message().data()).containsAnyOf("to the next one", UNKNOWN);
             session.assertAlive();
         }
     }
