@@ -139,8 +139,10 @@ final class Link {
     }
 
     private HttpRequest.Builder headers(String accepted) {
-        HttpRequest.Builder request =
-                server.requests().template().copy().header("Accept", accepted).header("Cache-Control", "no-cache");
+        HttpRequest.Builder request = UserAgent.addTo(
+                        server.requests().template().copy())
+                .header("Accept", accepted)
+                .header("Cache-Control", "no-cache");
         id.ifPresent(given -> request.header("Mcp-Session-Id", given));
         revision.ifPresent(agreed -> request.header("MCP-Protocol-Version", agreed));
         return request;
@@ -152,7 +154,7 @@ final class Link {
             return server.requests()
                     .customizer()
                     .customize(made.get().uri(uri), method, uri, body, context)
-                    .thenApply(request -> UserAgent.in(request.build()));
+                    .thenApply(request -> UserAgent.behindOthers(request.build()));
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);
         }

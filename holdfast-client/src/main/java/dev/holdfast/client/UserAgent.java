@@ -16,12 +16,17 @@ final class UserAgent {
 
     private UserAgent() {}
 
-    /** The same request with a name, unless it has one. */
-    static HttpRequest in(HttpRequest request) {
-        return request.headers().firstValue(FIELD).isPresent()
+    /** Gives a request this name, which an application may still change. */
+    static HttpRequest.Builder addTo(HttpRequest.Builder request) {
+        return request.header(FIELD, NAME);
+    }
+
+    /** The same request without this name, if the application has added one of its own. */
+    static HttpRequest behindOthers(HttpRequest request) {
+        return request.headers().allValues(FIELD).size() <= 1
                 ? request
-                : HttpRequest.newBuilder(request, (name, value) -> true)
-                        .setHeader(FIELD, NAME)
+                : HttpRequest.newBuilder(
+                                request, (field, value) -> !(field.equalsIgnoreCase(FIELD) && value.equals(NAME)))
                         .build();
     }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.URI;
 import java.net.http.HttpRequest;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -17,7 +18,7 @@ class UserAgentTest {
 
     @Test
     void aRequestWithoutANameGetsOneThatIsNotThatOfTheJdk() {
-        HttpRequest sent = UserAgent.in(request().build());
+        HttpRequest sent = UserAgent.behindOthers(UserAgent.addTo(request()).build());
 
         assertThat(sent.headers().allValues("User-Agent"))
                 .singleElement()
@@ -28,9 +29,18 @@ class UserAgentTest {
 
     @Test
     void theNameOfAnApplicationStays() {
-        HttpRequest named = request().header("user-agent", "shop/1").build();
+        HttpRequest before =
+                UserAgent.addTo(request().header("user-agent", "shop/1")).build();
+        HttpRequest added =
+                UserAgent.addTo(request()).header("user-agent", "shop/1").build();
+        HttpRequest set =
+                UserAgent.addTo(request()).setHeader("user-agent", "shop/1").build();
 
-        assertThat(UserAgent.in(named)).isSameAs(named);
+        assertThat(List.of(before, added, set)).allSatisfy(request -> {
+            HttpRequest sent = UserAgent.behindOthers(request);
+            assertThat(sent.headers().allValues("User-Agent")).containsExactly("shop/1");
+            assertThat(sent.headers().allValues("Accept")).containsExactly("text/event-stream");
+        });
     }
 
     @Test
