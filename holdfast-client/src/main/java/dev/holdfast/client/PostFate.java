@@ -8,7 +8,7 @@ import java.util.function.BooleanSupplier;
 
 /**
  * Decides what follows an attempt to send a message that was not accepted: its outcome, or another attempt, which is then on its way.
- * What may have been executed is sent again only if that is harmless. For one thread at a time.
+ * What may have been executed is sent again only if that is harmless. For one thread at a time, but for what says otherwise.
  */
 final class PostFate {
     private static final int BAD_REQUEST = 400;
@@ -21,6 +21,9 @@ final class PostFate {
     private final BooleanSupplier cancelled;
     private int refusals;
     private boolean perhapsExecuted;
+    private boolean underWay;
+    private boolean perhapsSent;
+    private boolean prevented;
 
     /**
      * Before the first attempt.
@@ -36,6 +39,24 @@ final class PostFate {
         this.cancelled = cancelled;
     }
 
+    /** An attempt begins; false if it must not. For any thread. */
+    synchronized boolean begins() {
+        underWay |= !prevented;
+        return !prevented;
+    }
+
+    /** The attempt has ended; for any thread. */
+    synchronized void attempted(boolean sent) {
+        underWay = false;
+        perhapsSent |= sent;
+    }
+
+    /** Lets no attempt begin any more, if certainly nothing was sent in any; false otherwise. For any thread. */
+    synchronized boolean preventIfUnsent() {
+        prevented = !underWay && !perhapsSent;
+        return prevented;
+    }
+
     /** The server has answered, and neither accepted the message nor asked for it again at once. */
     Optional<Outcome> refused(PostVerdict verdict, ExchangeEnd.Answer answer, HttpRequest request) {
         HttpStatusException status = new HttpStatusException(answer.status(), answer.body());
@@ -45,7 +66,7 @@ final class PostFate {
         if (verdict instanceof PostVerdict.NoSession) {
             return Optional.of(new Outcome.SessionGone());
         }
-        if (perhapsExecuted && answer.status() == BAD_REQUEST) {
+        if (perhapsExecuted && message.kind() == Envelope.Kind.REQUEST && answer.status() == BAD_REQUEST) {
             // the server may have got it before, and refuse it as long as it runs
             return later(0, status);
         }

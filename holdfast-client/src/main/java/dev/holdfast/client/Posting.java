@@ -37,8 +37,6 @@ final class Posting implements StreamOwner, StreamHandler {
     private final AnswerElsewhere elsewhere = new AnswerElsewhere();
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     private volatile boolean cancelled;
-    /** Whether an attempt is under way, or was made of which it is not certain that nothing was sent. */
-    private volatile boolean perhapsSent;
 
     /**
      * A message that was not sent yet.
@@ -93,12 +91,12 @@ final class Posting implements StreamOwner, StreamHandler {
         if (outcome.isDone()) {
             return;
         }
-        boolean before = perhapsSent;
-        perhapsSent = true;
-        exchange.start().thenAccept(end -> {
-            perhapsSent = before || !(end instanceof ExchangeEnd.NoAnswer none) || none.sent();
-            ended(end, request);
-        });
+        if (fate.begins()) {
+            exchange.start().thenAccept(end -> {
+                fate.attempted(!(end instanceof ExchangeEnd.NoAnswer none) || none.sent());
+                ended(end, request);
+            });
+        }
     }
 
     /** Whether nobody wants it any more, and it need not be sent. */
@@ -317,7 +315,7 @@ final class Posting implements StreamOwner, StreamHandler {
     void lost(String reason, Throwable cause, boolean sessionGone) {
         if (response.left().isPresent()) {
             takeLeft(response.left().get());
-        } else if (sessionGone && !perhapsSent) {
+        } else if (sessionGone && fate.preventIfUnsent()) {
             sessionGone();
         } else if (sessionGone) {
             finish(new Outcome.Unknown(reason, cause, true));

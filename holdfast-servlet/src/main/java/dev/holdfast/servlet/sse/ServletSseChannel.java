@@ -227,8 +227,8 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
             if (!gone && request.isAsyncStarted()) {
                 completeAsync();
             }
-            gone = true;
         } finally {
+            gone = true;
             touching.unlock();
         }
     }
