@@ -305,11 +305,12 @@ final class BackendSlot implements BackendSink.Hearer {
     public void lost(int which, String cause, List<InboundMessage> untouched) {
         core.run(effects -> {
             if (!present(which) || state == BackendState.CLOSED) {
+                calls.untouched(untouched, sink -> sink.stranded(which)).forEach(user -> effects.then(() -> use(user)));
                 return;
             }
             incarnations.gone(which);
             Optional<BackendConnection> dead = incarnations.disconnect();
-            List<CallDispatch> again = calls.untouched(untouched);
+            List<CallDispatch> again = calls.untouched(untouched, sink -> true);
             calls.backendLost(cause);
             again.stream().filter(user -> !waiting.add(user)).forEach(user -> effects.then(() -> user.refused(cause)));
             effects.then(() -> core.host().telemetry().backendLost(core.id(), cause));

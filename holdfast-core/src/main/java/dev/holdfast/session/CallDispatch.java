@@ -16,6 +16,7 @@ final class CallDispatch implements BackendUser {
     private final LiveCall call;
     private final Executor caller;
     private List<RequestSink.Handed> handed = List.of();
+    private int to;
 
     CallDispatch(SessionCore core, CallEnding calls, LiveCall call, Executor caller) {
         this.core = core;
@@ -38,6 +39,7 @@ final class CallDispatch implements BackendUser {
 
     @Override
     public void handedTo(int incarnation) {
+        to = incarnation;
         handed = call.hand(incarnation);
     }
 
@@ -70,6 +72,9 @@ final class CallDispatch implements BackendUser {
         try {
             current = each.watch().enter();
             connection.call(each.request(), each.sink());
+            if (each.sink().entering()) {
+                calls.entered(each.sink(), to);
+            }
         } catch (Throwable e) {
             logger.error(
                     "session {}: the backend failed on {}",

@@ -22,6 +22,7 @@ final class CallEnding {
 
     private final SessionCore core;
     private final OwnMessages own;
+    private String lastLoss = "";
 
     CallEnding(SessionCore core, OwnMessages own) {
         this.core = core;
@@ -139,6 +140,7 @@ final class CallEnding {
      * nothing of its successor is hit.
      */
     void backendLost(String cause) {
+        lastLoss = cause;
         List<KeptEvent> asked = core.requests().withdraw().stream()
                 .map(OpenRequests.Question::node)
                 .toList();
@@ -151,19 +153,33 @@ final class CallEnding {
                     .forEach(core.streams().retention()::forget);
         }
         for (RequestSink sink : core.requests().all()) {
-            if (sink.incarnation() > 0) {
+            if (sink.endsWithBackend()) {
                 fail(sink, cause);
             }
         }
     }
 
-    /** Takes requests back that the backend has done nothing of; inside a step. Returns those who need another backend for them. */
-    List<CallDispatch> untouched(List<InboundMessage> requests) {
+    /** An incarnation of the backend has been given a request; if it was lost meanwhile, the request ends with it. */
+    void entered(RequestSink sink, int incarnation) {
+        core.run(effects -> {
+            if (!sink.entered(incarnation)) {
+                fail(sink, lastLoss);
+            }
+        });
+    }
+
+    /**
+     * Takes requests back that the backend has done nothing of; inside a step.
+     *
+     * @param which those of them that it can give back
+     * @return those who need another backend for them
+     */
+    List<CallDispatch> untouched(List<InboundMessage> requests, Predicate<RequestSink> which) {
         List<CallDispatch> again = new ArrayList<>(0);
         for (InboundMessage request : requests) {
             core.requests()
                     .find(request.requiredId())
-                    .filter(sink -> sink.giveBack(request))
+                    .filter(sink -> which.test(sink) && sink.giveBack(request))
                     .ifPresent(sink -> again.add(new CallDispatch(core, this, sink.call(), Runnable::run)));
         }
         return again;

@@ -4,6 +4,10 @@ package dev.holdfast.session;
 enum RequestProgress {
     /** No backend has it. */
     WAITING,
+    /** A backend is being given it. */
+    ENTERING,
+    /** The backend that is being given it was lost; it may still give it back. */
+    STRANDED,
     /** A backend has it. */
     RUNNING,
     /** Its answer stands in the outbox. */

@@ -63,10 +63,10 @@ public final class RequestSink implements CallSink {
         return cancelled;
     }
 
-    /** Gives the request into the hands of an incarnation of the backend. */
+    /** Begins to give the request into the hands of an incarnation of the backend. */
     Handed hand(int next) {
         InboundMessage whole = request;
-        progress = RequestProgress.RUNNING;
+        progress = RequestProgress.ENTERING;
         incarnation = next;
         if (request.journal() instanceof JournalChange.None) {
             request = request.withoutContent();
@@ -79,13 +79,39 @@ public final class RequestSink implements CallSink {
      * more, or came back too often.
      */
     boolean giveBack(InboundMessage whole) {
-        boolean waits = progress == RequestProgress.RUNNING && returns++ < MOST_RETURNS;
+        boolean waits = open() && progress != RequestProgress.WAITING && returns++ < MOST_RETURNS;
         if (waits) {
             progress = RequestProgress.WAITING;
             incarnation = 0;
             request = whole;
         }
         return waits;
+    }
+
+    /** Whether a backend is being given the request. */
+    boolean entering() {
+        return progress == RequestProgress.ENTERING || progress == RequestProgress.STRANDED;
+    }
+
+    /** Whether this incarnation was lost while it was being given the request. */
+    boolean stranded(int by) {
+        return progress == RequestProgress.STRANDED && incarnation == by;
+    }
+
+    /** The incarnation has been given the request, if it still is in its hands. False if it was lost meanwhile. */
+    boolean entered(int by) {
+        if (progress == RequestProgress.ENTERING && incarnation == by) {
+            progress = RequestProgress.RUNNING;
+        }
+        return !stranded(by);
+    }
+
+    /** Whether the request ends with the backend that has it. While that is being given it, it is not known yet. */
+    boolean endsWithBackend() {
+        if (entering()) {
+            progress = RequestProgress.STRANDED;
+        }
+        return progress == RequestProgress.RUNNING;
     }
 
     /** Lets somebody follow the request, who may come too late. */
@@ -151,7 +177,7 @@ public final class RequestSink implements CallSink {
 
     /** Whether the request is neither answered nor cancelled. */
     boolean open() {
-        return progress == RequestProgress.WAITING || progress == RequestProgress.RUNNING;
+        return progress.compareTo(RequestProgress.ANSWERED) < 0;
     }
 
     /** Whether a message still has a place on the stream. */

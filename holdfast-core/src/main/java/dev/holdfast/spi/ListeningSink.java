@@ -54,7 +54,8 @@ public interface ListeningSink {
 
     /**
      * Reports that the backend is gone, and has done nothing of some requests. Those do not end with an error: they go to the fresh
-     * connection, which is opened for them.
+     * connection, which is opened for them. A request that this connection is still being given may be named by a later report:
+     * it ends with the error only when {@link BackendConnection#call} has returned.
      *
      * @param cause a short phrase for the client and the log
      * @param untouched requests of calls that run, as the connection got them

@@ -221,6 +221,37 @@ class BackendLossTest {
     }
 
     @Test
+    void whatItIsBeingGivenWhileItReportsItsLossGoesToTheNext() {
+        first.meanwhile = request -> {
+            first.sink.lost("it forgot the session", List.of());
+            first.sink.lost("it forgot the session", List.of(request));
+        };
+        Connection post = bed.post(session, 1);
+        bed.backend.life().call(1).respond();
+        first.call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+        assertThat(bed.backend.lives).hasSize(2);
+    }
+
+    @Test
+    void whatItIsBeingGivenWhileItReportsItsLossEndsIfItIsNotGivenBack() {
+        first.meanwhile = request -> first.sink.lost("it forgot the session", List.of());
+        Connection post = bed.post(session, 1);
+        assertThat(post.read()).containsExactly("error 1 -32603: it forgot the session");
+        first.sink.lost("it forgot the session", List.of(first.call(1).request()));
+        assertThat(bed.backend.lives).hasSize(1);
+    }
+
+    @Test
+    void whatItHasTakenAndDidNotGiveBackIsNotGivenBackLater() {
+        Connection post = bed.post(session, 1);
+        first.sink.lost("it forgot the session", List.of());
+        first.sink.lost("it forgot the session", List.of(first.call(1).request()));
+        assertThat(post.read()).containsExactly("error 1 -32603: it forgot the session");
+        assertThat(bed.backend.lives).hasSize(1);
+    }
+
+    @Test
     void aRequestThatNoneOfManyHasTouchedEndsWithAnError() {
         Connection post = bed.post(session, 1);
         for (int i = 0; i < 4; i++) {

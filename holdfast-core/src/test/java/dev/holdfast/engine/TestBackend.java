@@ -13,6 +13,7 @@ import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 
 /** A backend that does what the test says. Opens at once, unless {@link #slow}. */
 final class TestBackend implements Backend {
@@ -126,6 +127,9 @@ final class TestBackend implements Backend {
         String failingOn = "";
 
         String dyingFrom = "";
+        /** Happens while it is given a request. */
+        Consumer<InboundMessage> meanwhile = request -> {};
+
         int closed;
         int abandoned;
         private final CompletableFuture<Void> gone = new CompletableFuture<>();
@@ -166,6 +170,7 @@ final class TestBackend implements Backend {
             failIfTold(request);
             heard.add(Wire.text(request.bytes()));
             calls.add(new Asked(request, callSink));
+            meanwhile.accept(request);
             if (answersReplayed && !replayed && !request.method().equals("tools/call")) {
                 callSink.send(Wire.response(request.requiredId()));
             }

@@ -38,7 +38,6 @@ final class UpstreamLoss implements SessionWatch {
     private final ScheduledExecutorService clock;
     private final Consumer<UpstreamCalls.Call> abandon;
     private final AtomicBoolean begun = new AtomicBoolean();
-    private final AtomicBoolean reported = new AtomicBoolean();
     private final Seldom gaps;
     private volatile byte promisedLists;
     private volatile Consumer<String> distrusted = cause -> {};
@@ -149,10 +148,9 @@ final class UpstreamLoss implements SessionWatch {
         report(STUCK);
     }
 
+    /** The first report counts, and later ones for calls that come meanwhile. */
     private void report(String cause) {
-        if (reported.compareAndSet(false, true)) {
-            listening.lost(cause, calls.untouched());
-        }
+        listening.lost(cause, calls.untouched());
     }
 
     private void tellChanges() {
