@@ -1,6 +1,5 @@
 package dev.holdfast.log;
 
-import dev.holdfast.spi.Append;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
@@ -10,7 +9,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,13 +57,11 @@ public final class Outbox {
     private final Keeping keeping;
     private @Nullable Owner owner;
     private State state = State.UNNAMED;
-    private List<Pending> waiting = List.of();
-    private List<Append.Trim> trims = List.of();
+    private final Backlog waiting = new Backlog();
     private List<Pending> current = List.of();
     private Turn.@Nullable Batch appending;
     private Turn.@Nullable Renewal renewal;
     private @Nullable Throwable doubt;
-    private boolean due;
     private boolean leaving;
 
     Outbox(Epochs epochs, Keeping keeping) {
@@ -121,21 +117,18 @@ public final class Outbox {
 
     /** Takes an entry, while it is {@link #open}; it goes to the store when the step is over. */
     public void add(Pending pending) {
-        addLazily(pending);
-        due = true;
+        waiting.add(pending);
+        waiting.hurry();
     }
 
     /** Takes an entry that goes to the store with the next one, or when somebody asks for it with {@link #hurry}. */
     public void addLazily(Pending pending) {
-        if (waiting.isEmpty()) {
-            waiting = new ArrayList<>(1);
-        }
         waiting.add(pending);
     }
 
     /** Lets go what waits for the next entry. */
     public void hurry() {
-        due = !waiting.isEmpty();
+        waiting.hurry();
     }
 
     /** Lets the store forget an event with the next append. */
@@ -145,18 +138,14 @@ public final class Outbox {
 
     /** Lets the store forget with the next append what is not kept here. */
     public void trim(StreamId stream, long offset) {
-        if (keeping == Keeping.MEMORY) {
-            return;
+        if (keeping != Keeping.MEMORY) {
+            waiting.trim(stream, offset);
         }
-        if (trims.isEmpty()) {
-            trims = new ArrayList<>(1);
-        }
-        trims.add(new Append.Trim(stream, offset));
     }
 
     /** Lets the store forget now what waits for the next append. */
     public void flush() {
-        if (trims.isEmpty() || !open()) {
+        if (!waiting.trims() || !open()) {
             return;
         }
         if (waiting.isEmpty()) {
@@ -183,14 +172,16 @@ public final class Outbox {
         if (state != State.APPENDING && state != State.RESTING && state != State.RENEWING) {
             return null;
         }
-        List<Pending> onItsWay = waiting.isEmpty() ? current : waiting;
-        return onItsWay.isEmpty() ? null : onItsWay.get(onItsWay.size() - 1);
+        if (!waiting.isEmpty()) {
+            return waiting.newest();
+        }
+        return current.isEmpty() ? null : current.get(current.size() - 1);
     }
 
     /** A step is about to end. Where it has no effects, its batch is taken at once. */
     Turn conclude(Effects effects) {
         while (keeping == Keeping.MEMORY && due()) {
-            take();
+            current = waiting.take();
             commit(effects);
         }
         owner().concluding(effects);
@@ -198,7 +189,7 @@ public final class Outbox {
     }
 
     private boolean due() {
-        return due && state == State.RESTING;
+        return waiting.due() && state == State.RESTING;
     }
 
     /** The next batch for the store, if one may go; before it the new epoch that somebody waits for. */
@@ -211,18 +202,10 @@ public final class Outbox {
             return Turn.Wait.NOTHING;
         }
         state = State.APPENDING;
-        take();
-        Turn.Batch batch = new Turn.Batch(epochs.present(), Pending.append(current, trims));
+        current = waiting.take();
+        Turn.Batch batch = new Turn.Batch(epochs.present(), Pending.append(current, waiting.takeTrims()));
         appending = batch;
-        trims = List.of();
         return batch;
-    }
-
-    /** What waits is the batch from here on. */
-    private void take() {
-        due = false;
-        current = waiting;
-        waiting = List.of();
     }
 
     /** The store has the batch, or says that it has not, or nothing. */
@@ -239,14 +222,8 @@ public final class Outbox {
         }
         state = State.CLAIMING;
         doubt = failure;
-        List<Append.Trim> unknown =
-                new ArrayList<>(Objects.requireNonNull(appending).append().trims());
-        unknown.addAll(trims);
-        trims = unknown;
-        List<Pending> behind = waiting;
-        waiting = List.of();
-        due = false;
-        refuse(behind, effects);
+        waiting.trimAgain(Objects.requireNonNull(appending).append().trims());
+        refuse(waiting.take(), effects);
         owner().doubtful(failure, effects);
     }
 
@@ -322,16 +299,10 @@ public final class Outbox {
 
     /** No client shall wait any longer, though what is on its way stays there; calls that wait behind it have not begun. */
     public void dismissClients(Throwable failure, Effects effects) {
-        List<Pending> awaited = Stream.concat(current.stream(), waiting.stream())
-                .filter(Pending::awaited)
-                .toList();
-        List<Pending> calls = waiting.stream()
-                .filter(pending -> pending.awaited() && pending.begins())
-                .toList();
-        calls.forEach(pending -> pending.failure = failure);
-        waiting = new ArrayList<>(waiting);
-        waiting.removeAll(calls);
-        due &= !waiting.isEmpty();
+        List<Pending> awaited =
+                new ArrayList<>(current.stream().filter(Pending::awaited).toList());
+        awaited.addAll(waiting.awaited());
+        waiting.takeCalls().forEach(pending -> pending.failure = failure);
         Pending.fail(awaited, failure, effects);
     }
 
@@ -368,7 +339,7 @@ public final class Outbox {
             return;
         }
         List<Pending> left = new ArrayList<>(current);
-        left.addAll(waiting);
+        left.addAll(waiting.take());
         if (state == State.CLAIMING) {
             Throwable failure = Objects.requireNonNull(doubt, "nothing has failed");
             left.forEach(pending -> pending.failure = failure);
@@ -384,8 +355,6 @@ public final class Outbox {
         state = State.CLOSED;
         current = List.of();
         appending = null;
-        waiting = List.of();
-        trims = List.of();
-        due = false;
+        waiting.takeTrims();
     }
 }
