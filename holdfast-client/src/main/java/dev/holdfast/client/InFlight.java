@@ -151,7 +151,7 @@ final class InFlight {
     /** The session is gone with its only stream: no response will come any more, and nothing more is sent. */
     void lost(String reason, Throwable cause) {
         lost = true;
-        requests.values().forEach(posting -> posting.lost(reason, cause, true));
+        all.keySet().forEach(posting -> posting.lost(reason, cause, true));
     }
 
     /** Ends everything, once the link is closed. */

@@ -68,7 +68,7 @@ final class PostFate {
         }
         if (perhapsExecuted && message.kind() == Envelope.Kind.REQUEST && answer.status() == BAD_REQUEST) {
             // the server may have got it before, and refuse it as long as it runs
-            return later(0, status);
+            return later(0, status, "the server refuses to take it again");
         }
         if (verdict instanceof PostVerdict.Later wait) {
             retry.broke(status);
@@ -109,15 +109,21 @@ final class PostFate {
     }
 
     private Optional<Outcome> later(long millis, Throwable cause) {
+        return later(millis, cause, "the server did not come back in time");
+    }
+
+    /**
+     * Another attempt after a while.
+     *
+     * @param reason why it is not known whether the message was executed, if it may have been and there is no other attempt
+     */
+    private Optional<Outcome> later(long millis, Throwable cause, String reason) {
         if (cancelled.getAsBoolean()) {
             return Optional.of(new Outcome.Cancelled());
         }
         if (retry.again(millis)) {
             return ANOTHER_ATTEMPT;
         }
-        return Optional.of(
-                perhapsExecuted
-                        ? new Outcome.Unknown("the server did not come back in time", cause, false)
-                        : new Outcome.NotSent(cause));
+        return Optional.of(perhapsExecuted ? new Outcome.Unknown(reason, cause, false) : new Outcome.NotSent(cause));
     }
 }

@@ -315,8 +315,8 @@ final class Posting implements StreamOwner, StreamHandler {
     void lost(String reason, Throwable cause, boolean sessionGone) {
         if (response.left().isPresent()) {
             takeLeft(response.left().get());
-        } else if (sessionGone && fate.preventIfUnsent()) {
-            sessionGone();
+        } else if (sessionGone && (message.kind() != Envelope.Kind.REQUEST || fate.preventIfUnsent())) {
+            sessionGone(); // what has no response is nothing to a server that has no session
         } else if (sessionGone) {
             finish(new Outcome.Unknown(reason, cause, true));
         } else {

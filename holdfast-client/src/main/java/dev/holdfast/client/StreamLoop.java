@@ -113,7 +113,9 @@ final class StreamLoop implements StreamHandler {
                     } else if (end instanceof ExchangeEnd.NoAnswer none && resuming && ignored(none.cause())) {
                         notResumed(none.cause());
                     } else if (end instanceof ExchangeEnd.NoAnswer none) {
-                        comesLate(); // it may have been open: some servers send no head before the first message
+                        if (none.sent()) {
+                            comesLate(); // it may have been open: some servers send no head before the first message
+                        }
                         unreachable(none.cause(), 0);
                     } else {
                         cameApart(end);

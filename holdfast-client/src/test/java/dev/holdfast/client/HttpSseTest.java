@@ -305,6 +305,20 @@ class HttpSseTest {
         assertThat(recorder.news).contains("gone");
     }
 
+    @Test
+    void notificationThatWaitsForTheServerEndsWithItsSession() {
+        server.onGet((request, reply) -> {
+                    reply.stream().chunk("retry: 1\n" + ENDPOINT);
+                    reply.once(() -> server.requests.size() == 2).chunk("data: " + initializeResult() + "\n\n");
+                    reply.once(() -> server.requests.size() == 3).rst();
+                })
+                .then((request, reply) -> reply.status(202))
+                .then((request, reply) -> reply.status(503, "Retry-After: 20"));
+        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+
+        assertThat(now(opened.session().post(initialized(), NO_CONTEXT))).isEqualTo(new Outcome.SessionGone());
+    }
+
     /** Answers the request that comes as this one in the order of all, counted from 0, whatever its id. */
     private void answerPlace(ScriptedServer.Reply reply, int place, String result) throws IOException {
         reply.once(() -> server.requests.size() > place);
