@@ -153,7 +153,7 @@ final class CallEnding {
                     .forEach(core.streams().retention()::forget);
         }
         for (RequestSink sink : core.requests().all()) {
-            if (sink.endsWithBackend()) {
+            if (sink.losesBackend()) {
                 fail(sink, cause);
             }
         }

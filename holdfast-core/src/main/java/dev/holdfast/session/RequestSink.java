@@ -100,14 +100,15 @@ public final class RequestSink implements CallSink {
 
     /** The incarnation has been given the request, if it still is in its hands. False if it was lost meanwhile. */
     boolean entered(int by) {
-        if (progress == RequestProgress.ENTERING && incarnation == by) {
+        boolean lost = stranded(by);
+        if (entering() && incarnation == by) {
             progress = RequestProgress.RUNNING;
         }
-        return !stranded(by);
+        return !lost;
     }
 
-    /** Whether the request ends with the backend that has it. While that is being given it, it is not known yet. */
-    boolean endsWithBackend() {
+    /** The backend is gone. True if the request ends with it; while that is being given it, it may still give it back. */
+    boolean losesBackend() {
         if (entering()) {
             progress = RequestProgress.STRANDED;
         }
