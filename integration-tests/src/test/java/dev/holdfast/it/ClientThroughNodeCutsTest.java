@@ -20,7 +20,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -45,6 +45,9 @@ class ClientThroughNodeCutsTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
+    @AutoClose
+    private final OpenResources open = new OpenResources();
+
     private final ConnectionNews listener = new ConnectionNews();
     private final List<String> progress = new CopyOnWriteArrayList<>();
     private NodeServer server;
@@ -52,17 +55,8 @@ class ClientThroughNodeCutsTest {
 
     @BeforeEach
     void start() throws Exception {
-        server = NodeServer.withEvents();
-        proxy = CuttingProxy.to(server.port());
-    }
-
-    @AfterEach
-    void stop() throws Exception {
-        try {
-            proxy.close();
-        } finally {
-            server.close();
-        }
+        server = open.add(NodeServer.withEvents());
+        proxy = open.add(CuttingProxy.to(server.port()));
     }
 
     private HoldfastClientTransport.Builder holdfast() {

@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,6 +29,9 @@ class ImmediateExecutionTest {
     private static final int AT_ONCE = 8;
 
     private final ContainerKind kind;
+
+    @AutoClose
+    private final OpenResources open = new OpenResources();
 
     @TempDir
     Path folder;
@@ -56,23 +59,11 @@ class ImmediateExecutionTest {
                 TestServer server = serverWith(store)) {
             before.use(server);
         }
-        return serverWith(closing(RocksDbStore.builder(folder).open()));
+        return serverWith(open.add(RocksDbStore.builder(folder).open()));
     }
 
     private interface SessionUser {
         void use(TestServer server) throws Exception;
-    }
-
-    private final List<RocksDbStore> open = new ArrayList<>();
-
-    private RocksDbStore closing(RocksDbStore store) {
-        open.add(store);
-        return store;
-    }
-
-    @AfterEach
-    void closeStores() {
-        open.forEach(RocksDbStore::close);
     }
 
     private static RawRequest who(RawSession session, String id, String user) {

@@ -6,8 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,7 +24,8 @@ class UpstreamSseCommandTest {
     @SuppressWarnings("NullAway.Init")
     private Path folder;
 
-    private final List<AutoCloseable> open = new CopyOnWriteArrayList<>();
+    @AutoClose
+    private final OpenResources open = new OpenResources();
 
     @SuppressWarnings("NullAway.Init")
     private JavaProcess upstream;
@@ -39,37 +39,25 @@ class UpstreamSseCommandTest {
     @SuppressWarnings("NullAway.Init")
     private RawSession session;
 
-    private <T extends AutoCloseable> T closing(T resource) {
-        open.add(0, resource);
-        return resource;
-    }
-
     private JavaProcess official() throws IOException {
-        return closing(JavaProcess.start(OfficialSseMain.class.getName()));
+        return open.add(JavaProcess.start(OfficialSseMain.class.getName()));
     }
 
     @BeforeEach
     void start() throws IOException {
         upstream = official();
-        upstreamLeg = closing(CuttingProxy.to(upstream.port()));
+        upstreamLeg = open.add(CuttingProxy.to(upstream.port()));
         String url = "http://127.0.0.1:" + upstreamLeg.port() + "/sse";
         String store = "rocksdb:" + folder.resolve("store");
-        JavaProcess gateway = closing(JavaProcess.start(
+        JavaProcess gateway = open.add(JavaProcess.start(
                 "dev.holdfast.gateway.Main", "serve", "--port", "0", "--store", store, "--upstream", url));
-        clientLeg = closing(CuttingProxy.to(gateway.port()));
+        clientLeg = open.add(CuttingProxy.to(gateway.port()));
         session = RawSession.open(clientLeg.port(), RawSseSession.REVISION);
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        for (AutoCloseable each : open) {
-            each.close();
-        }
     }
 
     /** Calls what takes a minute. */
     private RawConnection called(int id) {
-        return closing(session.stream(session.post(Json.callWithProgress("" + id, "lasting"))));
+        return open.add(session.stream(session.post(Json.callWithProgress("" + id, "lasting"))));
     }
 
     /** The last message of this stream is the definite end of a call. */
@@ -90,7 +78,7 @@ class UpstreamSseCommandTest {
             upstreamLeg.cut(cut);
             clientLeg.cut(cut);
 
-            assertEnds(closing(session.stream(session.get(seen.orElseThrow()))));
+            assertEnds(open.add(session.stream(session.get(seen.orElseThrow()))));
             // the POST of the call and the stream of the session break one after the other
             session.assertAliveBehind(UNKNOWN);
         }
@@ -107,7 +95,7 @@ class UpstreamSseCommandTest {
             upstreamLeg.refuse();
             upstream.close();
             RawConnection meanwhile =
-                    closing(session.stream(session.post(Json.echo("\"meanwhile\"", "to the next one"))));
+                    open.add(session.stream(session.post(Json.echo("\"meanwhile\"", "to the next one"))));
             upstream = official();
             upstreamLeg.leadTo(upstream.port());
             upstreamLeg.accept();

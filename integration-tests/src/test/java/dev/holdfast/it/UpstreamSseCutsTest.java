@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,20 +27,10 @@ class UpstreamSseCutsTest {
     private static final Duration GRACE = Duration.ofSeconds(30);
     private static final String ANSWER = "{\"action\":\"accept\",\"content\":{\"answer\":\"forty-two\"}}";
 
+    @AutoClose
+    private final OpenResources open = new OpenResources();
+
     private final List<String> executed = new CopyOnWriteArrayList<>();
-    private final List<AutoCloseable> open = new CopyOnWriteArrayList<>();
-
-    private <T extends AutoCloseable> T closing(T resource) {
-        open.add(0, resource);
-        return resource;
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        for (AutoCloseable each : open) {
-            each.close();
-        }
-    }
 
     /** Tells its progress, asks its client, and tells it again. */
     private Mono<String> asking(McpAsyncServerExchange exchange, CallToolRequest request) {
@@ -59,7 +49,7 @@ class UpstreamSseCutsTest {
 
     /** One that keeps a session for a while. */
     private int holdfast() throws Exception {
-        return closing(TestServer.in(ContainerKind.JETTY)
+        return open.add(TestServer.in(ContainerKind.JETTY)
                         .options(options -> options.sseEndpoint("/sse").sseReconnectGracePeriod(GRACE))
                         .tool("asking", this::asking)
                         .start())
@@ -71,7 +61,7 @@ class UpstreamSseCutsTest {
                 .httpSse(Optional.of(HttpSseOptions.DEFAULT.withReconnectGrace(GRACE)))
                 .build();
         URI url = URI.create("http://127.0.0.1:" + port + "/sse");
-        return closing(new UpstreamFront(ContainerKind.JETTY, url, edge));
+        return open.add(new UpstreamFront(ContainerKind.JETTY, url, edge));
     }
 
     /** Calls the tool, and returns the frame with the question, which comes behind the first progress. */
@@ -99,7 +89,7 @@ class UpstreamSseCutsTest {
     @Test
     void aCallWithProgressAndAQuestionPassesBothWays() throws Exception {
         try (RawSseSession session =
-                RawSseSession.open(before(closing(official()).port()).port())) {
+                RawSseSession.open(before(open.add(official()).port()).port())) {
             answer(session, called(session));
             finish(session);
         }
@@ -109,7 +99,7 @@ class UpstreamSseCutsTest {
     @ParameterizedTest
     @EnumSource
     void aCutOfTheClientsLegLosesNothing(Breakage breakage) throws Exception {
-        UpstreamFront front = before(closing(official()).port());
+        UpstreamFront front = before(open.add(official()).port());
         RawSseSession session = RawSseSession.open(front.port());
         Frame question = called(session);
         breakage.happenTo(session.stream());
@@ -125,7 +115,7 @@ class UpstreamSseCutsTest {
     @ParameterizedTest
     @EnumSource(names = {"RST", "FIN"})
     void aCutOfTheUpstreamsLegLosesNothingWhereThatKeepsTheSession(CuttingProxy.Cut cut) throws Exception {
-        CuttingProxy leg = closing(CuttingProxy.to(holdfast()));
+        CuttingProxy leg = open.add(CuttingProxy.to(holdfast()));
         try (RawSseSession session = RawSseSession.open(before(leg.port()).port())) {
             Frame question = called(session);
             leg.cutStreams(cut);
@@ -139,7 +129,7 @@ class UpstreamSseCutsTest {
     @ParameterizedTest
     @EnumSource(names = {"RST", "FIN"})
     void aCutOfTheUpstreamsLegIsADefiniteErrorWhereThatLosesTheSession(CuttingProxy.Cut cut) throws Exception {
-        CuttingProxy leg = closing(CuttingProxy.to(closing(official()).port()));
+        CuttingProxy leg = open.add(CuttingProxy.to(open.add(official()).port()));
         try (RawSseSession session = RawSseSession.open(before(leg.port()).port())) {
             called(session);
             leg.cut(cut);
@@ -153,13 +143,13 @@ class UpstreamSseCutsTest {
     @Test
     void anUpstreamThatIsStartedAgainServesTheSameSession() throws Exception {
         OfficialSseServer server = official();
-        CuttingProxy leg = closing(CuttingProxy.to(server.port()));
+        CuttingProxy leg = open.add(CuttingProxy.to(server.port()));
         try (RawSseSession session = RawSseSession.open(before(leg.port()).port())) {
             called(session);
             leg.refuse();
             leg.cut(CuttingProxy.Cut.RST);
             server.close();
-            leg.leadTo(closing(official()).port());
+            leg.leadTo(open.add(official()).port());
             leg.accept();
             assertFateIsUnknown(session);
             session.send(Json.echo("2", "again"));
