@@ -12,6 +12,9 @@ import java.util.List;
 
 /** An application that serves what another server does over HTTP, in a container of a test. */
 final class UpstreamFront implements AutoCloseable {
+    /** What the error says that ends a call whose fate is unknown. */
+    static final String FATE_UNKNOWN = "it is not known whether the upstream has executed the request";
+
     private final UpstreamBackend backend;
     private final Container container;
     private final SessionEngine engine;

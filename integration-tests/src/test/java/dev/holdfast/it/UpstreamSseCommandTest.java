@@ -17,7 +17,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** {@code holdfast serve --upstream} in front of an official server over HTTP+SSE, each a process, with a proxy on each leg. */
 @Timeout(120)
 class UpstreamSseCommandTest {
-    private static final String UNKNOWN = "it is not known whether the upstream has executed the request";
     private static final int ROUNDS = 3;
 
     @TempDir
@@ -65,7 +64,7 @@ class UpstreamSseCommandTest {
         List<Frame> frames = stream.messages();
         assertThat(frames).isNotEmpty();
         assertThat(frames.get(frames.size() - 1).json().at("/error/message").asString())
-                .contains(UNKNOWN);
+                .contains(UpstreamFront.FATE_UNKNOWN);
     }
 
     @ParameterizedTest
@@ -80,7 +79,7 @@ class UpstreamSseCommandTest {
 
             assertEnds(open.add(session.stream(session.get(seen.orElseThrow()))));
             // the POST of the call and the stream of the session break one after the other
-            session.assertAliveBehind(UNKNOWN);
+            session.assertAliveBehind(UpstreamFront.FATE_UNKNOWN);
         }
         assertThat(upstreamLeg.cuts()).isGreaterThanOrEqualTo(ROUNDS);
         assertThat(clientLeg.cuts()).isGreaterThanOrEqualTo(ROUNDS);
@@ -102,7 +101,7 @@ class UpstreamSseCommandTest {
 
             assertEnds(call);
             // it may have been sent on a connection that was about to break
-            assertThat(meanwhile.message().data()).containsAnyOf("to the next one", UNKNOWN);
+            assertThat(meanwhile.message().data()).containsAnyOf("to the next one", UpstreamFront.FATE_UNKNOWN);
             session.assertAlive();
         }
     }

@@ -164,8 +164,7 @@ class UpstreamSseCutsTest {
     private static void assertFateIsUnknown(RawSseSession session) {
         JsonNode response = response(session);
         assertThat(response.at("/id").asInt()).isEqualTo(1);
-        assertThat(response.at("/error/message").asString())
-                .contains("it is not known whether the upstream has executed the request");
+        assertThat(response.at("/error/message").asString()).contains(UpstreamFront.FATE_UNKNOWN);
     }
 
     /** The next response; what else comes before it is passed over. */
