@@ -1,8 +1,7 @@
 package dev.holdfast.it;
 
 import dev.holdfast.mcp.client.HoldfastClientTransport;
-import io.modelcontextprotocol.client.McpClient;
-import java.time.Duration;
+import io.modelcontextprotocol.spec.McpClientTransport;
 
 /** The SDK's own test of its client against its server, with Holdfast on both ends. */
 class ClientTransportClientServerTest extends SdkClientServerTest {
@@ -11,12 +10,9 @@ class ClientTransportClientServerTest extends SdkClientServerTest {
     }
 
     @Override
-    protected void prepareClients(int port, String mcpEndpoint) {
-        clientBuilders.put(
-                CLIENT,
-                McpClient.sync(HoldfastClientTransport.builder("http://localhost:" + port)
-                                .endpoint(mcpEndpoint)
-                                .build())
-                        .requestTimeout(Duration.ofHours(10)));
+    McpClientTransport clientTransport(int port) {
+        return HoldfastClientTransport.builder("http://localhost:" + port)
+                .endpoint("/mcp")
+                .build();
     }
 }

@@ -1,8 +1,7 @@
 package dev.holdfast.it;
 
 import dev.holdfast.mcp.client.HoldfastClientTransport;
-import io.modelcontextprotocol.client.McpClient;
-import java.time.Duration;
+import io.modelcontextprotocol.spec.McpClientTransport;
 
 /** The same over HTTP+SSE, which the client finds out by itself. */
 class ClientTransportSseClientServerTest extends SdkSseClientServerTest {
@@ -11,12 +10,9 @@ class ClientTransportSseClientServerTest extends SdkSseClientServerTest {
     }
 
     @Override
-    protected void prepareClients(int port, String mcpEndpoint) {
-        clientBuilders.put(
-                CLIENT,
-                McpClient.sync(HoldfastClientTransport.builder("http://localhost:" + port)
-                                .endpoint("/sse")
-                                .build())
-                        .requestTimeout(Duration.ofHours(10)));
+    McpClientTransport clientTransport(int port) {
+        return HoldfastClientTransport.builder("http://localhost:" + port)
+                .endpoint("/sse")
+                .build();
     }
 }

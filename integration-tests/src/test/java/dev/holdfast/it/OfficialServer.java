@@ -1,9 +1,12 @@
 package dev.holdfast.it;
 
+import io.modelcontextprotocol.common.McpTransportContext;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpServerFeatures.AsyncToolSpecification;
+import io.modelcontextprotocol.server.McpTransportContextExtractor;
 import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
 import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
+import jakarta.servlet.http.HttpServletRequest;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -15,9 +18,7 @@ record OfficialServer(HttpServletStreamableServerTransportProvider transport, Co
 
     /** Starts one with these tools. */
     static OfficialServer start(AsyncToolSpecification... tools) throws Exception {
-        HttpServletStreamableServerTransportProvider transport = HttpServletStreamableServerTransportProvider.builder()
-                .mcpEndpoint("/mcp")
-                .build();
+        HttpServletStreamableServerTransportProvider transport = transport(request -> McpTransportContext.EMPTY);
         McpServer.async(transport)
                 .serverInfo("test", "1")
                 .capabilities(ServerCapabilities.builder().tools(false).build())
@@ -26,6 +27,15 @@ record OfficialServer(HttpServletStreamableServerTransportProvider transport, Co
         Container container = ContainerKind.TOMCAT.create(40, Duration.ofSeconds(20));
         container.start(transport, List.of());
         return new OfficialServer(transport, container);
+    }
+
+    /** The transport of one, which asks for the context of no request too: that is empty. */
+    static HttpServletStreamableServerTransportProvider transport(
+            McpTransportContextExtractor<HttpServletRequest> extractor) {
+        return HttpServletStreamableServerTransportProvider.builder()
+                .mcpEndpoint("/mcp")
+                .contextExtractor(request -> request == null ? McpTransportContext.EMPTY : extractor.extract(request))
+                .build();
     }
 
     int port() {

@@ -1,9 +1,12 @@
 package dev.holdfast.it;
 
+import io.modelcontextprotocol.common.McpTransportContext;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpServerFeatures.AsyncToolSpecification;
+import io.modelcontextprotocol.server.McpTransportContextExtractor;
 import io.modelcontextprotocol.server.transport.HttpServletSseServerTransportProvider;
 import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
+import jakarta.servlet.http.HttpServletRequest;
 import java.time.Duration;
 import java.util.List;
 
@@ -15,10 +18,7 @@ record OfficialSseServer(HttpServletSseServerTransportProvider transport, Contai
 
     /** Starts one with these tools; its stream is at {@code /sse}. */
     static OfficialSseServer start(AsyncToolSpecification... tools) throws Exception {
-        HttpServletSseServerTransportProvider transport = HttpServletSseServerTransportProvider.builder()
-                .sseEndpoint("/sse")
-                .messageEndpoint("/messages")
-                .build();
+        HttpServletSseServerTransportProvider transport = transport("/sse", request -> McpTransportContext.EMPTY);
         McpServer.async(transport)
                 .serverInfo("test", "1")
                 .capabilities(ServerCapabilities.builder().tools(false).build())
@@ -27,6 +27,16 @@ record OfficialSseServer(HttpServletSseServerTransportProvider transport, Contai
         Container container = ContainerKind.TOMCAT.create(40, Duration.ofSeconds(20));
         container.start(transport, List.of());
         return new OfficialSseServer(transport, container);
+    }
+
+    /** The transport of one, with its stream at a path. */
+    static HttpServletSseServerTransportProvider transport(
+            String stream, McpTransportContextExtractor<HttpServletRequest> extractor) {
+        return HttpServletSseServerTransportProvider.builder()
+                .sseEndpoint(stream)
+                .messageEndpoint("/messages")
+                .contextExtractor(extractor)
+                .build();
     }
 
     int port() {

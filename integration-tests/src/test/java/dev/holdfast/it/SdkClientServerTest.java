@@ -7,6 +7,8 @@ import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTranspor
 import io.modelcontextprotocol.common.McpTransportContext;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpTransportContextExtractor;
+import io.modelcontextprotocol.spec.McpClientTransport;
+import io.modelcontextprotocol.spec.McpServerTransportProvider;
 import io.modelcontextprotocol.spec.McpServerTransportProviderBase;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
 import jakarta.servlet.http.HttpServlet;
@@ -32,12 +34,12 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(30)
 class SdkClientServerTest extends AbstractMcpClientServerIntegrationTests {
     /** The name under which the inherited tests look for a client. */
-    static final String CLIENT = "httpclient";
+    private static final String CLIENT = "httpclient";
 
     private static OutsideWorld outside;
 
     private final Container container;
-    final McpServerTransportProviderBase transport =
+    private final McpServerTransportProviderBase transport =
             transport(request -> McpTransportContext.create(Map.of("important", "value")));
 
     SdkClientServerTest(ContainerKind kind) {
@@ -49,6 +51,13 @@ class SdkClientServerTest extends AbstractMcpClientServerIntegrationTests {
         return HoldfastTransportProvider.builder()
                 .contextExtractor(extractor)
                 .keepAliveInterval(Duration.ofSeconds(1))
+                .build();
+    }
+
+    /** The transport of a client, to a server at a port. */
+    McpClientTransport clientTransport(int port) {
+        return HttpClientStreamableHttpTransport.builder("http://localhost:" + port)
+                .endpoint("/mcp")
                 .build();
     }
 
@@ -80,21 +89,20 @@ class SdkClientServerTest extends AbstractMcpClientServerIntegrationTests {
 
     @Override
     protected void prepareClients(int port, String mcpEndpoint) {
-        clientBuilders.put(
-                CLIENT,
-                McpClient.sync(HttpClientStreamableHttpTransport.builder("http://localhost:" + port)
-                                .endpoint(mcpEndpoint)
-                                .build())
-                        .requestTimeout(Duration.ofHours(10)));
+        clientBuilders.put(CLIENT, McpClient.sync(clientTransport(port)).requestTimeout(Duration.ofHours(10)));
     }
 
     @Override
     protected McpServer.AsyncSpecification<?> prepareAsyncServerBuilder() {
-        return PatientServer.of((McpStreamableServerTransportProvider) transport);
+        return transport instanceof McpServerTransportProvider httpSse
+                ? PatientServer.of(McpServer.async(httpSse))
+                : PatientServer.of((McpStreamableServerTransportProvider) transport);
     }
 
     @Override
     protected McpServer.SyncSpecification<?> prepareSyncServerBuilder() {
-        return McpServer.sync((McpStreamableServerTransportProvider) transport);
+        return transport instanceof McpServerTransportProvider httpSse
+                ? McpServer.sync(httpSse)
+                : McpServer.sync((McpStreamableServerTransportProvider) transport);
     }
 }
