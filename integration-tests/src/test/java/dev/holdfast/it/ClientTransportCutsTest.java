@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -37,27 +38,32 @@ class ClientTransportCutsTest {
     /** Bounds the wait for the head of a response, too. */
     private static final Duration SILENCE = Duration.ofSeconds(8);
 
+    @AutoClose
+    private final OpenResources open = new OpenResources();
+
     private final List<String> executed = new CopyOnWriteArrayList<>();
     private final ConnectionNews listener = new ConnectionNews();
     private final List<String> news = listener.told;
 
+    private TestServer started(TestServer.Builder server) throws Exception {
+        return open.add(CutClients.withSteps(server, executed).start());
+    }
+
     private TestServer holdfast() throws Exception {
-        return CutClients.withSteps(
-                        TestServer.in(ContainerKind.JETTY)
-                                .options(options -> options.heartbeatInterval(Duration.ofSeconds(1))
-                                        .retryInterval(Duration.ofMillis(100))),
-                        executed)
-                .start();
+        return started(TestServer.in(ContainerKind.JETTY)
+                .options(options ->
+                        options.heartbeatInterval(Duration.ofSeconds(1)).retryInterval(Duration.ofMillis(100))));
     }
 
     private TestServer official() throws Exception {
-        return CutClients.withSteps(
-                        TestServer.in(ContainerKind.TOMCAT)
-                                .transport(HttpServletStreamableServerTransportProvider.builder()
-                                        .mcpEndpoint("/mcp")
-                                        .build()),
-                        executed)
-                .start();
+        return started(TestServer.in(ContainerKind.TOMCAT)
+                .transport(HttpServletStreamableServerTransportProvider.builder()
+                        .mcpEndpoint("/mcp")
+                        .build()));
+    }
+
+    private CuttingProxy proxyTo(TestServer server) throws Exception {
+        return open.add(CuttingProxy.to(server.port()));
     }
 
     private HoldfastClientTransport.Builder transport(CuttingProxy proxy) {
@@ -65,10 +71,49 @@ class ClientTransportCutsTest {
                 .listener(listener);
     }
 
+    private CutClients client(HoldfastClientTransport.Builder transport, Duration requestTimeout) {
+        return open.add(new CutClients(transport.build(), requestTimeout));
+    }
+
     private static List<CompletableFuture<String>> calls(CutClients client, String tool) {
         return IntStream.range(0, CALLS)
                 .mapToObj(number -> client.call(tool, "call-" + number))
                 .toList();
+    }
+
+    /** Calls of which the client knows that they run. */
+    private static List<CompletableFuture<String>> runningCalls(CutClients client, String tool) {
+        List<CompletableFuture<String>> calls = calls(client, tool);
+        await().until(() -> everyCallRuns(client));
+        return calls;
+    }
+
+    /** Whether the client knows of each call that it runs: one whose head is cut has an unknown fate. */
+    private static boolean everyCallRuns(CutClients client) {
+        return IntStream.range(0, CALLS)
+                .allMatch(number -> client.logged.stream()
+                                .filter(line -> line.startsWith("call-" + number + " "))
+                                .count()
+                        >= 2);
+    }
+
+    /** Cuts all connections, and refuses those that are made from now on. */
+    private static void disconnect(CuttingProxy proxy) throws IOException {
+        proxy.refuse();
+        proxy.cut(CuttingProxy.Cut.RST);
+    }
+
+    /** Disconnects for some seconds, and returns a call that has waited meanwhile. */
+    private CompletableFuture<String> callWhileAway(CuttingProxy proxy, CutClients client, int seconds)
+            throws IOException {
+        disconnect(proxy);
+        await().until(() -> news.contains("reconnecting"));
+        CompletableFuture<String> meanwhile = client.call("echo", "waits");
+        await().atMost(Duration.ofSeconds(20L + seconds))
+                .during(Duration.ofSeconds(seconds))
+                .until(() -> !meanwhile.isDone());
+        proxy.accept();
+        return meanwhile;
     }
 
     /** How many have succeeded, once all have ended. */
@@ -96,56 +141,33 @@ class ClientTransportCutsTest {
         assertThat(executed).hasSize(CALLS).doesNotHaveDuplicates();
     }
 
-    /** Whether the client knows of each call that it runs: one whose head is cut has an unknown fate. */
-    private static boolean everyCallRuns(CutClients client) {
-        return IntStream.range(0, CALLS)
-                .allMatch(number -> client.logged.stream()
-                                .filter(line -> line.startsWith("call-" + number + " "))
-                                .count()
-                        >= 2);
-    }
-
     @ParameterizedTest
     @EnumSource(CuttingProxy.Cut.class)
     void callsSucceedOnceThroughEachCut(CuttingProxy.Cut cut) throws Exception {
-        try (TestServer server = holdfast();
-                CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client =
-                        new CutClients(transport(proxy).maxSilence(SILENCE).build(), Duration.ofSeconds(30))) {
-            List<CompletableFuture<String>> calls = calls(client, "steps");
-            await().until(() -> everyCallRuns(client));
+        CuttingProxy proxy = proxyTo(holdfast());
+        CutClients client = client(transport(proxy).maxSilence(SILENCE), Duration.ofSeconds(30));
+        List<CompletableFuture<String>> calls = runningCalls(client, "steps");
 
-            proxy.cut(cut);
+        proxy.cut(cut);
 
-            assertNothingMissing(client, calls);
-            await().until(() -> news.contains("resumed"));
-            assertThat(news).startsWith("reconnecting").doesNotContain("gap", "replaced");
-            assertThat(proxy.cuts()).isPositive();
-        }
+        assertNothingMissing(client, calls);
+        await().until(() -> news.contains("resumed"));
+        assertThat(news).startsWith("reconnecting").doesNotContain("gap", "replaced");
+        assertThat(proxy.cuts()).isPositive();
     }
 
     @ParameterizedTest
     @ValueSource(ints = {1, 20})
     void callsSucceedOnceThoughTheServerIsAwayFor(int seconds) throws Exception {
-        try (TestServer server = holdfast();
-                CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = new CutClients(transport(proxy).build(), Duration.ofSeconds(60))) {
-            List<CompletableFuture<String>> calls = calls(client, "steps");
-            await().until(() -> everyCallRuns(client));
+        CuttingProxy proxy = proxyTo(holdfast());
+        CutClients client = client(transport(proxy), Duration.ofSeconds(60));
+        List<CompletableFuture<String>> calls = runningCalls(client, "steps");
 
-            proxy.refuse();
-            proxy.cut(CuttingProxy.Cut.RST);
-            await().until(() -> news.contains("reconnecting"));
-            CompletableFuture<String> meanwhile = client.call("echo", "waits");
-            await().atMost(Duration.ofSeconds(20L + seconds))
-                    .during(Duration.ofSeconds(seconds))
-                    .until(() -> !meanwhile.isDone());
-            proxy.accept();
+        CompletableFuture<String> meanwhile = callWhileAway(proxy, client, seconds);
 
-            assertNothingMissing(client, calls);
-            assertThat(meanwhile.get(20, TimeUnit.SECONDS)).isEqualTo("waits");
-            assertThat(news).doesNotContain("gap", "replaced");
-        }
+        assertNothingMissing(client, calls);
+        assertThat(meanwhile.get(20, TimeUnit.SECONDS)).isEqualTo("waits");
+        assertThat(news).doesNotContain("gap", "replaced");
     }
 
     @ParameterizedTest
@@ -153,30 +175,28 @@ class ClientTransportCutsTest {
     void aQuestionThatWasAskedBeforeTheCutIsAnsweredBehindIt(CuttingProxy.Cut cut) throws Exception {
         CompletableFuture<String> answer = new CompletableFuture<>();
         CompletableFuture<Void> asked = new CompletableFuture<>();
-        try (TestServer server = holdfast();
-                CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = new CutClients(
-                        transport(proxy).maxSilence(SILENCE).build(), Duration.ofSeconds(60), question -> {
-                            asked.complete(null);
-                            return answer;
-                        })) {
-            CompletableFuture<String> call = client.call("ask", "What is it?");
-            asked.get(20, TimeUnit.SECONDS);
+        CuttingProxy proxy = proxyTo(holdfast());
+        CutClients client = open.add(
+                new CutClients(transport(proxy).maxSilence(SILENCE).build(), Duration.ofSeconds(60), question -> {
+                    asked.complete(null);
+                    return answer;
+                }));
+        CompletableFuture<String> call = client.call("ask", "What is it?");
+        asked.get(20, TimeUnit.SECONDS);
 
-            proxy.cut(cut);
-            await().atMost(SILENCE.multipliedBy(3)).until(() -> news.contains("reconnecting"));
-            answer.complete("a question");
+        proxy.cut(cut);
+        await().atMost(SILENCE.multipliedBy(3)).until(() -> news.contains("reconnecting"));
+        answer.complete("a question");
 
-            assertThat(call.get(40, TimeUnit.SECONDS)).isEqualTo("a question");
-            assertThat(news).doesNotContain("gap", "replaced");
-        }
+        assertThat(call.get(40, TimeUnit.SECONDS)).isEqualTo("a question");
+        assertThat(news).doesNotContain("gap", "replaced");
     }
 
-    private static CutClients officialClient(CuttingProxy proxy) {
-        return new CutClients(
+    private CutClients officialClient(CuttingProxy proxy) {
+        return open.add(new CutClients(
                 HttpClientStreamableHttpTransport.builder("http://127.0.0.1:" + proxy.port())
                         .build(),
-                OFFICIAL_TIMEOUT);
+                OFFICIAL_TIMEOUT));
     }
 
     /** Every call was executed, and neither its result nor the rest of its messages has arrived when the client's time is over. */
@@ -192,94 +212,66 @@ class ClientTransportCutsTest {
     /** The control for what follows: the same calls in the same time. */
     @Test
     void officialTransportSucceedsWhereNothingIsCut() throws Exception {
-        try (TestServer server = holdfast();
-                CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = officialClient(proxy)) {
-            assertNothingMissing(client, calls(client, "steps"));
-        }
+        CutClients client = officialClient(proxyTo(holdfast()));
+
+        assertNothingMissing(client, calls(client, "steps"));
     }
 
     @ParameterizedTest
     @EnumSource(CuttingProxy.Cut.class)
     void officialTransportLosesWhatIsCut(CuttingProxy.Cut cut) throws Exception {
-        try (TestServer server = holdfast();
-                CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = officialClient(proxy)) {
-            List<CompletableFuture<String>> calls = calls(client, "steps");
-            await().until(() -> everyCallRuns(client));
+        CuttingProxy proxy = proxyTo(holdfast());
+        CutClients client = officialClient(proxy);
+        List<CompletableFuture<String>> calls = runningCalls(client, "steps");
 
-            proxy.cut(cut);
+        proxy.cut(cut);
 
-            assertLost(client, calls);
-        }
+        assertLost(client, calls);
     }
 
     @Test
     void officialTransportLosesWhatItHasAskedAndRefusesWhatItIsAskedWhileTheServerIsAway() throws Exception {
-        try (TestServer server = holdfast();
-                CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = officialClient(proxy)) {
-            List<CompletableFuture<String>> calls = calls(client, "steps");
-            await().until(() -> everyCallRuns(client));
+        CuttingProxy proxy = proxyTo(holdfast());
+        CutClients client = officialClient(proxy);
+        List<CompletableFuture<String>> calls = runningCalls(client, "steps");
 
-            proxy.refuse();
-            proxy.cut(CuttingProxy.Cut.RST);
-            CompletableFuture<String> meanwhile = client.call("echo", "waits");
-            await().during(Duration.ofSeconds(1)).until(() -> calls.stream().noneMatch(CompletableFuture::isDone));
-            proxy.accept();
+        disconnect(proxy);
+        CompletableFuture<String> meanwhile = client.call("echo", "waits");
+        await().during(Duration.ofSeconds(1)).until(() -> calls.stream().noneMatch(CompletableFuture::isDone));
+        proxy.accept();
 
-            assertLost(client, calls);
-            assertThat(failure(meanwhile)).isInstanceOf(IOException.class);
-        }
+        assertLost(client, calls);
+        assertThat(failure(meanwhile)).isInstanceOf(IOException.class);
     }
 
     @ParameterizedTest
     @EnumSource(CuttingProxy.Cut.class)
     void whatAServerWithoutEventIdsLosesIsToldAndNothingHangs(CuttingProxy.Cut cut) throws Exception {
-        try (TestServer server = official();
-                CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = new CutClients(
-                        transport(proxy)
-                                .maxSilence(SILENCE)
-                                .patience(Duration.ofSeconds(5))
-                                .build(),
-                        Duration.ofSeconds(50))) {
-            List<CompletableFuture<String>> calls = calls(client, "endless");
-            await().until(() -> everyCallRuns(client));
+        TestServer server = official();
+        CuttingProxy proxy = proxyTo(server);
+        CutClients client =
+                client(transport(proxy).maxSilence(SILENCE).patience(Duration.ofSeconds(5)), Duration.ofSeconds(50));
+        List<CompletableFuture<String>> calls = runningCalls(client, "endless");
 
-            proxy.cut(cut);
+        proxy.cut(cut);
 
-            assertLossTold(server, client, calls);
-        }
+        assertLossTold(server, client, calls);
     }
 
     /** The client waits for what it has lost as long as it is patient, for the server might have it: some do. */
     @ParameterizedTest
     @CsvSource({"1, 5", "20, 40"})
     void whatAServerWithoutEventIdsLosesIsToldThoughItIsAwayFor(int seconds, int patience) throws Exception {
-        try (TestServer server = official();
-                CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = new CutClients(
-                        transport(proxy)
-                                .maxSilence(SILENCE)
-                                .patience(Duration.ofSeconds(patience))
-                                .build(),
-                        Duration.ofSeconds(90))) {
-            List<CompletableFuture<String>> calls = calls(client, "steps");
-            await().until(() -> everyCallRuns(client));
+        TestServer server = official();
+        CuttingProxy proxy = proxyTo(server);
+        CutClients client = client(
+                transport(proxy).maxSilence(SILENCE).patience(Duration.ofSeconds(patience)), Duration.ofSeconds(90));
+        List<CompletableFuture<String>> calls = runningCalls(client, "steps");
 
-            proxy.refuse();
-            proxy.cut(CuttingProxy.Cut.RST);
-            await().until(() -> news.contains("reconnecting"));
-            CompletableFuture<String> meanwhile = client.call("echo", "waits");
-            await().atMost(Duration.ofSeconds(20L + seconds))
-                    .during(Duration.ofSeconds(seconds))
-                    .until(() -> !meanwhile.isDone());
-            proxy.accept();
+        CompletableFuture<String> meanwhile = callWhileAway(proxy, client, seconds);
 
-            assertThat(meanwhile.get(20, TimeUnit.SECONDS)).isEqualTo("waits");
-            assertLossTold(server, client, calls);
-        }
+        assertThat(meanwhile.get(20, TimeUnit.SECONDS)).isEqualTo("waits");
+        assertLossTold(server, client, calls);
     }
 
     /** No call is answered, each is told to have an unknown fate, and so is what may be missing of the connection's messages. */
