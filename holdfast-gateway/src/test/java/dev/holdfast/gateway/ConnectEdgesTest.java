@@ -3,9 +3,7 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,40 +18,36 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** {@code holdfast connect} at servers that are not as one would wish, and under clients that leave. */
 @Timeout(60)
 class ConnectEdgesTest {
-    private static final String INITIALIZE = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":"
-            + "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}";
+    private static final String WHO = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"who\"}";
 
     @TempDir
     @SuppressWarnings("NullAway.Init")
     private Path folder;
 
-    private final List<Process> started = new ArrayList<>();
+    private final List<BridgeProcess> started = new ArrayList<>();
     private final ScriptedUpstream server = new ScriptedUpstream();
 
     @AfterEach
     void stop() {
         server.close();
-        started.forEach(Process::destroyForcibly);
+        started.forEach(BridgeProcess::close);
     }
 
-    private Process connect(String url) throws IOException {
-        Process process = GatewayProcess.start(folder, List.of("connect", url)).process();
-        started.add(process);
-        return process;
+    private BridgeProcess connect(String url) throws IOException {
+        BridgeProcess bridge = BridgeProcess.start(folder, url);
+        started.add(bridge);
+        return bridge;
     }
 
-    private static void say(Process bridge, String line) throws IOException {
-        bridge.getOutputStream().write((line + "\n").getBytes(UTF_8));
-        bridge.getOutputStream().flush();
+    /** One with a session at the server. */
+    private BridgeProcess connected() throws IOException {
+        BridgeProcess bridge = connect(server.url().toString());
+        bridge.begin();
+        return bridge;
     }
 
-    private static String ask(Process bridge, BufferedReader out, String line) throws IOException {
-        say(bridge, line);
-        return String.valueOf(out.readLine());
-    }
-
-    private static BufferedReader output(Process bridge) {
-        return new BufferedReader(new InputStreamReader(bridge.getInputStream(), UTF_8));
+    private static void assertEnds(BridgeProcess bridge) throws InterruptedException {
+        assertThat(bridge.process().waitFor(20, TimeUnit.SECONDS)).isTrue();
     }
 
     private static void redirect(ScriptedUpstream.Asked asked, String location) throws IOException {
@@ -70,23 +64,17 @@ class ConnectEdgesTest {
                 redirect(asked, "/mcp/");
             }
         });
-        Process bridge = connect(server.url().toString());
-        BufferedReader out = output(bridge);
-        ask(bridge, out, INITIALIZE);
+        BridgeProcess bridge = connected();
 
-        assertThat(ask(bridge, out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"who\"}"))
-                .contains("found");
+        assertThat(bridge.ask(WHO)).contains("found");
     }
 
     @Test
     void oneToAnotherServerIsNotAndIsNamed() throws Exception {
         server.on("who", asked -> redirect(asked, "https://other.invalid/mcp"));
-        Process bridge = connect(server.url().toString());
-        BufferedReader out = output(bridge);
-        ask(bridge, out, INITIALIZE);
+        BridgeProcess bridge = connected();
 
-        assertThat(ask(bridge, out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"who\"}"))
-                .contains("\"id\":1", "307", "https://other.invalid/mcp");
+        assertThat(bridge.ask(WHO)).contains("\"id\":1", "307", "https://other.invalid/mcp");
     }
 
     /** As servers write it that have not read the id. */
@@ -101,54 +89,48 @@ class ConnectEdgesTest {
             asked.exchange().getResponseBody().write(error);
             asked.exchange().close();
         });
-        Process bridge = connect(server.url().toString());
-        BufferedReader out = output(bridge);
-        ask(bridge, out, INITIALIZE);
+        BridgeProcess bridge = connected();
 
-        assertThat(ask(bridge, out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"who\"}"))
+        assertThat(bridge.ask(WHO))
                 .isEqualTo("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"no such person\"}}");
     }
 
     @Test
     void theServerIsToldOnceThatTheSessionEnds() throws Exception {
-        Process bridge = connect(server.url().toString());
-        ask(bridge, output(bridge), INITIALIZE);
+        BridgeProcess bridge = connected();
 
-        bridge.getOutputStream().close();
+        bridge.process().getOutputStream().close();
 
-        assertThat(bridge.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertEnds(bridge);
         assertThat(server.asked("DELETE")).hasSize(1);
     }
 
     @Test
     void aClientThatReadsNoMoreEndsIt() throws Exception {
-        Process bridge = connect(server.url().toString());
-        BufferedReader out = output(bridge);
-        ask(bridge, out, INITIALIZE);
-        out.close();
+        BridgeProcess bridge = connected();
+        bridge.out().close();
 
-        say(bridge, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"who\"}");
+        bridge.say(WHO);
 
-        assertThat(bridge.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertEnds(bridge);
         assertThat(server.asked("DELETE")).hasSize(1);
     }
 
     @Test
     void linesOfWhiteSpaceAreNoMessages() throws Exception {
-        Process bridge = connect(server.url().toString());
-        BufferedReader out = output(bridge);
-        say(bridge, " \t");
-        say(bridge, "");
+        BridgeProcess bridge = connect(server.url().toString());
+        bridge.say(" \t");
+        bridge.say("");
 
-        assertThat(ask(bridge, out, INITIALIZE)).contains("\"id\":0");
+        assertThat(bridge.ask(BridgeProcess.INITIALIZE)).contains("\"id\":0");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"http://127.0.0.1:99999/mcp", "http://my_host/mcp", "ftp://127.0.0.1/mcp"})
     void aUrlThatCannotBeReachedEndsItAtOnce(String url) throws Exception {
-        Process bridge = connect(url);
+        BridgeProcess bridge = connect(url);
 
-        assertThat(bridge.waitFor(20, TimeUnit.SECONDS)).isTrue();
-        assertThat(bridge.exitValue()).isEqualTo(2);
+        assertEnds(bridge);
+        assertThat(bridge.process().exitValue()).isEqualTo(2);
     }
 }
