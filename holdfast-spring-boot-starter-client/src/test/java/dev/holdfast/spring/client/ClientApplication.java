@@ -1,5 +1,8 @@
 package dev.holdfast.spring.client;
 
+import dev.holdfast.spring.client.actuate.ConnectionHealthIndicator;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.search.RequiredSearch;
 import io.modelcontextprotocol.client.McpSyncClient;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,6 +12,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.health.contributor.CompositeHealthContributor;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /** An application with a client of Spring AI, as its documentation writes it. */
@@ -33,6 +37,24 @@ class ClientApplication {
     static List<NamedClientMcpTransport> transports(ConfigurableApplicationContext application, String bean) {
         List<?> transports = application.getBean(bean, List.class);
         return transports.stream().map(NamedClientMcpTransport.class::cast).toList();
+    }
+
+    /** What it measures of a connection. */
+    static RequiredSearch meter(ConfigurableApplicationContext application, String meter, String connection) {
+        return application
+                .getBean(MeterRegistry.class)
+                .get("holdfast.client." + meter)
+                .tag("connection", connection);
+    }
+
+    /** The code of a connection's health. */
+    static String health(ConfigurableApplicationContext application, String connection) {
+        return application.getBean("holdfastClientHealthContributor", CompositeHealthContributor.class).stream()
+                .filter(entry -> entry.name().equals(connection))
+                .map(entry -> (ConnectionHealthIndicator) entry.contributor())
+                .map(indicator -> indicator.health().getStatus().getCode())
+                .findFirst()
+                .orElseThrow();
     }
 
     /** Its one client. */

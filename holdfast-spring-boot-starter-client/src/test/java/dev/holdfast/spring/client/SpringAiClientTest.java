@@ -5,8 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.mcp.client.ClientListener;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
-import dev.holdfast.spring.client.actuate.ConnectionHealthIndicator;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.modelcontextprotocol.client.McpClient;
 import io.modelcontextprotocol.client.McpSyncClient;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
@@ -21,7 +19,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.ai.mcp.customizer.McpClientCustomizer;
-import org.springframework.boot.health.contributor.CompositeHealthContributor;
 import org.springframework.boot.test.context.TestConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -75,21 +72,13 @@ class SpringAiClientTest {
     }
 
     private double counted(String meter) {
-        return application
-                .getBean(MeterRegistry.class)
-                .get("holdfast.client." + meter)
-                .tag("connection", "weather")
+        return ClientApplication.meter(application, meter, "weather")
                 .functionCounter()
                 .count();
     }
 
     private String health() {
-        return application.getBean("holdfastClientHealthContributor", CompositeHealthContributor.class).stream()
-                .filter(entry -> entry.name().equals("weather"))
-                .map(entry -> (ConnectionHealthIndicator) entry.contributor())
-                .map(connection -> connection.health().getStatus().getCode())
-                .findFirst()
-                .orElseThrow();
+        return ClientApplication.health(application, "weather");
     }
 
     @Test
@@ -134,10 +123,7 @@ class SpringAiClientTest {
         assertThat(call.get(20, TimeUnit.SECONDS)).isEqualTo("slept");
         assertThat(server.calls).hasValue(1);
         await().atMost(SOON).until(() -> health().equals("UP"));
-        assertThat(application
-                        .getBean(MeterRegistry.class)
-                        .get("holdfast.client.away")
-                        .tag("connection", "weather")
+        assertThat(ClientApplication.meter(application, "away", "weather")
                         .timer()
                         .count())
                 .isBetween(1L, 2L); // its two connections are cut one after the other

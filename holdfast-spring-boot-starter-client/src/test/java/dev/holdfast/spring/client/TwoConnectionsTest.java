@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.mcp.client.ClientListener;
-import dev.holdfast.spring.client.actuate.ConnectionHealthIndicator;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.modelcontextprotocol.client.McpAsyncClient;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.TextContent;
@@ -19,7 +17,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.ai.mcp.client.common.autoconfigure.McpClientAutoConfiguration.CloseableMcpAsyncClients;
-import org.springframework.boot.health.contributor.CompositeHealthContributor;
 import org.springframework.boot.test.context.TestConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -80,31 +77,19 @@ class TwoConnectionsTest {
     }
 
     private static double connected(ConfigurableApplicationContext application, String connection) {
-        return application
-                .getBean(MeterRegistry.class)
-                .get("holdfast.client.connected")
-                .tag("connection", connection)
+        return ClientApplication.meter(application, "connected", connection)
                 .gauge()
                 .value();
     }
 
-    private static String health(ConfigurableApplicationContext application, String connection) {
-        return application.getBean("holdfastClientHealthContributor", CompositeHealthContributor.class).stream()
-                .filter(entry -> entry.name().equals(connection))
-                .map(entry -> (ConnectionHealthIndicator) entry.contributor())
-                .map(indicator -> indicator.health().getStatus().getCode())
-                .findFirst()
-                .orElseThrow();
-    }
-
     private static void assertUp(ConfigurableApplicationContext application, String connection) {
         assertThat(connected(application, connection)).isEqualTo(1);
-        assertThat(health(application, connection)).isEqualTo("UP");
+        assertThat(ClientApplication.health(application, connection)).isEqualTo("UP");
     }
 
     private static void assertDown(ConfigurableApplicationContext application, String connection) {
         assertThat(connected(application, connection)).isZero();
-        assertThat(health(application, connection)).isEqualTo("RECONNECTING");
+        assertThat(ClientApplication.health(application, connection)).isEqualTo("RECONNECTING");
     }
 
     @Test
