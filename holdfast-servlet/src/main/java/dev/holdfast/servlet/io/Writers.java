@@ -9,16 +9,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Four threads for work that may block for a moment. Threads of the container log an error for work after the end of a
+ * A few threads for work that may block for a moment. Threads of the container log an error for work after the end of a
  * response, and the common pool of the JVM belongs to the application, which may block it for long.
  */
 public final class Writers {
     private static final Logger log = LoggerFactory.getLogger(Writers.class);
-    private static final int THREADS = 4;
+    private static final int FEW = 4;
     private static final long IDLE_SECONDS = 10;
     private static final long FAILED_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final ThreadPoolExecutor threads;
+    private final int most;
     private final AtomicInteger open = new AtomicInteger();
     private volatile long failedUntil = System.nanoTime();
 
@@ -32,10 +33,16 @@ public final class Writers {
         }
     }
 
-    /** Threads of a name, for which at most so many tasks wait. */
+    /** Four threads of a name, for which at most so many tasks wait. */
     public Writers(String name, int queue) {
-        threads = new ThreadPoolExecutor(
-                THREADS, THREADS, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(queue), task -> {
+        this(name, FEW, queue);
+    }
+
+    /** At most so many threads of a name, for which at most so many tasks wait. */
+    public Writers(String name, int most, int queue) {
+        this.most = most;
+        this.threads = new ThreadPoolExecutor(
+                most, most, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(queue), task -> {
                     Thread thread = new Writer(task, name);
                     thread.setDaemon(true);
                     return thread;
@@ -64,7 +71,7 @@ public final class Writers {
 
     /** Whether work that is offered now begins at once, as far as one can tell. */
     public boolean free() {
-        return open.get() < THREADS && !threads.isShutdown() && !failedLately();
+        return open.get() < most && !threads.isShutdown() && !failedLately();
     }
 
     /** Whether no thread could be created a moment ago. */

@@ -26,12 +26,13 @@ final class BlockingPhase {
     private static final int KEPT_BYTES = 7 << 10;
 
     private final Thread requestThread = Thread.currentThread();
-    private final Writers helpers;
+    private volatile Writers helpers;
 
     /** For the request's thread alone. */
     private boolean returning;
 
     private volatile boolean over;
+    private volatile boolean endless;
     private volatile boolean begun;
     private int written;
     private boolean writtenHere;
@@ -50,14 +51,25 @@ final class BlockingPhase {
         over = true;
     }
 
-    /** Whether the request is asynchronous; for any thread. */
+    /** Whether the request is asynchronous, and nothing blocks any more; for any thread. */
     boolean ended() {
-        return over;
+        return over && !endless;
+    }
+
+    /** The response never learns to write without blocking: these threads write it from here on, and no other. */
+    void neverEnds(Writers writers) {
+        helpers = writers;
+        endless = true;
+    }
+
+    /** Who writes for others, and may wait for the client; for any thread. */
+    Writers helpers() {
+        return helpers;
     }
 
     /** Whether what is new may block no more: for the request's thread once that is done, for others once it has gone. */
     boolean isOver() {
-        return over || (returning && Thread.currentThread() == requestThread);
+        return !endless && (over || (returning && Thread.currentThread() == requestThread));
     }
 
     /** Whether something was written; for any thread. */
@@ -67,7 +79,7 @@ final class BlockingPhase {
 
     /** Whether the current thread may wait for the client while the request's own is busy. */
     boolean mayWaitHere() {
-        return Thread.currentThread() == requestThread || helpers.here();
+        return helpers.here() || (!endless && Thread.currentThread() == requestThread);
     }
 
     /**
@@ -81,7 +93,9 @@ final class BlockingPhase {
 
     /** How many bytes of messages the next write shall have: with what frames add to most of them, it fits. */
     int room() {
-        return written == 0 || isOver() ? BATCH_BYTES : Math.max(1, Math.min(BATCH_BYTES, MOST_BYTES - written) / 2);
+        return written == 0 || endless || isOver()
+                ? BATCH_BYTES
+                : Math.max(1, Math.min(BATCH_BYTES, MOST_BYTES - written) / 2);
     }
 
     /**
@@ -100,7 +114,7 @@ final class BlockingPhase {
         if (!mayWait) {
             return 0;
         }
-        int left = MOST_BYTES - written;
+        int left = endless ? MOST_BYTES : MOST_BYTES - written;
         return length <= left || written > 0 || due ? Math.min(length, left) : 0;
     }
 

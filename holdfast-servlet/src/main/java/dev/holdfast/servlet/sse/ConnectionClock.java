@@ -12,6 +12,7 @@ import java.util.function.LongSupplier;
 /** The time of all connections, and the threads that write their heads. */
 public final class ConnectionClock {
     private static final double JITTER = 0.1;
+    private static final int BLOCKING_WRITERS = 32;
 
     private final EdgeClock clock;
     private final LongSupplier time;
@@ -23,9 +24,10 @@ public final class ConnectionClock {
     private final Duration stall;
     private final long stallNanos;
     private final Consumer<WriteStall> stalls;
-    // two pools: a client that does not read its answer holds a thread for as long as the container lets it
+    // a pool for each: a client that does not read its answer holds a thread for as long as the container lets it
     private final Writers helpers = new Writers("holdfast-head", Integer.MAX_VALUE);
     private final Writers openings = new Writers("holdfast-open", Integer.MAX_VALUE);
+    private final Writers blocking = new Writers("holdfast-write", BLOCKING_WRITERS, Integer.MAX_VALUE);
 
     /**
      * A clock for connections.
@@ -49,6 +51,7 @@ public final class ConnectionClock {
     public void stop() {
         helpers.stop();
         openings.stop();
+        blocking.stop();
     }
 
     /** The peer of a connection takes no bytes. */
@@ -72,6 +75,11 @@ public final class ConnectionClock {
     /** The threads that write for a request whose own is busy, and may block. */
     Writers helpers() {
         return helpers;
+    }
+
+    /** The threads that write where nothing but a write that blocks is known. */
+    Writers blocking() {
+        return blocking;
     }
 
     /** Writes the head of a stream where that does not block. */

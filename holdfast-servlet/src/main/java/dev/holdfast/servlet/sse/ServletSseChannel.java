@@ -10,9 +10,12 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * An SSE response on a servlet request. A response that is complete when the request's thread returns is synchronous; else the
@@ -23,7 +26,10 @@ import org.jspecify.annotations.Nullable;
  * an end returns only when nobody touches the response, and from then on nobody does.
  */
 public final class ServletSseChannel implements SseChannel, AsyncListener, WriteListener {
+    private static final Logger log = LoggerFactory.getLogger(ServletSseChannel.class);
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0).asReadOnlyBuffer();
+    /** Once for all responses: a filter that does this does it to each. */
+    private static final AtomicBoolean toldOfBlocking = new AtomicBoolean();
 
     private final ReentrantLock touching = new ReentrantLock();
 
@@ -94,10 +100,19 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         touching.lock();
         try {
             requireThere();
-            out.write(bytes);
+            if (nonBlocking) {
+                out.write(bytes);
+            } else {
+                writeArray(bytes);
+            }
         } finally {
             touching.unlock();
         }
+    }
+
+    /** Streams of filters know only this, and may never be ready. */
+    private void writeArray(ByteBuffer bytes) throws IOException {
+        out.write(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
     }
 
     @Override
@@ -116,21 +131,37 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         touching.lock();
         try {
             requireThere();
-            out.write(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
+            writeArray(bytes);
         } finally {
             touching.unlock();
         }
     }
 
+    /** A container's own stream is ready before it has a listener. */
     @Override
-    public void startAsync() throws IOException {
+    public boolean startAsync() throws IOException {
         touching.lock();
         try {
             requireThere();
-            out.setWriteListener(this);
-            nonBlocking = true;
+            nonBlocking = out.isReady() && listens();
         } finally {
             touching.unlock();
+        }
+        if (!nonBlocking && !toldOfBlocking.getAndSet(true)) {
+            log.warn(
+                    "responses are written by {}, which a filter has put there and which knows only writes that block:"
+                            + " a client that reads nothing holds a thread",
+                    out.getClass().getName());
+        }
+        return nonBlocking;
+    }
+
+    private boolean listens() {
+        try {
+            out.setWriteListener(this);
+            return true;
+        } catch (UnsupportedOperationException e) {
+            return false;
         }
     }
 

@@ -8,7 +8,7 @@ import java.nio.ByteBuffer;
  * pump; after {@link #complete} nothing may be called any more.
  */
 public interface SseChannel {
-    /** Writes bytes; until {@link #startAsync} this may block for them. */
+    /** Writes bytes of an array; until {@link #startAsync} this may block for them. */
     void write(ByteBuffer bytes) throws IOException;
 
     /** Pushes out what was written. */
@@ -20,8 +20,12 @@ public interface SseChannel {
      */
     void writeLast(ByteBuffer bytes) throws IOException;
 
-    /** From here on nothing blocks: {@link #ready} tells whether a write or flush may follow. */
-    void startAsync() throws IOException;
+    /**
+     * From here on nothing blocks: {@link #ready} tells whether a write or flush may follow.
+     *
+     * @return false where the response knows only writes that block: a filter has put a stream of its own before the container's
+     */
+    boolean startAsync() throws IOException;
 
     /** Whether the last write or flush is completed; if not, {@link Events#onWritable} will be called. */
     boolean ready() throws IOException;

@@ -110,7 +110,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     private void wakeHelper() {
         if (!helped) {
             helped = true;
-            boolean comes = clock.helpers().offer(() -> {
+            boolean comes = phase.helpers().offer(() -> {
                 helped = false;
                 wake();
             });
@@ -265,8 +265,10 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
 
     private void goAsync() throws IOException {
         channel.leaveThread();
-        channel.startAsync();
-        async = true;
+        async = channel.startAsync();
+        if (!async) {
+            phase.neverEnds(clock.blocking());
+        }
     }
 
     /** The last write is completed. */
