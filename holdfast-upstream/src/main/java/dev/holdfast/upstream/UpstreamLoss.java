@@ -39,6 +39,9 @@ final class UpstreamLoss implements SessionWatch {
     private final Consumer<UpstreamCalls.Call> abandon;
     private final AtomicBoolean begun = new AtomicBoolean();
     private final Seldom gaps;
+    /** Whether what comes now comes too late for the first report. */
+    private volatile boolean reported;
+
     private volatile byte promisedLists;
     private volatile Consumer<String> distrusted = cause -> {};
 
@@ -133,9 +136,9 @@ final class UpstreamLoss implements SessionWatch {
         return begun.get();
     }
 
-    /** A call has ended. */
+    /** A call has ended, or does not begin. */
     void settled() {
-        if (begun.get() && calls.isEmpty()) {
+        if (begun.get() && (reported || calls.isEmpty())) {
             report(GONE);
         }
     }
@@ -150,6 +153,7 @@ final class UpstreamLoss implements SessionWatch {
 
     /** The first report counts, and later ones for calls that come meanwhile. */
     private void report(String cause) {
+        reported = true;
         listening.lost(cause, calls.untouched());
     }
 

@@ -12,6 +12,7 @@ import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.RequestId;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -58,23 +59,26 @@ final class StdioConnection implements BackendConnection, Child.Listener {
 
     @Override
     public void call(InboundMessage request, CallSink sink) {
-        begin(request, sink, token -> calls.start(request, token, sink));
+        if (death.isPresent()) {
+            listening.lost(death.get(), List.of(request));
+        } else {
+            begin(request, sink, token -> calls.start(request, token, sink));
+        }
     }
 
     @Override
     public void replay(InboundMessage request, CallSink sink) {
-        begin(request, sink, token -> calls.startMute(request, token, sink));
+        if (death.isPresent()) {
+            sink.send(JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.SERVER_ERROR, death.get()));
+        } else {
+            begin(request, sink, token -> calls.startMute(request, token, sink));
+        }
     }
 
     private void begin(InboundMessage request, CallSink sink, Function<Optional<RequestId>, RequestId> start) {
-        RequestId id = request.requiredId();
-        if (death.isPresent()) {
-            sink.send(JsonRpc.MESSAGES.error(id, JsonRpc.SERVER_ERROR, death.get()));
-            return;
-        }
         Envelope message = parsed(request.bytes());
         RequestId theirs = start.apply(message.progressToken());
-        if (theirs.equals(id)) {
+        if (theirs.equals(request.requiredId())) {
             child.write(message.onOneLine());
         } else {
             write(message.withId(theirs));

@@ -6,6 +6,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -16,6 +17,9 @@ import java.util.function.Consumer;
 final class RecordedListening implements ListeningSink {
     final BlockingQueue<String> losses = new LinkedBlockingQueue<>();
     private final BlockingQueue<OutboundMessage> messages = new LinkedBlockingQueue<>();
+    /** The requests that a backend which is gone has done nothing of. */
+    final BlockingQueue<String> givenBack = new LinkedBlockingQueue<>();
+
     final BlockingQueue<String> withdrawn = new LinkedBlockingQueue<>();
     private volatile Consumer<InboundMessage> taker = response -> {};
     volatile boolean followed;
@@ -80,6 +84,12 @@ final class RecordedListening implements ListeningSink {
     @Override
     public void lost(String cause) {
         losses.add(cause);
+    }
+
+    @Override
+    public void lost(String cause, List<InboundMessage> untouched) {
+        untouched.forEach(request -> givenBack.add(request.requiredId().token()));
+        lost(cause);
     }
 
     @Override

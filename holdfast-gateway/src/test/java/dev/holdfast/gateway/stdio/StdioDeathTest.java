@@ -90,15 +90,15 @@ class StdioDeathTest {
     }
 
     @Test
-    void aCallToADeadChildIsAnsweredWithTheCause() {
+    void aCallToADeadChildIsGivenBack() {
         try (StdioBed bed = StdioBed.running("exit 4")) {
             BackendConnection connection = bed.opened();
             loss(bed);
-            RecordedCall call = new RecordedCall();
 
-            connection.call(Json.request(1, "tools/call"), call);
+            connection.call(Json.request(1, "tools/call"), new RecordedCall());
 
-            assertThat(call.next()).contains("\"id\":1").contains("the server process exited with code 4");
+            assertThat(loss(bed)).isEqualTo("the server process exited with code 4");
+            assertThat(bed.listening.givenBack).containsExactly("1");
         }
     }
 
