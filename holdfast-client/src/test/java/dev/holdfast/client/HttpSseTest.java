@@ -327,6 +327,47 @@ class HttpSseTest {
                 + request.id().orElseThrow().token() + ",\"result\":" + result + "}\n\n");
     }
 
+    @Test
+    void sessionThatIsLostWhileTheApplicationOpensItIsReplaced() {
+        server.onGet((request, reply) -> {
+                    reply.stream().chunk(ENDPOINT);
+                    reply.once(() -> server.requests.size() == 2).rst();
+                })
+                .onGet((request, reply) -> {
+                    reply.stream().chunk(ENDPOINT);
+                    reply.once(() -> server.requests.size() == 4).chunk("data: " + initializeResult() + "\n\n");
+                });
+        for (int i = 0; i < 2; i++) {
+            server.then((request, reply) -> reply.status(202));
+        }
+        HeldSession session =
+                new HeldSession(remote(server.uri()), SessionOpening.Protocol.HTTP_SSE, recorder, new HeldWatch() {});
+
+        assertThat(now(session.send(initialize(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
+        assertThat(server.requests)
+                .extracting(ScriptedServer.Request::method)
+                .containsExactly("GET", "POST", "GET", "POST");
+        session.close();
+    }
+
+    @Test
+    void serverThatLosesEachSessionOpensNone() {
+        for (int i = 0; i < 4; i++) {
+            int posts = 2 * i + 2;
+            server.onGet((request, reply) -> {
+                        reply.stream().chunk(ENDPOINT);
+                        reply.once(() -> server.requests.size() == posts).rst();
+                    })
+                    .then((request, reply) -> reply.status(202));
+        }
+        HeldSession session =
+                new HeldSession(remote(server.uri()), SessionOpening.Protocol.HTTP_SSE, recorder, new HeldWatch() {});
+
+        assertThat(now(session.send(initialize(), NO_CONTEXT))).isInstanceOf(Outcome.Unknown.class);
+        assertThat(server.gets()).hasSize(4);
+        session.close();
+    }
+
     /** Its stream is cut behind its {@code initialize}: over Streamable HTTP that would be sent again. */
     @ParameterizedTest
     @EnumSource(names = {"AUTOMATIC", "HTTP_SSE"})

@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe; holds no thread.
  */
 final class Places {
+    /** So many sessions may be lost before one is there for the application. */
+    private static final int MOST_LOST = 3;
+
     private final RemoteServer server;
     private final Protocol protocol;
     private final Replacement replacement;
@@ -148,26 +151,49 @@ final class Places {
             boolean first = old.number() == 0
                     && old instanceof Place.At at
                     && at.session().id().isEmpty();
-            int number = first ? 0 : old.number() + 1;
-            MessageSink sink = message -> {
-                learnPromises(initialize, message);
-                return application.message(questions.toApplication(message, number));
-            };
-            SessionOpening begun = begin(number);
-            return begun.open(protocol, initialize, context, sink).handle((result, failure) -> {
-                Place found = result instanceof SessionOpening.Opened opened
-                        ? new Place.At(number, opened.session())
-                        : new Place.At(number, opening(number).unopened());
-                arrived(next, found);
-                if (result instanceof SessionOpening.NotOpened not) {
-                    return not.outcome();
-                }
-                if (result instanceof SessionOpening.Opened) {
-                    away.back();
-                }
-                return failure == null ? new Outcome.Done() : new Outcome.NotSent(failure);
-            });
+            return introduce(initialize, context, first ? 0 : old.number() + 1, next, MOST_LOST);
         });
+    }
+
+    /** Opens a session; another, where it is lost before it is there. */
+    private CompletionStage<Outcome> introduce(
+            Envelope initialize, Object context, int number, CompletableFuture<Place> next, int more) {
+        MessageSink sink = message -> {
+            learnPromises(initialize, message);
+            return application.message(questions.toApplication(message, number));
+        };
+        return begin(number)
+                .open(protocol, initialize, context, sink)
+                .exceptionally(failure -> new SessionOpening.NotOpened(new Outcome.NotSent(failure)))
+                .thenCompose(result -> {
+                    OptionalLong wait = more > 0 ? untilAnother(result) : OptionalLong.empty();
+                    if (wait.isEmpty()) {
+                        return CompletableFuture.completedFuture(introduced(result, number, next));
+                    }
+                    CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+                    Future<?> unused = server.later(
+                            wait.getAsLong(),
+                            () -> introduce(initialize, context, number + 1, next, more - 1)
+                                    .thenAccept(outcome::complete));
+                    return outcome;
+                });
+    }
+
+    /** How long to wait before another session is opened in the place of one that was lost; empty if none should be. */
+    private OptionalLong untilAnother(SessionOpening.Result result) {
+        boolean lost = result instanceof SessionOpening.NotOpened not
+                && Attempt.of(not.outcome()) instanceof Attempt.LostAgain;
+        return lost && !closed ? replacement.lostAgain() : OptionalLong.empty();
+    }
+
+    private Outcome introduced(SessionOpening.Result result, int number, CompletableFuture<Place> next) {
+        if (result instanceof SessionOpening.Opened opened) {
+            arrived(next, new Place.At(number, opened.session()));
+            away.back();
+            return new Outcome.Done();
+        }
+        arrived(next, new Place.At(number, opening(number).unopened()));
+        return ((SessionOpening.NotOpened) result).outcome();
     }
 
     /** Begins to open a session, which {@link #close} can end. */
