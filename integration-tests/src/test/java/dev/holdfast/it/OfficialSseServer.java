@@ -24,7 +24,7 @@ record OfficialSseServer(HttpServletSseServerTransportProvider transport, Contai
                 .capabilities(ServerCapabilities.builder().tools(false).build())
                 .tools(tools)
                 .build();
-        Container container = ContainerKind.TOMCAT.create(40, Duration.ofSeconds(20));
+        Container container = ContainerKind.JETTY.create(40, Duration.ofSeconds(20));
         container.start(transport, List.of());
         return new OfficialSseServer(transport, container);
     }
