@@ -11,7 +11,14 @@ import java.util.function.LongConsumer;
 final class BackendQueue {
     private static final int MOST = 10_000;
 
-    private final LazyQueue<BackendUser> users = new LazyQueue<>();
+    /**
+     * Somebody who waits.
+     *
+     * @param bytes how much it brought when it came, which may change while it waits
+     */
+    private record Waiting(BackendUser user, long bytes) {}
+
+    private final LazyQueue<Waiting> users = new LazyQueue<>();
     private final long mostBytes;
     private final LongConsumer weight;
     private long bytes;
@@ -27,24 +34,25 @@ final class BackendQueue {
 
     /** Lets one more wait, if there is room. */
     boolean add(BackendUser user) {
-        if (users.size() >= MOST || bytes + user.bytes() > mostBytes) {
+        Waiting next = new Waiting(user, user.bytes());
+        if (users.size() >= MOST || bytes + next.bytes > mostBytes) {
             return false;
         }
-        users.addLast(user);
-        grows(user.bytes());
+        users.addLast(next);
+        grows(next.bytes);
         return true;
     }
 
     Optional<BackendUser> takeFirst() {
-        Optional<BackendUser> first = users.takeFirst();
-        first.ifPresent(user -> grows(-user.bytes()));
-        return first;
+        Optional<Waiting> first = users.takeFirst();
+        first.ifPresent(gone -> grows(-gone.bytes));
+        return first.map(Waiting::user);
     }
 
     /** The context of the first message that waits and has one. */
     Object context() {
         return users.stream()
-                .map(BackendUser::context)
+                .map(waiting -> waiting.user.context())
                 .filter(context -> context != InboundMessage.NO_CONTEXT)
                 .findFirst()
                 .orElse(InboundMessage.NO_CONTEXT);
@@ -58,7 +66,7 @@ final class BackendQueue {
     /** Lets all go, in order. */
     List<BackendUser> takeAll() {
         grows(-bytes);
-        return users.takeAll();
+        return users.takeAll().stream().map(Waiting::user).toList();
     }
 
     boolean isEmpty() {

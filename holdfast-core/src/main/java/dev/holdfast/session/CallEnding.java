@@ -11,7 +11,9 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Predicate;
 
@@ -172,17 +174,19 @@ final class CallEnding {
      * Takes requests back that the backend has done nothing of; inside a step.
      *
      * @param which those of them that it can give back
-     * @return those who need another backend for them
+     * @return those who need another backend for them, one for each call
      */
     List<CallDispatch> untouched(List<InboundMessage> requests, Predicate<RequestSink> which) {
-        List<CallDispatch> again = new ArrayList<>(0);
+        Set<LiveCall> again = new LinkedHashSet<>();
         for (InboundMessage request : requests) {
             core.requests()
                     .find(request.requiredId())
                     .filter(sink -> which.test(sink) && sink.giveBack(request))
-                    .ifPresent(sink -> again.add(new CallDispatch(core, this, sink.call(), Runnable::run)));
+                    .ifPresent(sink -> again.add(sink.call()));
         }
-        return again;
+        return again.stream()
+                .map(call -> new CallDispatch(core, this, call, Runnable::run))
+                .toList();
     }
 
     /** Answers every running call with an error. Completes when what is on its way is committed. */

@@ -120,6 +120,40 @@ class WeightTest {
     }
 
     @Test
+    void aBatchThatIsGivenBackWaitsAsOne() {
+        Session session = bed.open();
+        bed.backend.answersReplayed = false;
+        long before = weight();
+        InboundMessage one = Wire.request(Wire.id(1), PAD.repeat(5), JournalChange.NONE);
+        InboundMessage two = Wire.request(Wire.id(2), PAD.repeat(5), JournalChange.NONE);
+        Call call = TestBed.accepted(session.call(List.of(one, two)));
+        Connection post = new Connection(call.reader().orElseThrow());
+        call.dispatch();
+        bed.backend.slow = true;
+        bed.backend.life().sink.lost("it forgot the session", List.of(one, two));
+        assertThat(weight() - before).isEqualTo(one.bytes().length + two.bytes().length);
+        bed.backend.life().accept();
+        assertThat(weight()).isEqualTo(before);
+        bed.backend.life().call(1).respond();
+        bed.backend.life().call(2).respond();
+        assertThat(post.read()).containsExactly("result 1", "result 2");
+    }
+
+    @Test
+    void aBatchThatFitsIsTakenWhenItIsGivenBack() {
+        Session session = bed.open();
+        bed.backend.answersReplayed = false;
+        InboundMessage one = Wire.request(Wire.id(1), PAD.repeat(30), JournalChange.NONE);
+        InboundMessage two = Wire.request(Wire.id(2), PAD.repeat(30), JournalChange.NONE);
+        Call call = TestBed.accepted(session.call(List.of(one, two)));
+        Connection post = new Connection(call.reader().orElseThrow());
+        call.dispatch();
+        bed.backend.life().sink.lost("it forgot the session", List.of(one, two));
+        assertThat(post.read()).isEmpty();
+        assertThat(bed.backend.life().heard).hasSize(2);
+    }
+
+    @Test
     void aNotificationForASessionThatHasEndedIsNotTaken() {
         Session session = bed.open();
         session.terminate();
