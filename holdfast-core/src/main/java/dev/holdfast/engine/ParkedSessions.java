@@ -82,13 +82,9 @@ final class ParkedSessions {
         return session;
     }
 
-    /** Lets this one go; false if it is not here any more. */
-    boolean remove(SessionKey key, Parked session) {
-        boolean was = all.remove(key, session);
-        if (was) {
-            left(session);
-        }
-        return was;
+    /** Whether this one is here still. */
+    boolean has(SessionKey key, Parked session) {
+        return session.equals(all.get(key));
     }
 
     private void left(Parked session) {

@@ -126,7 +126,7 @@ final class SessionFinder {
                 : CompletableFuture.completedFuture(refusal);
     }
 
-    /** Ends the parked sessions whose deadline has passed. */
+    /** Ends the parked sessions whose deadline has passed; what the store does not let go is tried again by the next sweep. */
     void sweep(long now) {
         parked.forEach((key, session) -> {
             if (host.clock().passed(session.nanos(), session.since(), now)) {
@@ -136,12 +136,17 @@ final class SessionFinder {
     }
 
     private CompletionStage<Optional<Finding>> expire(SessionKey key, Parked session) {
-        if (!parked.remove(key, session)) {
+        if (!parked.has(key, session)) {
             return SessionMoves.AGAIN;
         }
         return host.remove(key, session.epoch()).handle((ours, failure) -> {
-            Optional.ofNullable(failure).ifPresent(f -> host.telemetry().notDeleted(session.id(), f));
-            if (failure == null && !ours) {
+            if (failure != null) {
+                // the store may have it still: who waits here looks for it there
+                host.telemetry().notDeleted(session.id(), failure);
+                return Optional.empty();
+            }
+            parked.remove(key);
+            if (!ours) {
                 // another engine has it now: who waits here looks for it there
                 return Optional.empty();
             }

@@ -17,6 +17,8 @@ import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -127,6 +129,37 @@ class ParkTest {
         assertThat(bed.engine.stats().parked()).isZero();
         assertThat(bed.engine.stats().ended()).containsEntry(EndReason.EXPIRED, 1L);
         assertThat(bed.find(session.id(), "")).isEmpty();
+    }
+
+    @Test
+    void whatTheStoreDoesNotDeleteHasNotEndedAndIsTriedAgain() {
+        park();
+        bed.store.deleting =
+                Optional.of(CompletableFuture.failedFuture(new IllegalStateException("the store is away")));
+        bed.pass(TestBed.GRACE);
+        assertThat(bed.store.deleted).isNotEmpty();
+        assertThat(bed.news.heard).endsWith("parked");
+        assertThat(bed.engine.stats().parked()).isOne();
+        bed.store.deleting = Optional.empty();
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(bed.news.heard).endsWith("parked", "closed: EXPIRED");
+        assertThat(bed.engine.stats().parked()).isZero();
+        assertThat(bed.find(session.id(), "")).isEmpty();
+    }
+
+    @Test
+    void whoeverComesForWhatTheStoreDoesNotDeleteGetsItBack() {
+        park();
+        CompletableFuture<Void> deletion = new CompletableFuture<>();
+        bed.store.deleting = Optional.of(deletion);
+        bed.pass(TestBed.GRACE.minus(TestBed.PARK_AFTER).plusSeconds(1));
+        CompletionStage<Finding> found = bed.engine.find(session.id(), "");
+        assertThat(found.toCompletableFuture()).isNotDone();
+        deletion.completeExceptionally(new IllegalStateException("the store is away"));
+        assertThat(TestBed.now(found)).isInstanceOf(Found.class);
+        assertThat(bed.news.heard).endsWith("parked", "restored");
+        assertThat(bed.engine.stats().parked()).isZero();
+        bed.store.deleting = Optional.empty();
     }
 
     @Test
