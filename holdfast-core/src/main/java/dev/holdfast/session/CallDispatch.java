@@ -81,7 +81,7 @@ final class CallDispatch implements BackendUser {
                     core.shortId(),
                     each.request().method(),
                     e);
-            calls.failNow(each.sink(), "internal error");
+            calls.thrown(each.sink(), to);
         } finally {
             current.close();
         }

@@ -170,6 +170,15 @@ final class CallEnding {
         });
     }
 
+    /** An incarnation of the backend has thrown on a request; if that went back from it meanwhile, it goes on elsewhere. */
+    void thrown(RequestSink sink, int incarnation) {
+        core.run(effects -> own.whenOpen(() -> {
+            if (sink.incarnation() == incarnation) {
+                fail(sink, "internal error");
+            }
+        }));
+    }
+
     /**
      * Takes requests back that the backend has done nothing of; inside a step.
      *

@@ -10,6 +10,7 @@ import dev.holdfast.engine.TestStore.Fate;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -240,6 +241,35 @@ class BackendLossTest {
         assertThat(post.read()).containsExactly("error 1 -32603: it forgot the session");
         first.sink.lost("it forgot the session", List.of(first.call(1).request()));
         assertThat(bed.backend.lives).hasSize(1);
+    }
+
+    @Test
+    void whatItThrowsAfterItHasGivenARequestBackDoesNotEndThat() {
+        first.meanwhile = request -> {
+            first.sink.lost("it forgot the session", List.of(request));
+            throw new IllegalStateException("expected");
+        };
+        Connection post = bed.post(session, 1);
+        assertThat(post.read()).isEmpty();
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void whatItGivesBackAfterItHasThrownGoesToTheNextThoughTheStoreIsAway() {
+        first.sink.send(Wire.notice("n"));
+        Call call = TestBed.accepted(session.call(TestBed.requests(1)));
+        Connection post = new Connection(call.reader().orElseThrow());
+        bed.store.hold();
+        first.sink.send(Wire.notice("n"));
+        bed.store.next().become(Fate.LOST);
+        first.failure = Optional.of(new IllegalStateException("expected"));
+        call.dispatch();
+        first.sink.lost("it forgot the session", TestBed.requests(1));
+        bed.store.release();
+        assertThat(post.read()).isEmpty();
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
     }
 
     @Test
