@@ -217,6 +217,8 @@ final class CallEnding {
 
     /** The log is closed: a request without an answer in it will not get one; inside a step. */
     void lose(RequestSink sink, Effects effects) {
+        sink.close();
+        core.requests().end(sink);
         CallWatch watch = sink.lastWatch();
         if (watch != CallWatch.NONE) {
             effects.then(watch::lost);

@@ -12,6 +12,6 @@ enum RequestProgress {
     RUNNING,
     /** Its answer stands in the outbox. */
     ANSWERED,
-    /** Its answer is committed, or it was cancelled. */
+    /** Its answer is committed, or there will be none. */
     OVER
 }

@@ -54,7 +54,7 @@ public final class RequestSink implements CallSink {
         return progress == RequestProgress.WAITING;
     }
 
-    /** Whether its answer is committed, or it was cancelled. */
+    /** Whether its answer is committed, or there will be none. */
     boolean over() {
         return progress == RequestProgress.OVER;
     }
@@ -128,8 +128,10 @@ public final class RequestSink implements CallSink {
         if (call.liveReader().isPresent()) {
             follower.attached(CallWatch.Attachment.STARTED);
         }
-        if (late) {
+        if (late && cancelled) {
             follower.cancelled();
+        } else if (late) {
+            follower.lost();
         }
     }
 
@@ -206,7 +208,7 @@ public final class RequestSink implements CallSink {
         progress = RequestProgress.RUNNING;
     }
 
-    /** The answer is committed. */
+    /** The answer is committed, or there will be none. */
     void close() {
         progress = RequestProgress.OVER;
     }

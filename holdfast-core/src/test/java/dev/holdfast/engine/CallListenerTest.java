@@ -2,6 +2,7 @@ package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.Call;
 import dev.holdfast.CallListener;
 import dev.holdfast.CallWatch;
 import dev.holdfast.EngineStats;
@@ -116,6 +117,24 @@ class CallListenerTest {
         session.terminate();
 
         assertThat(recorder.heard).endsWith("1 failed");
+    }
+
+    @Test
+    void whoFollowsACallTooLateIsToldWhatHasBecomeOfIt() {
+        Session session = bed.open();
+        Call cancelled = TestBed.accepted(session.call(TestBed.requests(1)));
+        Call lost = TestBed.accepted(session.call(TestBed.requests(2)));
+        session.cancel(Wire.id(1), Wire.cancelled(1));
+        bed.store.hold();
+        bed.backend.life().sink.send(Wire.notice("n"));
+        bed.store.next().become(TestStore.Fate.LOST);
+        session.terminate();
+        cancelled.dispatch();
+        lost.dispatch();
+
+        assertThat(recorder.heard)
+                .containsExactly(
+                        "1 started", "1 attached STARTED", "1 cancelled", "2 started", "2 attached STARTED", "2 lost");
     }
 
     @Test
