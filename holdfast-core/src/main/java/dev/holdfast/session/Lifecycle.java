@@ -178,7 +178,7 @@ public final class Lifecycle {
     /** Closes, if nothing has changed since the session was seen in this state; changes nothing else. */
     Move closeIf(State seen, EndReason reason) {
         State after = closed(seen, reason);
-        return state.compareAndSet(seen, after) ? new Move(seen, after) : new Move(seen, seen);
+        return !seen.closed() && state.compareAndSet(seen, after) ? new Move(seen, after) : new Move(seen, seen);
     }
 
     /** Closes. */

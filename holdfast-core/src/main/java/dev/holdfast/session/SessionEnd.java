@@ -76,7 +76,16 @@ public final class SessionEnd implements SessionCore.Ends {
 
     /** Ends the session if it is still in this state; false if it is not. */
     public boolean evict(State seen) {
-        Move move = core.lifecycle().closeIf(seen, EndReason.EVICTED);
+        return endIf(seen, EndReason.EVICTED);
+    }
+
+    /** Its time is over, if it is still in this state; false if it is not. */
+    boolean expire(State seen) {
+        return endIf(seen, EndReason.EXPIRED);
+    }
+
+    private boolean endIf(State seen, EndReason why) {
+        Move move = core.lifecycle().closeIf(seen, why);
         closed(move);
         return move.closes();
     }

@@ -1,6 +1,5 @@
 package dev.holdfast.session;
 
-import dev.holdfast.EndReason;
 import dev.holdfast.SessionState;
 import dev.holdfast.log.Effects;
 import dev.holdfast.session.Lifecycle.State;
@@ -47,18 +46,18 @@ final class SessionSweep {
         if (away && core.clock().passed(parkNanos, seen.since(), now) && new Parking(core, end).park(seen)) {
             return;
         }
-        if (neverInitialized(now)) {
-            forgotten();
+        if (neverInitialized(seen, now)) {
+            forgotten(seen);
             return;
         }
         core.run(effects -> grownOld(now, effects));
         revival.sweep(now);
     }
 
-    /** Its client has forgotten it, unless it has initialized it on another node. */
-    private void forgotten() {
+    /** Its client has forgotten it, unless it has initialized it on another node, or does so here meanwhile. */
+    private void forgotten(State seen) {
         if (!core.host().joins()) {
-            core.end(EndReason.EXPIRED);
+            end.expire(seen);
             return;
         }
         StoreQuestion.ask(() -> core.host().store().look(core.key())).thenAccept(look -> {
@@ -67,16 +66,16 @@ final class SessionSweep {
             if (used) {
                 catchUp.accept(look.get().record());
             } else {
-                core.end(EndReason.EXPIRED);
+                end.expire(seen);
             }
         });
     }
 
     /** Whether its client has attached and then said nothing for too long. */
-    private boolean neverInitialized(long now) {
+    private boolean neverInitialized(State seen, long now) {
         return core.listensOnly()
                 && core.revision().isEmpty()
-                && core.lifecycle().state().running() == 0
+                && seen.running() == 0
                 && core.clock().passed(core.lifetime().initializationNanos(), core.since(), now);
     }
 

@@ -67,6 +67,21 @@ class ClusterListeningTest {
     }
 
     @Test
+    void aSessionThatIsBeingInitializedWhenTheStoreAnswersIsNotForgotten() {
+        Session here = await(TestBed.LIFETIME.withInitialization(Duration.ofSeconds(10)));
+        Connection listening = bed.listen(here);
+        first.store.hold(FlakyCluster.Question.LOOK);
+        bed.pass(Duration.ofSeconds(11));
+        first.backend.slow = true;
+        TestBed.accepted(here.call(List.of(Wire.initialize()))).dispatch();
+        first.store.letGo();
+        bed.pass(Duration.ofSeconds(2));
+        first.backend.life().accept();
+        assertThat(bed.read(listening)).containsExactly("result 0");
+        assertThat(listening.end).isEmpty();
+    }
+
+    @Test
     void aBackendKnowsWhoListensHere() {
         Session here = first.open();
         ListeningSink sink = first.backend.life().sink;

@@ -50,7 +50,8 @@ class LifecycleTest {
         life.touch(T0);
         assertThat(life.closeIf(seen, EndReason.EVICTED).leavesClosed()).isFalse();
         assertThat(life.closeIf(life.state(), EndReason.EVICTED).closes()).isTrue();
-        assertThat(life.closeIf(life.state(), EndReason.EVICTED).closes()).isFalse();
+        assertThat(life.closeIf(life.state(), EndReason.EXPIRED).closes()).isFalse();
+        assertThat(life.state().end()).isEqualTo(EndReason.EVICTED);
     }
 
     @Test
