@@ -63,8 +63,11 @@ final class BackendSlot implements BackendSink.Hearer {
     /** Opens a fresh backend if there was one and nobody has asked for it yet. */
     void restore() {
         begin(core.step(effects -> {
-            int next = state == BackendState.EMPTY ? beginRestore() : NONE;
-            unasked = next != NONE;
+            if (state != BackendState.EMPTY) {
+                return NONE;
+            }
+            int next = beginRestore();
+            unasked = true;
             return next;
         }));
     }

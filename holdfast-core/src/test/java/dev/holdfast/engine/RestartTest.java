@@ -760,4 +760,19 @@ class RestartTest {
         assertThat(TestBed.resume(session, listening).read())
                 .containsExactly("with what is dropped", "error 2" + INTERRUPTED);
     }
+
+    @Test
+    void aRestoreThatIsAskedForTwiceIsStillForNobody() {
+        bed.backend.slow = true;
+        restart();
+        TestBackend.Life away = backend();
+        ((LiveSession) session).shared().openBackend();
+        Connection post = bed.post(session, 1);
+        away.stayAway();
+        away.closed++;
+        assertThat(backend()).isNotSameAs(away);
+        backend().accept();
+        backend().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+    }
 }
