@@ -56,7 +56,7 @@ final class BackendRestore {
         core.host().later(() -> mute(incarnation), REPLAY_MILLIS);
         new Replay(core.id()).send(messages, fresh.connection()).whenComplete((done, failure) -> {
             if (failure != null && (failure instanceof Error || failure.getCause() instanceof Error)) {
-                slot.lost(incarnation, "the backend failed", List.of());
+                slot.notRestored(incarnation, "the backend failed");
             } else if (failure != null) {
                 slot.giveUp(incarnation, "the backend refused what it had accepted before");
             } else if (slot.restored(incarnation)) {
@@ -67,9 +67,7 @@ final class BackendRestore {
     }
 
     private void mute(int incarnation) {
-        if (slot.restoring(incarnation)) {
-            slot.lost(incarnation, "the backend does not answer what it had answered before", List.of());
-        }
+        slot.notRestored(incarnation, "the backend does not answer what it had answered before");
     }
 
     /** Ends a connection to a backend; a drain waits for it. */

@@ -210,7 +210,7 @@ final class BackendSlot implements BackendSink.Hearer {
     /** A restore has got its connection; false if nobody wants it any more. */
     boolean reached(int restored, BackendConnection fresh) {
         boolean wanted = core.step(effects -> {
-            boolean awaited = state == BackendState.RESTORING && present(restored);
+            boolean awaited = restoring(restored);
             if (awaited) {
                 incarnations.connected(fresh);
             }
@@ -222,15 +222,15 @@ final class BackendSlot implements BackendSink.Hearer {
         return wanted;
     }
 
-    /** Whether a restore is under way. */
-    boolean restoring(int which) {
-        return core.look(() -> state == BackendState.RESTORING && present(which));
+    /** Whether its restore is under way; inside a step. */
+    private boolean restoring(int which) {
+        return state == BackendState.RESTORING && present(which);
     }
 
     /** A fresh backend is there, in the state of the one before; false if nobody wants it any more. */
     boolean restored(int restored) {
         return core.step(effects -> {
-            boolean awaited = state == BackendState.RESTORING && present(restored);
+            boolean awaited = restoring(restored);
             if (awaited) {
                 state = BackendState.SERVING;
                 tell(RestoreOutcome.RESTORED, effects);
@@ -307,19 +307,32 @@ final class BackendSlot implements BackendSink.Hearer {
     @Override
     public void lost(int which, String cause, List<InboundMessage> untouched) {
         core.run(effects -> {
-            if (!present(which) || state == BackendState.CLOSED) {
+            if (present(which) && state != BackendState.CLOSED) {
+                lose(which, cause, untouched, effects);
+            } else {
                 calls.untouched(untouched, sink -> sink.stranded(which)).forEach(user -> effects.then(() -> use(user)));
-                return;
             }
-            incarnations.gone(which);
-            Optional<BackendConnection> dead = incarnations.disconnect();
-            List<CallDispatch> again = calls.untouched(untouched, sink -> true);
-            calls.backendLost(cause);
-            again.stream().filter(user -> !waiting.add(user)).forEach(user -> effects.then(() -> user.refused(cause)));
-            effects.then(() -> core.host().telemetry().backendLost(core.id(), cause));
-            dead.ifPresent(connection -> close(connection, effects));
-            replace(which, cause, effects);
         });
+    }
+
+    /** This incarnation is of no use, if its restore is still under way. */
+    void notRestored(int which, String cause) {
+        core.run(effects -> {
+            if (restoring(which)) {
+                lose(which, cause, List.of(), effects);
+            }
+        });
+    }
+
+    private void lose(int which, String cause, List<InboundMessage> untouched, Effects effects) {
+        incarnations.gone(which);
+        Optional<BackendConnection> dead = incarnations.disconnect();
+        List<CallDispatch> again = calls.untouched(untouched, sink -> true);
+        calls.backendLost(cause);
+        again.stream().filter(user -> !waiting.add(user)).forEach(user -> effects.then(() -> user.refused(cause)));
+        effects.then(() -> core.host().telemetry().backendLost(core.id(), cause));
+        dead.ifPresent(connection -> close(connection, effects));
+        replace(which, cause, effects);
     }
 
     /** Goes on after a loss: those who wait get another backend, unless the one that is gone served nobody. */
