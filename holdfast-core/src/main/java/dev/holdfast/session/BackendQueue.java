@@ -3,6 +3,7 @@ package dev.holdfast.session;
 import dev.holdfast.log.Effects;
 import dev.holdfast.log.LazyQueue;
 import dev.holdfast.spi.InboundMessage;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongConsumer;
@@ -41,6 +42,17 @@ final class BackendQueue {
         users.addLast(next);
         grows(next.bytes);
         return true;
+    }
+
+    /** Lets more wait; returns those for whom there is no room. */
+    List<BackendUser> addAll(List<? extends BackendUser> more) {
+        List<BackendUser> turnedAway = new ArrayList<>(0);
+        for (BackendUser user : more) {
+            if (!add(user)) {
+                turnedAway.add(user);
+            }
+        }
+        return turnedAway;
     }
 
     Optional<BackendUser> takeFirst() {

@@ -7,7 +7,6 @@ import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -27,13 +26,7 @@ final class BackendSlot implements BackendSink.Hearer {
     private final CallEnding calls;
     private final ServerIdentity identity;
     private final BackendQueue waiting;
-    private BackendState state = BackendState.NEW;
     private final Incarnations incarnations = new Incarnations();
-    private boolean served;
-    /** Whether a restore was begun for nobody: its patience is not that of those who came later. */
-    private boolean unasked;
-
-    private long restoringSince;
 
     BackendSlot(SessionCore core, Outbound outbound, Readers readers, CallEnding calls, ServerIdentity identity) {
         this.core = core;
@@ -50,35 +43,25 @@ final class BackendSlot implements BackendSink.Hearer {
      * @return those for whom there is no room
      */
     List<BackendUser> returned(List<? extends BackendUser> users) {
-        state = BackendState.EMPTY;
-        List<BackendUser> turnedAway = new ArrayList<>(0);
-        for (BackendUser user : users) {
-            if (!waiting.add(user)) {
-                turnedAway.add(user);
-            }
-        }
-        return turnedAway;
+        incarnations.become(BackendState.EMPTY);
+        return waiting.addAll(users);
     }
 
     /** Opens a fresh backend if there was one and nobody has asked for it yet. */
     void restore() {
         begin(core.step(effects -> {
-            if (state != BackendState.EMPTY) {
+            if (incarnations.state() != BackendState.EMPTY) {
                 return NONE;
             }
             int next = beginRestore();
-            unasked = true;
+            incarnations.restoresForNobody();
             return next;
         }));
     }
 
     /** What there is of a backend. */
     BackendPresence presence() {
-        return core.look(() -> switch (state) {
-            case SERVING, CONNECTED -> BackendPresence.THERE;
-            case EMPTY -> incarnations.latest() > 0 ? BackendPresence.MISSING : BackendPresence.PENDING;
-            default -> BackendPresence.PENDING;
-        });
+        return core.look(incarnations::presence);
     }
 
     private void begin(int next) {
@@ -90,10 +73,10 @@ final class BackendSlot implements BackendSink.Hearer {
     /** Opens the first connection, for the client's own {@code initialize}; empty if there is or was one. */
     Optional<CompletionStage<Backend.Outcome>> open(InboundMessage initialize) {
         int first = core.step(effects -> {
-            if (state != BackendState.NEW) {
+            if (incarnations.state() != BackendState.NEW) {
                 return NONE;
             }
-            state = BackendState.OPENING;
+            incarnations.become(BackendState.OPENING);
             return incarnations.next();
         });
         return first == NONE ? Optional.empty() : Optional.of(openings.first(initialize, first, this));
@@ -108,20 +91,20 @@ final class BackendSlot implements BackendSink.Hearer {
     /** The first connection is there, even if it was lost again already; false if the slot was closed meanwhile. */
     boolean connected(BackendConnection first) {
         return core.step(effects -> {
-            if (state != BackendState.OPENING) {
+            if (incarnations.state() != BackendState.OPENING) {
                 close(first, effects);
                 return false;
             }
             int present = incarnations.latest();
             if (present(present)) {
                 incarnations.connected(first);
-                state = BackendState.SERVING;
-                served = true;
+                incarnations.become(BackendState.SERVING);
+                incarnations.serve();
                 effects.then(() -> serve(present, first));
                 return true;
             }
             close(first, effects);
-            state = BackendState.EMPTY;
+            incarnations.become(BackendState.EMPTY);
             if (!waiting.isEmpty()) {
                 int next = beginRestore();
                 effects.then(() -> begin(next));
@@ -133,8 +116,8 @@ final class BackendSlot implements BackendSink.Hearer {
     /** The backend has refused the client's {@code initialize}; the client may try again. */
     void notOpened() {
         core.run(effects -> {
-            if (state == BackendState.OPENING) {
-                state = BackendState.NEW;
+            if (incarnations.state() == BackendState.OPENING) {
+                incarnations.become(BackendState.NEW);
                 incarnations.gone(incarnations.latest());
                 calls.backendLost(UNINITIALIZED);
                 waiting.refuseAll(UNINITIALIZED, effects);
@@ -159,7 +142,7 @@ final class BackendSlot implements BackendSink.Hearer {
     /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. */
     boolean use(BackendUser user) {
         BackendConnection now = core.step(effects -> {
-            if (state == BackendState.CONNECTED) {
+            if (incarnations.state() == BackendState.CONNECTED) {
                 user.handedTo(incarnations.latest());
                 return incarnations.connection();
             }
@@ -174,7 +157,7 @@ final class BackendSlot implements BackendSink.Hearer {
 
     private boolean useLater(BackendUser user) {
         return core.<Boolean>step(effects -> {
-            if (state == BackendState.CONNECTED) {
+            if (incarnations.state() == BackendState.CONNECTED) {
                 // it is there since a moment ago
                 user.handedTo(incarnations.latest());
                 BackendConnection now = incarnations.connection();
@@ -185,32 +168,28 @@ final class BackendSlot implements BackendSink.Hearer {
                 });
                 return true;
             }
-            if (state == BackendState.NEW) {
+            if (incarnations.state() == BackendState.NEW) {
                 effects.then(() -> user.refused(UNINITIALIZED));
                 return false;
             }
-            if (state == BackendState.CLOSED || !waiting.add(user)) {
+            if (incarnations.state() == BackendState.CLOSED || !waiting.add(user)) {
                 effects.then(() -> user.refused("no backend is there"));
                 return false;
             }
-            int next = state == BackendState.EMPTY ? beginRestore() : NONE;
+            int next = incarnations.state() == BackendState.EMPTY ? beginRestore() : NONE;
             effects.then(() -> begin(next));
             return true;
         });
     }
 
     private int beginRestore() {
-        state = BackendState.RESTORING;
-        served = false;
-        unasked = false;
-        restoringSince = core.now();
-        return incarnations.next();
+        return incarnations.restore(core.now());
     }
 
     /** A restore has got its connection; false if nobody wants it any more. */
     boolean reached(int restored, BackendConnection fresh) {
         boolean wanted = core.step(effects -> {
-            boolean awaited = restoring(restored);
+            boolean awaited = incarnations.restoring(restored);
             if (awaited) {
                 incarnations.connected(fresh);
             }
@@ -222,17 +201,12 @@ final class BackendSlot implements BackendSink.Hearer {
         return wanted;
     }
 
-    /** Whether its restore is under way; inside a step. */
-    private boolean restoring(int which) {
-        return state == BackendState.RESTORING && present(which);
-    }
-
     /** A fresh backend is there, in the state of the one before; false if nobody wants it any more. */
     boolean restored(int restored) {
         return core.step(effects -> {
-            boolean awaited = restoring(restored);
+            boolean awaited = incarnations.restoring(restored);
             if (awaited) {
-                state = BackendState.SERVING;
+                incarnations.become(BackendState.SERVING);
                 tell(RestoreOutcome.RESTORED, effects);
             }
             return awaited;
@@ -240,7 +214,7 @@ final class BackendSlot implements BackendSink.Hearer {
     }
 
     private void tell(RestoreOutcome outcome, Effects effects) {
-        Duration took = Duration.ofNanos(core.now() - restoringSince);
+        Duration took = Duration.ofNanos(core.now() - incarnations.restoringSince());
         effects.then(() -> core.host().telemetry().restoreEnded(core.id(), outcome, took));
     }
 
@@ -257,15 +231,15 @@ final class BackendSlot implements BackendSink.Hearer {
     /** Who waits first; when nobody does, the backend is open to all. */
     private Optional<BackendUser> nextUser(int present) {
         return core.step(effects -> {
-            if (state != BackendState.SERVING || !present(present)) {
+            if (incarnations.state() != BackendState.SERVING || !present(present)) {
                 return Optional.empty();
             }
             Optional<BackendUser> first = waiting.takeFirst();
             if (first.isPresent()) {
-                served = true;
+                incarnations.serve();
                 first.get().handedTo(present);
             } else {
-                state = BackendState.CONNECTED;
+                incarnations.become(BackendState.CONNECTED);
             }
             return first;
         });
@@ -288,14 +262,14 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** Ends a restore, if it is under way: what it has asked is withdrawn, and those who waited for it are refused. */
     private boolean endRestore(int restored, String cause, RestoreOutcome outcome, Effects effects) {
-        if (state != BackendState.RESTORING || restored != incarnations.latest()) {
+        if (incarnations.state() != BackendState.RESTORING || restored != incarnations.latest()) {
             return false;
         }
-        state = BackendState.EMPTY;
+        incarnations.become(BackendState.EMPTY);
         incarnations.gone(restored);
         tell(outcome, effects);
         calls.backendLost(cause);
-        if (unasked && outcome == RestoreOutcome.PUT_OFF && !waiting.isEmpty()) {
+        if (incarnations.unasked() && outcome == RestoreOutcome.PUT_OFF && !waiting.isEmpty()) {
             int next = beginRestore();
             effects.then(() -> begin(next));
         } else {
@@ -307,7 +281,7 @@ final class BackendSlot implements BackendSink.Hearer {
     @Override
     public void lost(int which, String cause, List<InboundMessage> untouched) {
         core.run(effects -> {
-            if (present(which) && state != BackendState.CLOSED) {
+            if (present(which) && incarnations.state() != BackendState.CLOSED) {
                 lose(which, cause, untouched, effects);
             } else {
                 calls.untouched(untouched, sink -> sink.stranded(which)).forEach(user -> effects.then(() -> use(user)));
@@ -318,7 +292,7 @@ final class BackendSlot implements BackendSink.Hearer {
     /** This incarnation is of no use, if its restore is still under way. */
     void notRestored(int which, String cause) {
         core.run(effects -> {
-            if (restoring(which)) {
+            if (incarnations.restoring(which)) {
                 lose(which, cause, List.of(), effects);
             }
         });
@@ -329,7 +303,7 @@ final class BackendSlot implements BackendSink.Hearer {
         Optional<BackendConnection> dead = incarnations.disconnect();
         List<CallDispatch> again = calls.untouched(untouched, sink -> true);
         calls.backendLost(cause);
-        again.stream().filter(user -> !waiting.add(user)).forEach(user -> effects.then(() -> user.refused(cause)));
+        waiting.addAll(again).forEach(user -> effects.then(() -> user.refused(cause)));
         effects.then(() -> core.host().telemetry().backendLost(core.id(), cause));
         dead.ifPresent(connection -> close(connection, effects));
         replace(which, cause, effects);
@@ -337,18 +311,18 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** Goes on after a loss: those who wait get another backend, unless the one that is gone served nobody. */
     private void replace(int gone, String cause, Effects effects) {
-        if (state == BackendState.RESTORING) {
+        if (incarnations.state() == BackendState.RESTORING) {
             endRestore(gone, cause, RestoreOutcome.PUT_OFF, effects);
-        } else if ((state == BackendState.SERVING || state == BackendState.CONNECTED) && !waiting.isEmpty()) {
-            boolean useless = !served;
+        } else if (incarnations.presence() == BackendPresence.THERE && !waiting.isEmpty()) {
+            boolean useless = !incarnations.served();
             int next = beginRestore();
             if (useless) {
                 endRestore(next, cause, RestoreOutcome.PUT_OFF, effects);
             } else {
                 effects.then(() -> begin(next));
             }
-        } else if (state != BackendState.OPENING) {
-            state = BackendState.EMPTY;
+        } else if (incarnations.state() != BackendState.OPENING) {
+            incarnations.become(BackendState.EMPTY);
             openings.forget();
         }
     }
@@ -362,14 +336,14 @@ final class BackendSlot implements BackendSink.Hearer {
         return core.<Boolean>step(effects -> {
             BackendConnection unused = incarnations.connection();
             Lifecycle.State now = core.lifecycle().state();
-            if (state != BackendState.CONNECTED
+            if (incarnations.state() != BackendState.CONNECTED
                     || unused == null
                     || now.works()
                     || now.closed()
                     || listening.getAsBoolean()) {
                 return false;
             }
-            state = BackendState.EMPTY;
+            incarnations.become(BackendState.EMPTY);
             incarnations.gone(incarnations.latest());
             incarnations.disconnect();
             openings.forget();
@@ -386,7 +360,7 @@ final class BackendSlot implements BackendSink.Hearer {
     }
 
     private void close(Effects effects) {
-        state = BackendState.CLOSED;
+        incarnations.become(BackendState.CLOSED);
         waiting.takeAll().forEach(user -> effects.then(user::dropped));
         openings.abandon(effects);
         incarnations.disconnect().ifPresent(last -> close(last, effects));

@@ -4,11 +4,36 @@ import dev.holdfast.spi.BackendConnection;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The incarnations of a session's backend, counted from 1, and the connection to the latest while there is one. Used inside a step. */
+/**
+ * The incarnations of a session's backend, counted from 1: how far the latest is, and the connection to it while there is one. Used
+ * inside a step.
+ */
 final class Incarnations {
+    private BackendState state = BackendState.NEW;
     private int latest;
     private int lastGone;
     private @Nullable BackendConnection connection;
+    private boolean served;
+    private boolean unasked;
+    private long restoringSince;
+
+    /** How far the latest is. */
+    BackendState state() {
+        return state;
+    }
+
+    void become(BackendState next) {
+        state = next;
+    }
+
+    /** What there is of a backend. */
+    BackendPresence presence() {
+        return switch (state) {
+            case SERVING, CONNECTED -> BackendPresence.THERE;
+            case EMPTY -> latest > 0 ? BackendPresence.MISSING : BackendPresence.PENDING;
+            default -> BackendPresence.PENDING;
+        };
+    }
 
     /** The latest; 0 before the first. */
     int latest() {
@@ -18,6 +43,45 @@ final class Incarnations {
     /** Counts the next one, which has no connection yet. */
     int next() {
         return ++latest;
+    }
+
+    /** The next one is brought to the state of those before. */
+    int restore(long now) {
+        state = BackendState.RESTORING;
+        served = false;
+        unasked = false;
+        restoringSince = now;
+        return next();
+    }
+
+    /** The restore was begun for nobody: its patience is not that of those who came later. */
+    void restoresForNobody() {
+        unasked = true;
+    }
+
+    /** Whether the last restore was begun for nobody. */
+    boolean unasked() {
+        return unasked;
+    }
+
+    /** When the last restore began. */
+    long restoringSince() {
+        return restoringSince;
+    }
+
+    /** Whether the restore of this one is under way. */
+    boolean restoring(int which) {
+        return state == BackendState.RESTORING && present(which);
+    }
+
+    /** Somebody has got the latest. */
+    void serve() {
+        served = true;
+    }
+
+    /** Whether anybody has got the latest. */
+    boolean served() {
+        return served;
     }
 
     /** Whether this is the latest, and not gone. */
