@@ -220,29 +220,11 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** Lets those who waited have the backend, one after the other; then all. */
     void serve(int present, BackendConnection fresh) {
-        Optional<BackendUser> next = nextUser(present);
-        while (next.isPresent()) {
-            next.get().use(fresh);
-            next = nextUser(present);
-        }
-        core.host().makeRoom();
+        serving().serve(present, fresh);
     }
 
-    /** Who waits first; when nobody does, the backend is open to all. */
-    private Optional<BackendUser> nextUser(int present) {
-        return core.step(effects -> {
-            if (incarnations.state() != BackendState.SERVING || !present(present)) {
-                return Optional.empty();
-            }
-            Optional<BackendUser> first = waiting.takeFirst();
-            if (first.isPresent()) {
-                incarnations.serve();
-                first.get().handedTo(present);
-            } else {
-                incarnations.become(BackendState.CONNECTED);
-            }
-            return first;
-        });
+    private BackendServing serving() {
+        return new BackendServing(core, incarnations, waiting);
     }
 
     /** The session cannot go on with any backend: nobody gets another one, though the end of the session may take its time. */

@@ -1,0 +1,44 @@
+package dev.holdfast.session;
+
+import dev.holdfast.spi.BackendConnection;
+import java.util.Optional;
+
+/** How those who waited for a session's backend get it: in order, each before the next, and before all who come then. */
+final class BackendServing {
+    private final SessionCore core;
+    private final Incarnations incarnations;
+    private final BackendQueue waiting;
+
+    BackendServing(SessionCore core, Incarnations incarnations, BackendQueue waiting) {
+        this.core = core;
+        this.incarnations = incarnations;
+        this.waiting = waiting;
+    }
+
+    /** Lets them have it; then it is open to all. */
+    void serve(int present, BackendConnection fresh) {
+        Optional<BackendUser> next = nextUser(present);
+        while (next.isPresent()) {
+            next.get().use(fresh);
+            next = nextUser(present);
+        }
+        core.host().makeRoom();
+    }
+
+    /** Who waits first; when nobody does, the backend is open to all. */
+    private Optional<BackendUser> nextUser(int present) {
+        return core.step(effects -> {
+            if (incarnations.state() != BackendState.SERVING || !incarnations.present(present)) {
+                return Optional.empty();
+            }
+            Optional<BackendUser> first = waiting.takeFirst();
+            if (first.isPresent()) {
+                incarnations.serve();
+                first.get().handedTo(present);
+            } else {
+                incarnations.become(BackendState.CONNECTED);
+            }
+            return first;
+        });
+    }
+}
