@@ -1,5 +1,6 @@
 package dev.holdfast.session;
 
+import dev.holdfast.log.Effects;
 import dev.holdfast.spi.BackendConnection;
 import java.util.Optional;
 
@@ -23,6 +24,22 @@ final class BackendServing {
             next = nextUser(present);
         }
         core.host().makeRoom();
+    }
+
+    /**
+     * Lets somebody have the backend that has taken the place of an incarnation, or is about to, behind all who wait for it; nothing
+     * happens where there is none. Inside a step: those who come so get it in the order of the steps.
+     */
+    void after(int which, BackendUser user, Effects effects) {
+        if (!incarnations.succeeded(which) || !waiting.add(user)) {
+            return;
+        }
+        BackendConnection now = incarnations.connection();
+        if (incarnations.state() == BackendState.CONNECTED && now != null) {
+            int present = incarnations.latest();
+            incarnations.become(BackendState.SERVING);
+            effects.then(() -> serve(present, now));
+        }
     }
 
     /** Who waits first; when nobody does, the backend is open to all. */

@@ -182,6 +182,11 @@ final class BackendSlot implements BackendSink.Hearer {
         });
     }
 
+    /** Lets somebody have the backend that comes after an incarnation, in the order of the steps; inside a step. */
+    void useAfter(int which, BackendUser user, Effects effects) {
+        serving().after(which, user, effects);
+    }
+
     private int beginRestore() {
         return incarnations.restore(core.now());
     }

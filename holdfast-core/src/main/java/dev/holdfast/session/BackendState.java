@@ -10,6 +10,7 @@ package dev.holdfast.session;
  *   EMPTY --use--> RESTORING --replayed--> SERVING
  *                  RESTORING --not reached, lost--> EMPTY, those who waited are refused; if it was begun for nobody, RESTORING for them
  *                  RESTORING --refused--> the session ends
+ *   CONNECTED --the one before has accepted something that it lacks--> SERVING
  *   SERVING, OPENING, CONNECTED --lost--> RESTORING if somebody waits, else EMPTY
  *   CONNECTED --released, nobody uses it--> EMPTY
  *   any --close--> CLOSED

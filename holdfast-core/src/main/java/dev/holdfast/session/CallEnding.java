@@ -8,6 +8,7 @@ import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import java.util.ArrayList;
@@ -59,7 +60,7 @@ final class CallEnding {
             sink.close();
             core.requests().end(sink);
             if (kind == EventKind.RESPONSE) {
-                core.journal().apply(sink.request());
+                accepted(effects);
             }
             if (sink.call().done()) {
                 end(sink.call());
@@ -67,6 +68,15 @@ final class CallEnding {
             CallWatch watch = sink.lastWatch();
             if (watch != CallWatch.NONE) {
                 effects.then(() -> watch.answered(message));
+            }
+        }
+
+        /** The backend has accepted what the request says of its client. */
+        private void accepted(Effects effects) {
+            InboundMessage request = sink.request();
+            core.journal().apply(request);
+            if (!(request.journal() instanceof JournalChange.None)) {
+                sink.call().host().accepted(request, sink.incarnation(), effects);
             }
         }
 

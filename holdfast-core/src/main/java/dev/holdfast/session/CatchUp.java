@@ -1,5 +1,6 @@
 package dev.holdfast.session;
 
+import dev.holdfast.log.Effects;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
@@ -14,8 +15,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings the journal of a session to what another node has made of it, and the backend here with it: what was put there is sent to
- * it, as to a fresh backend. What was removed is not taken back from a backend that has it; it goes with the next one.
+ * Brings the backend of a session to what its journal says, where that has changed beside it.
+ *
+ * <p>What another node has put into the journal is put here, and sent to the backend, as to a fresh one. What was removed is not
+ * taken back from a backend that has it; it goes with the next one.
+ *
+ * <p>What the backend before has accepted stands in the journal when the store has its answer: its successor gets it, whose replay
+ * may have begun without it.
  */
 final class CatchUp {
     private static final Logger logger = LoggerFactory.getLogger(CatchUp.class);
@@ -43,6 +49,12 @@ final class CatchUp {
             }
         });
         return done;
+    }
+
+    /** An incarnation of the backend has accepted a request, and the journal has it from this step on. */
+    void after(int incarnation, InboundMessage request, Effects effects) {
+        Late late = new Late(List.of(request.withoutContext()), new CompletableFuture<>());
+        backend.useAfter(incarnation, late, effects);
     }
 
     /** Another node has initialized it. */
@@ -86,7 +98,7 @@ final class CatchUp {
             core.host().later(() -> done.complete(null), BackendRestore.REPLAY_MILLIS);
             new Replay(core.id()).send(missing, connection).whenComplete((sent, failure) -> {
                 if (failure != null) {
-                    logger.warn("session {}: the backend refused what another node's has accepted", core.shortId());
+                    logger.warn("session {}: the backend refused what another one has accepted", core.shortId());
                 }
                 done.complete(null);
             });

@@ -89,6 +89,11 @@ final class Incarnations {
         return which == latest && which != lastGone;
     }
 
+    /** Whether another one has taken the place of this one, or is about to. */
+    boolean succeeded(int which) {
+        return which < latest && present(latest) && state != BackendState.CLOSED;
+    }
+
     /** The connection to the latest, while there is one. */
     @Nullable BackendConnection connection() {
         return connection;

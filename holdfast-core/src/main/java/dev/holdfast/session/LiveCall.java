@@ -4,6 +4,7 @@ import dev.holdfast.Call;
 import dev.holdfast.CallWatch;
 import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
+import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveReader;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.spi.InboundMessage;
@@ -21,13 +22,16 @@ import java.util.function.Supplier;
 
 /** A call, and the sinks of its requests. What changes here changes inside a step. */
 public final class LiveCall implements Call {
-    /** What a session does for its calls; called outside of a step. */
+    /** What a session does for its calls; called outside of a step, but where it says so. */
     public interface Host {
         /** Hands the requests to the backend, by one task on an executor. */
         void dispatch(LiveCall call, Executor caller);
 
         /** Appends a message to the stream of a call. */
         CompletionStage<Void> send(RequestSink sink, OutboundMessage message);
+
+        /** An incarnation of the backend has accepted a request that has changed the session's journal; inside a step. */
+        void accepted(InboundMessage request, int incarnation, Effects effects);
 
         /** Sends the client of a stream away for a while. */
         void disconnect(LiveStream stream, Duration retry);

@@ -8,6 +8,7 @@ import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionDescription;
 import dev.holdfast.SessionState;
+import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.spi.InboundMessage;
@@ -179,6 +180,11 @@ public final class LiveSession implements Session, LiveCall.Host {
     @Override
     public CompletionStage<Void> send(RequestSink sink, OutboundMessage message) {
         return outbound.send(sink, message);
+    }
+
+    @Override
+    public void accepted(InboundMessage request, int incarnation, Effects effects) {
+        new CatchUp(core, backend).after(incarnation, request, effects);
     }
 
     @Override

@@ -108,6 +108,57 @@ class RestoreTest {
     }
 
     @Test
+    void whatTheOldOneHasAcceptedReachesTheNextThoughTheStoreHasItAfterTheReplay() {
+        Call call = TestBed.accepted(session.call(TestBed.requests(10)));
+        Connection post = new Connection(call.reader().orElseThrow());
+        post(6, "resources/subscribe c", new JournalChange.Put("resources/subscribe c"));
+        post(7, "resources/unsubscribe b", new JournalChange.Remove("resources/subscribe b"));
+        bed.store.hold();
+        first.call(6).respond();
+        first.call(7).respond();
+        die();
+        call.dispatch();
+        TestBackend.Life fresh = bed.backend.life();
+        assertThat(fresh.heard).containsExactly(with("tools/call 10"));
+        bed.store.release();
+        assertThat(fresh.heard)
+                .containsExactly(with("tools/call 10", "resources/subscribe c 6", "resources/unsubscribe b 7"));
+        fresh.call(10).respond();
+        assertThat(post.read()).containsExactly("result 10");
+    }
+
+    @Test
+    void whatTheOldOneHasAcceptedWaitsForTheReplayOfTheNext() {
+        Call call = TestBed.accepted(session.call(TestBed.requests(10)));
+        post(6, "resources/subscribe c", new JournalChange.Put("resources/subscribe c"));
+        bed.backend.answersReplayed = false;
+        bed.store.hold();
+        first.call(6).respond();
+        die();
+        call.dispatch();
+        bed.store.release();
+        TestBackend.Life fresh = bed.backend.life();
+        assertThat(fresh.heard).containsExactly(REPLAYED);
+        fresh.call(4).respond();
+        fresh.call(3).respond();
+        assertThat(fresh.heard).containsExactly(with("tools/call 10", "resources/subscribe c 6"));
+        fresh.call(10).respond();
+    }
+
+    @Test
+    void whatTheOldOneHasAcceptedOpensNoBackendOfItsOwn() {
+        post(6, "resources/subscribe c", new JournalChange.Put("resources/subscribe c"));
+        bed.store.hold();
+        first.call(6).respond();
+        die();
+        bed.store.release();
+        assertThat(bed.backend.lives).hasSize(1);
+        bed.post(session, 10);
+        assertThat(bed.backend.life().heard).containsExactly(with("resources/subscribe c 6", "tools/call 10"));
+        bed.backend.life().call(10).respond();
+    }
+
+    @Test
     void everybodyWaitsForOneRestoreAndKeepsTheOrder() {
         die();
         bed.backend.slow = true;
