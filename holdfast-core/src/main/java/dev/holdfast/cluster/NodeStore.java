@@ -73,8 +73,9 @@ final class NodeStore implements SharedSessionStore {
     void left(SessionKey key) {
         Membership left = memberships.remove(key);
         if (left != null) {
-            // what is not done now is done by whoever finds this node dead
-            CompletionStage<Void> unused = fences.all(key, left.epochs.stream());
+            Supplier<CompletionStage<Void>> fencing = () -> fences.all(key, left.epochs.stream());
+            // while this node lives nobody else does it; whoever finds it dead does
+            CompletionStage<Void> unused = lease.held(left.node) ? insist(left.node, fencing) : fencing.get();
         }
     }
 

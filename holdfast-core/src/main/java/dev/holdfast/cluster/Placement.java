@@ -43,19 +43,25 @@ final class Placement {
         return token(session, SharedSessionStore.NO_TOKEN, SharedSessionStore.NO_TOKEN)
                 .thenCompose(token -> {
                     int counter = token == SharedSessionStore.NO_TOKEN ? OPENER : (int) (long) token;
-                    if (store.membership(key).filter(own -> own.has(counter)).isPresent()) {
+                    Optional<Membership> own = store.membership(key);
+                    if (own.filter(here -> here.has(counter)).isPresent()) {
                         return is(new Here());
                     }
                     return store.members(key).thenCompose(members -> {
                         Optional<Member> member = members.stream()
                                 .filter(one -> one.epoch().counter() == counter)
                                 .findFirst();
-                        return store.lives(member)
-                                .thenCompose(lives -> member.isPresent() && lives
-                                        ? is(new There(member.get()))
-                                        : takeOver(session, token, member));
+                        return elsewhere(member, own)
+                                .thenCompose(there ->
+                                        there ? is(new There(member.orElseThrow())) : takeOver(session, token, member));
                     });
                 });
+    }
+
+    /** Whether another node has it, and lives. An epoch of this node that the session here does not have was left behind. */
+    private CompletionStage<Boolean> elsewhere(Optional<Member> member, Optional<Membership> own) {
+        return store.lives(member.filter(
+                one -> own.filter(here -> here.node.equals(one.node())).isEmpty()));
     }
 
     private CompletionStage<Long> token(LiveSession session, long expected, long token) {

@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
+import java.util.function.Supplier;
 
 /** The way of a session from the store back into memory. */
 final class Restore {
@@ -53,7 +54,18 @@ final class Restore {
     CompletionStage<Finding> claim(
             SessionKey key, String id, String principal, BiConsumer<Epoch, Duration> turnedAway) {
         return StoreQuestion.ask(() -> host.store().claim(key, host.random().nextInt()))
-                .thenCompose(claim -> claim.isEmpty() ? MISSING : bring(key, id, principal, claim.get(), turnedAway));
+                .thenCompose(claim -> claim.isEmpty()
+                        ? MISSING
+                        : orForgotten(key, () -> bring(key, id, principal, claim.get(), turnedAway)));
+    }
+
+    /** What was claimed and is not let in, for whatever reason, does not stay with this node. */
+    private CompletionStage<Finding> orForgotten(SessionKey key, Supplier<CompletionStage<Finding>> bringing) {
+        return StoreQuestion.asked(bringing).whenComplete((finding, failure) -> {
+            if (failure != null || !live.has(key)) {
+                host.forget(key);
+            }
+        });
     }
 
     private CompletionStage<Finding> bring(
@@ -66,14 +78,9 @@ final class Restore {
         if (origin.lifetime().grace().isZero()) {
             // its connection broke when its process ended, unless another node has it
             return host.remove(key, claim.epoch())
-                    .thenCompose(gone -> gone ? leave(key) : enter(key, id, principal, origin, claim, turnedAway));
+                    .thenCompose(gone -> gone ? MISSING : enter(key, id, principal, origin, claim, turnedAway));
         }
         return enter(key, id, principal, origin, claim, turnedAway);
-    }
-
-    private CompletionStage<Finding> leave(SessionKey key) {
-        host.forget(key);
-        return MISSING;
     }
 
     private CompletionStage<Finding> enter(
@@ -85,7 +92,6 @@ final class Restore {
             BiConsumer<Epoch, Duration> turnedAway) {
         Optional<Refusal> refusal = admission.enter(principal);
         if (refusal.isPresent()) {
-            host.forget(key);
             turnedAway.accept(claim.epoch(), Duration.ofMillis(claim.record().expiresAt() - expiryClock.millis()));
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
@@ -96,7 +102,6 @@ final class Restore {
                 .whenComplete((finding, failure) -> {
                     if (failure != null || finding instanceof Missing) {
                         session.end().abandon();
-                        host.forget(key);
                     }
                 });
     }

@@ -136,6 +136,11 @@ final class ClusterBed implements AutoCloseable {
         return new ClusterBed(count, new Kind(true, Integer.MAX_VALUE, PARK, limits));
     }
 
+    /** The same, where sessions leave memory when their clients are away for so long. */
+    static ClusterBed once(int count, Duration parkAfter) {
+        return new ClusterBed(count, new Kind(true, Integer.MAX_VALUE, parkAfter, NodeLimits.DEFAULT));
+    }
+
     /** One whose sessions leave memory when their clients are away for so long. */
     static ClusterBed parking(int count, Duration after) {
         return new ClusterBed(count, new Kind(false, Integer.MAX_VALUE, after, NodeLimits.DEFAULT));

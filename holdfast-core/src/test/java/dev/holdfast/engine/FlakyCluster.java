@@ -54,6 +54,8 @@ final class FlakyCluster implements SharedSessionStore {
         TOKEN,
         COUNT,
         UNCOUNT,
+        FENCE,
+        DELETE,
         END
     }
 
@@ -227,7 +229,7 @@ final class FlakyCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<Boolean> fence(SessionKey key, Epoch epoch) {
-        return ask(() -> store.fence(key, epoch));
+        return ask(Question.FENCE, () -> store.fence(key, epoch));
     }
 
     @Override
@@ -302,12 +304,12 @@ final class FlakyCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
-        return ask(() -> store.delete(key));
+        return ask(Question.DELETE, () -> store.delete(key));
     }
 
     @Override
     public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
-        return ask(() -> store.delete(key, epoch));
+        return ask(Question.DELETE, () -> store.delete(key, epoch));
     }
 
     @Override

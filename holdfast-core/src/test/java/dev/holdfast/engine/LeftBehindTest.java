@@ -2,14 +2,21 @@ package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.Call;
+import dev.holdfast.Lifetime;
+import dev.holdfast.Opening;
 import dev.holdfast.Session;
 import dev.holdfast.spi.Append;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -200,5 +207,67 @@ class LeftBehindTest {
         second.find(here);
         bed.settle();
         assertThat(bed.members(here)).hasSize(2);
+    }
+
+    @Test
+    void whoLeavesASessionAndLivesIsFencedAsSoonAsTheStoreCanDoIt() {
+        try (ClusterBed parking = ClusterBed.once(2, Duration.ofSeconds(30))) {
+            ClusterBed.Node leaving = parking.node(0);
+            Session here = leaving.find(leaving.open());
+            leaving.store.fail(FlakyCluster.Question.FENCE, true);
+            parking.pass(Duration.ofSeconds(35));
+            assertThat(leaving.engine.size()).isZero();
+            leaving.store.fail(FlakyCluster.Question.FENCE, false);
+            parking.pass(Duration.ofSeconds(1));
+            assertThat(parking.members(here)).isEmpty();
+            Connection call = parking.connected(parking.node(1).find(here).call(TestBed.requests(1)));
+            parking.node(1).backend.life().call(1).respond();
+            assertThat(parking.read(call)).containsExactly("result 1");
+        }
+    }
+
+    @Test
+    void whoComesBackToASessionBeforeItsOldEpochIsFencedHasTheBackend() {
+        try (ClusterBed parking = ClusterBed.once(2, Duration.ofSeconds(30))) {
+            ClusterBed.Node leaving = parking.node(0);
+            Session here = leaving.find(leaving.open());
+            leaving.store.fail(FlakyCluster.Question.FENCE, true);
+            parking.pass(Duration.ofSeconds(35));
+            leaving.store.hold(FlakyCluster.Question.FENCE);
+            leaving.store.fail(FlakyCluster.Question.FENCE, false);
+            Session back = leaving.find(here);
+            CompletionStage<Call.Outcome> first = back.call(TestBed.requests(1));
+            parking.settle();
+            leaving.store.letGo();
+            parking.connected(first);
+            Session there = parking.node(1).find(here);
+            CompletionStage<Call.Outcome> second = there.call(TestBed.requests(2));
+            parking.settle();
+            parking.connected(second);
+            assertThat(leaving.backend.life().heard).containsExactly("tools/call 1", "tools/call 2");
+            assertThat(parking.node(1).backend.lives).isEmpty();
+        }
+    }
+
+    @Test
+    void aSessionThatCannotBeReadIsLeft() {
+        SessionRecord record =
+                new SessionRecord(1, SessionRecord.SESSION, "", Long.MAX_VALUE, new byte[] {1}, "", Map.of(), Map.of());
+        SessionKey key = SessionKey.of("damaged", "");
+        TestBed.now(bed.shared.create(key, new Epoch(1, 1), record));
+        second.store.fail(FlakyCluster.Question.DELETE, true);
+        assertThat(second.engine.find("damaged", "").toCompletableFuture()).isCompletedExceptionally();
+        assertThat(TestBed.now(bed.shared.members(key))).hasSize(1);
+    }
+
+    @Test
+    void aSessionWithoutGraceThatCannotBeRemovedIsLeft() {
+        Lifetime graceless =
+                new Lifetime(Duration.ZERO, TestBed.IDLE, Duration.ofSeconds(60), TestBed.IDLE, Duration.ofDays(365));
+        Opening opening = TestBed.now(first.engine.open(Wire.initialize(), "", graceless));
+        Session here = ((Opening.Opened) opening).session();
+        second.store.fail(FlakyCluster.Question.LOOK, true);
+        assertThat(second.engine.find(here.id(), "").toCompletableFuture()).isCompletedExceptionally();
+        assertThat(bed.members(here)).hasSize(1);
     }
 }
