@@ -196,6 +196,11 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         return engine.session(key).map(writers::mayRun).orElseGet(() -> CompletableFuture.completedFuture(false));
     }
 
+    /** Whether the incarnation that has created or joined a session still has its lease. */
+    public boolean holds(SessionKey key) {
+        return store.holds(key);
+    }
+
     /** A session has left this node's memory. */
     public void left(SessionKey key) {
         store.left(key);

@@ -69,6 +69,11 @@ final class NodeStore implements SharedSessionStore {
         return Optional.ofNullable(memberships.get(key));
     }
 
+    /** Whether the incarnation that has this node's part of a session may write now. */
+    boolean holds(SessionKey key) {
+        return membership(key).filter(own -> lease.held(own.node)).isPresent();
+    }
+
     /** The session has left this node's memory. */
     void left(SessionKey key) {
         Membership left = memberships.remove(key);

@@ -98,6 +98,11 @@ final class ClusterSide implements ClusterNode.Engine {
         return cluster.isPresent() ? cluster.get().mayOpenBackend(key) : YES;
     }
 
+    /** Whether this node still has the lease under which it has created or joined a session. */
+    boolean holds(SessionKey key) {
+        return cluster.isEmpty() || cluster.get().holds(key);
+    }
+
     /** A session has left memory. */
     void left(SessionKey key) {
         cluster.ifPresent(present -> present.left(key));

@@ -122,6 +122,10 @@ final class Opener {
             session.end().end(EndReason.DRAINED);
             return new Unavailable(Refusal.DRAINING);
         }
+        if (!cluster.holds(session.key())) {
+            // when the lease was lost this session was not in memory yet, and nobody gave it up
+            session.shared().abandon();
+        }
         return opening;
     }
 

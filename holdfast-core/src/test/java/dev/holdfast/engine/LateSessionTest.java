@@ -1,0 +1,65 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Call;
+import dev.holdfast.Finding;
+import dev.holdfast.Opening;
+import dev.holdfast.Session;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A node loses its lease, and begins again, while a session is on its way into its memory; its backend exists once. */
+class LateSessionTest {
+    private final ClusterBed bed = ClusterBed.once(2);
+    private final ClusterBed.Node first = bed.node(0);
+    private final ClusterBed.Node second = bed.node(1);
+
+    @AfterEach
+    void close() {
+        bed.close();
+    }
+
+    private void beginsAgain(ClusterBed.Node node) {
+        node.store.frozen = true;
+        bed.pass(ClusterBed.LEASE.plusSeconds(1));
+        node.store.frozen = false;
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(node.engine.mayWrite()).isTrue();
+    }
+
+    private void serves(ClusterBed.Node node, Session session) {
+        CompletionStage<Call.Outcome> outcome = node.find(session).call(TestBed.requests(1));
+        bed.settle();
+        Connection call = bed.connected(outcome);
+        node.backend.life().call(1).respond();
+        assertThat(bed.read(call)).containsExactly("result 1");
+    }
+
+    @Test
+    void aSessionThatWasCreatedUnderALeaseThatIsLostIsServedUnderTheNext() {
+        first.store.hold(FlakyCluster.Question.CREATE);
+        CompletionStage<Opening> opening = first.engine.open(Wire.initialize(), "", TestBed.LIFETIME);
+        beginsAgain(first);
+        first.store.letGo();
+        Session session = ((Opening.Opened) TestBed.now(opening)).session();
+        serves(first, session);
+        assertThat(first.news.heard).contains("closed: TAKEN_OVER");
+        assertThat(first.backend.lives.get(0).closed).isOne();
+    }
+
+    @Test
+    void aSessionThatWasJoinedUnderALeaseThatIsLostIsServedUnderTheNext() {
+        Session here = first.open();
+        second.store.hold(FlakyCluster.Question.JOIN);
+        CompletionStage<Finding> finding = second.engine.find(here.id(), "");
+        beginsAgain(second);
+        second.store.letGo();
+        TestBed.now(finding);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        serves(second, here);
+    }
+}
