@@ -12,7 +12,8 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * Where the backend of a session is that exists once. A token names the epoch that has it, at first the one that has opened the
- * session; whoever finds that dead gets the token by compare-and-set, and opens a fresh backend from the journal.
+ * session; whoever finds that dead fences it, makes the journal here what it has left, and gets the token by compare-and-set. So who
+ * has the token has the journal too, and opens a fresh backend from that.
  */
 final class Placement {
     /** The counter of a session's first epoch. */
@@ -28,6 +29,7 @@ final class Placement {
     record There(Member member) implements Place {}
 
     private final NodeStore store;
+    private final SharedWork<LiveSession, Long> takeovers = new SharedWork<>();
 
     Placement(NodeStore store) {
         this.store = store;
@@ -40,22 +42,21 @@ final class Placement {
     /** Finds it, and takes it over from a node that has died. */
     CompletionStage<Place> of(LiveSession session) {
         SessionKey key = session.key();
-        return token(session, SharedSessionStore.NO_TOKEN, SharedSessionStore.NO_TOKEN)
-                .thenCompose(token -> {
-                    int counter = token == SharedSessionStore.NO_TOKEN ? OPENER : (int) (long) token;
-                    Optional<Membership> own = store.membership(key);
-                    if (own.filter(here -> here.has(counter)).isPresent()) {
-                        return is(new Here());
-                    }
-                    return store.members(key).thenCompose(members -> {
-                        Optional<Member> member = members.stream()
-                                .filter(one -> one.epoch().counter() == counter)
-                                .findFirst();
-                        return elsewhere(member, own)
-                                .thenCompose(there ->
-                                        there ? is(new There(member.orElseThrow())) : takeOver(session, token, member));
-                    });
-                });
+        return token(session).thenCompose(token -> {
+            int counter = token == SharedSessionStore.NO_TOKEN ? OPENER : (int) (long) token;
+            Optional<Membership> own = store.membership(key);
+            if (own.filter(here -> here.has(counter)).isPresent()) {
+                return is(new Here());
+            }
+            return store.members(key).thenCompose(members -> {
+                Optional<Member> member = members.stream()
+                        .filter(one -> one.epoch().counter() == counter)
+                        .findFirst();
+                return elsewhere(member, own)
+                        .thenCompose(there ->
+                                there ? is(new There(member.orElseThrow())) : takeOver(session, token, member));
+            });
+        });
     }
 
     /** Whether another node has it, and lives. An epoch of this node that the session here does not have was left behind. */
@@ -64,27 +65,40 @@ final class Placement {
                 one -> own.filter(here -> here.node.equals(one.node())).isEmpty()));
     }
 
+    private CompletionStage<Long> token(LiveSession session) {
+        return token(session, SharedSessionStore.NO_TOKEN, SharedSessionStore.NO_TOKEN);
+    }
+
     private CompletionStage<Long> token(LiveSession session, long expected, long token) {
         return store.token(session.key(), session.shared().epoch(), StreamId.LISTENING, Part.BACKEND, expected, token);
     }
 
+    /** Takes it over, once for all who need it here; then they look again, for another node may be quicker. */
     private CompletionStage<Place> takeOver(LiveSession session, long before, Optional<Member> dead) {
-        SessionKey key = session.key();
-        long own = session.shared().epoch().counter();
-        CompletionStage<Boolean> fenced =
-                dead.isPresent() ? store.fence(key, dead.get().epoch()) : CompletableFuture.completedFuture(false);
-        return fenced.thenCompose(done -> token(session, before, own))
-                .thenCompose(now -> now == own ? open(session) : of(session));
+        return takeovers
+                .of(
+                        session,
+                        () -> token(session)
+                                .thenCompose(now -> now == before
+                                        ? take(session, before, dead)
+                                        : CompletableFuture.completedFuture(now)))
+                .thenCompose(now -> of(session));
     }
 
-    /** The journal here may be older than what the backend that is gone had. */
-    private CompletionStage<Place> open(LiveSession session) {
-        return store.look(session.key())
-                .thenCompose(look -> look.isEmpty()
-                        ? is(new Here())
-                        : session.shared().catchUp(look.get().record()).thenApply(done -> {
-                            session.shared().openBackend();
-                            return new Here();
-                        }));
+    private CompletionStage<Long> take(LiveSession session, long before, Optional<Member> dead) {
+        SessionKey key = session.key();
+        long own = session.shared().epoch().counter();
+        return store.fence(key, dead.stream().map(Member::epoch))
+                .thenCompose(fenced -> store.look(key))
+                .thenCompose(look -> {
+                    look.ifPresent(kept -> session.shared().follow(kept.record()));
+                    return token(session, before, own);
+                })
+                .thenApply(now -> {
+                    if (now == own) {
+                        session.shared().openBackend();
+                    }
+                    return now;
+                });
     }
 }

@@ -1,7 +1,6 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.session.LiveSession;
-import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord.RunningCall;
@@ -16,7 +15,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -51,7 +49,7 @@ final class Writers {
     private final NodeStore store;
     private final Optional<Placement> placement;
     /** What is on its way from a dead node to a session of this one. */
-    private final Map<Taking, CompletableFuture<Boolean>> takings = new ConcurrentHashMap<>();
+    private final SharedWork<Taking, Boolean> takings = new SharedWork<>();
 
     private record Taking(LiveSession session, StreamId stream) {}
 
@@ -84,20 +82,8 @@ final class Writers {
     /** Takes a stream over, once for all who need it now. What was seen before may be old where it is not here then. */
     private CompletionStage<Standing> alone(
             LiveSession session, StreamId stream, Supplier<CompletionStage<Boolean>> takeover) {
-        Taking taking = new Taking(session, stream);
-        CompletableFuture<Boolean> own = new CompletableFuture<>();
-        CompletableFuture<Boolean> before = takings.putIfAbsent(taking, own);
-        if (before == null) {
-            StoreQuestion.ask(takeover).whenComplete((here, failure) -> {
-                takings.remove(taking, own);
-                if (failure == null) {
-                    own.complete(here);
-                } else {
-                    own.completeExceptionally(failure);
-                }
-            });
-        }
-        return (before == null ? own : before).thenCompose(here -> here ? is(new Here()) : of(session, stream));
+        return takings.of(new Taking(session, stream), takeover)
+                .thenCompose(here -> here ? is(new Here()) : of(session, stream));
     }
 
     private CompletionStage<Standing> of(LiveSession session, StreamId stream, Look look) {

@@ -36,12 +36,10 @@ final class CatchUp {
 
     /** Completes when the backend has what it lacked; whatever becomes of that, the session goes on. */
     CompletionStage<Void> to(SessionRecord record) {
-        Map<String, InboundMessage> wanted = new LinkedHashMap<>();
-        record.journal().forEach((key, bytes) -> wanted.put(key, message(key, bytes)));
+        Map<String, InboundMessage> wanted = wanted(record);
         CompletableFuture<Void> done = new CompletableFuture<>();
         core.run(effects -> {
-            begin(record.revision(), wanted.remove(SessionRecord.INITIALIZE));
-            List<InboundMessage> missing = core.journal().become(wanted);
+            List<InboundMessage> missing = become(record.revision(), wanted);
             if (missing.isEmpty()) {
                 effects.complete(done);
             } else {
@@ -55,6 +53,24 @@ final class CatchUp {
     void after(int incarnation, InboundMessage request, Effects effects) {
         Late late = new Late(List.of(request.withoutContext()), new CompletableFuture<>());
         backend.useAfter(incarnation, late, effects);
+    }
+
+    /** Brings the journal alone there: the backend is yet to be opened, and gets it then. */
+    void follow(SessionRecord record) {
+        Map<String, InboundMessage> wanted = wanted(record);
+        core.run(effects -> become(record.revision(), wanted));
+    }
+
+    private Map<String, InboundMessage> wanted(SessionRecord record) {
+        Map<String, InboundMessage> wanted = new LinkedHashMap<>();
+        record.journal().forEach((key, bytes) -> wanted.put(key, message(key, bytes)));
+        return wanted;
+    }
+
+    /** Returns what was missing. */
+    private List<InboundMessage> become(String revision, Map<String, InboundMessage> wanted) {
+        begin(revision, wanted.remove(SessionRecord.INITIALIZE));
+        return core.journal().become(wanted);
     }
 
     /** Another node has initialized it. */

@@ -198,6 +198,11 @@ public final class SharedSide {
         return new CatchUp(core, backend).to(record);
     }
 
+    /** Makes the journal what it is in the store, for the backend that is opened next. */
+    public void follow(SessionRecord record) {
+        new CatchUp(core, backend).follow(record);
+    }
+
     /** Opens a fresh backend, which exists once and was on a node that has died. */
     public void openBackend() {
         if (!core.host().elsewhere(backend::restore)) {

@@ -1,0 +1,112 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Call;
+import dev.holdfast.Opening;
+import dev.holdfast.Session;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A node takes a backend over that exists once, and that has heard more than this node knows; several need it at the same time. */
+class OnceTakeoverTest {
+    private static final RequestId LEVEL = new RequestId("7");
+
+    private final ClusterBed bed = ClusterBed.once(3);
+    private final ClusterBed.Node first = bed.node(0);
+    private final ClusterBed.Node second = bed.node(1);
+    private final ClusterBed.Node third = bed.node(2);
+
+    @AfterEach
+    void close() {
+        bed.close();
+    }
+
+    private void dispatched(CompletionStage<Call.Outcome> outcome) {
+        outcome.thenAccept(call -> ((Call.Accepted) call).call().dispatch());
+        bed.settle();
+    }
+
+    private CompletionStage<Call.Outcome> call(Session session, int id) {
+        CompletionStage<Call.Outcome> outcome = session.call(TestBed.requests(id));
+        dispatched(outcome);
+        return outcome;
+    }
+
+    /** Sets a log level on the first node, after the second one has joined; then the first one dies. */
+    private Session setAndDie() {
+        Session here = first.open();
+        Session there = second.find(here);
+        InboundMessage level = Wire.request(LEVEL, "logging/setLevel", new JournalChange.Put("logging/setLevel"));
+        dispatched(here.call(List.of(level)));
+        first.backend.life().call(7).sink().send(Wire.response(LEVEL));
+        bed.settle();
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        return there;
+    }
+
+    @Test
+    void whoComesWhileItIsTakenOverWaitsUntilTheJournalHasCaughtUp() {
+        Session there = setAndDie();
+        second.store.hold(FlakyCluster.Question.LOOK);
+        CompletionStage<Call.Outcome> one = call(there, 1);
+        CompletionStage<Call.Outcome> two = call(there, 2);
+        second.store.letGo();
+        bed.settle();
+        assertThat(one.toCompletableFuture()).isCompleted();
+        assertThat(two.toCompletableFuture()).isCompleted();
+        assertThat(second.backend.lives).hasSize(1);
+        assertThat(second.backend.life().heard)
+                .startsWith("logging/setLevel 7")
+                .contains("tools/call 1", "tools/call 2");
+    }
+
+    @Test
+    void aCallOfAnotherNodeThatComesWhileItIsTakenOverWaitsForTheJournalToo() {
+        Session there = setAndDie();
+        Session elsewhere = third.find(there);
+        second.store.hold(FlakyCluster.Question.LOOK);
+        call(there, 1);
+        call(elsewhere, 2);
+        second.store.letGo();
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(bed.nodes.stream().skip(1).flatMap(node -> node.backend.lives.stream()))
+                .singleElement()
+                .satisfies(life -> assertThat(life.heard)
+                        .startsWith("logging/setLevel 7")
+                        .contains("tools/call 1", "tools/call 2"));
+    }
+
+    @Test
+    void whoComesAfterATakeoverThatCouldNotReadTheJournalReadsIt() {
+        Session there = setAndDie();
+        second.store.fail(FlakyCluster.Question.LOOK, true);
+        assertThat(there.call(TestBed.requests(1)).toCompletableFuture()).isCompletedExceptionally();
+        second.store.fail(FlakyCluster.Question.LOOK, false);
+        call(there, 2);
+        assertThat(second.backend.life().heard).containsExactly("logging/setLevel 7", "tools/call 2");
+    }
+
+    @Test
+    void whoComesWhileItIsTakenOverFindsASessionThatWasInitializedOnTheDeadNode() {
+        Opening opening = TestBed.now(first.engine.open("", TestBed.LIFETIME));
+        Session here = ((Opening.Awaiting) opening).session();
+        Session there = second.find(here);
+        dispatched(here.call(List.of(Wire.initialize())));
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        second.store.hold(FlakyCluster.Question.LOOK);
+        call(there, 1);
+        call(there, 2);
+        second.store.letGo();
+        bed.settle();
+        assertThat(second.backend.life().heard).containsExactlyInAnyOrder("tools/call 1", "tools/call 2");
+    }
+}
