@@ -3,8 +3,11 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
+import dev.holdfast.Opening;
 import dev.holdfast.Session;
+import dev.holdfast.spi.JournalChange;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -147,6 +150,21 @@ class ClusterRevivalTest {
         bed.pass(Duration.ofMinutes(3));
         assertThat(opened(first)).isEqualTo(2);
         assertThat(open()).isOne();
+        assertThat(opened(second)).isZero();
+        first.backend.life().sink.send(Wire.notice("here"));
+        assertThat(bed.read(listening)).contains("here");
+    }
+
+    @Test
+    void aNodeThatLearnsThatItsSessionWasInitializedOnAnotherOpensNone() {
+        Opening opening = TestBed.now(first.engine.open("", TestBed.LIFETIME));
+        Session here = ((Opening.Awaiting) opening).session();
+        Connection listening = bed.listen(second.find(here));
+        TestBed.accepted(here.call(List.of(Wire.initialize()))).dispatch();
+        String initialized = "notifications/initialized";
+        here.notify(Wire.notification(initialized, new JournalChange.Put(initialized)));
+        bed.pass(TestBed.IDLE.plusSeconds(5));
+        assertThat(second.has(here)).isTrue();
         assertThat(opened(second)).isZero();
         first.backend.life().sink.send(Wire.notice("here"));
         assertThat(bed.read(listening)).contains("here");
