@@ -203,9 +203,9 @@ public final class SharedSide {
         new CatchUp(core, backend).follow(record);
     }
 
-    /** Opens a fresh backend, which exists once and was on a node that has died. */
+    /** Opens a fresh backend, which exists once and was on a node that has died; one that takes headers of a request along waits for that. */
     public void openBackend() {
-        if (!core.host().elsewhere(backend::restore)) {
+        if (!core.host().backend().needsContext() && !core.host().elsewhere(backend::restore)) {
             core.host().later(this::openBackend, RETRY_MILLIS);
         }
     }

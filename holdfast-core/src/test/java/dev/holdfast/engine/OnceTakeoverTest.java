@@ -39,12 +39,15 @@ class OnceTakeoverTest {
         return outcome;
     }
 
+    private static InboundMessage level() {
+        return Wire.request(LEVEL, "logging/setLevel", new JournalChange.Put("logging/setLevel"));
+    }
+
     /** Sets a log level on the first node, after the second one has joined; then the first one dies. */
     private Session setAndDie() {
         Session here = first.open();
         Session there = second.find(here);
-        InboundMessage level = Wire.request(LEVEL, "logging/setLevel", new JournalChange.Put("logging/setLevel"));
-        dispatched(here.call(List.of(level)));
+        dispatched(here.call(List.of(level())));
         first.backend.life().call(7).sink().send(Wire.response(LEVEL));
         bed.settle();
         first.die();
@@ -108,5 +111,14 @@ class OnceTakeoverTest {
         second.store.letGo();
         bed.settle();
         assertThat(second.backend.life().heard).containsExactlyInAnyOrder("tools/call 1", "tools/call 2");
+    }
+
+    @Test
+    void oneThatNeedsTheContextOfARequestIsOpenedForTheRequestThatNeedsIt() {
+        bed.nodes.forEach(node -> node.backend.needsContext = true);
+        Session there = setAndDie();
+        dispatched(there.call(List.of(Wire.request(1).withContext("a header"))));
+        assertThat(second.backend.life().heard).containsExactly("logging/setLevel 7", "tools/call 1");
+        assertThat(second.backend.life().request.initialize().context()).isEqualTo("a header");
     }
 }
