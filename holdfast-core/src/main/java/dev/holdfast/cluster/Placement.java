@@ -89,6 +89,8 @@ final class Placement {
         SessionKey key = session.key();
         long own = session.shared().epoch().counter();
         return store.fence(key, dead.stream().map(Member::epoch))
+                // a dead node may have something on the wire under any of its epochs
+                .thenCompose(fenced -> store.fenceDead(key))
                 .thenCompose(fenced -> store.look(key))
                 .thenCompose(look -> {
                     look.ifPresent(kept -> session.shared().follow(kept.record()));

@@ -121,4 +121,30 @@ class OnceTakeoverTest {
         assertThat(second.backend.life().heard).containsExactly("logging/setLevel 7", "tools/call 1");
         assertThat(second.backend.life().request.initialize().context()).isEqualTo("a header");
     }
+
+    @Test
+    void whatADeadNodeHasOnTheWireDoesNotChangeTheJournalWhicheverEpochItIsOf() {
+        Session here = first.open();
+        CompletionStage<Call.Outcome> orphan = call(here, 1);
+        Connection reader = new Connection(TestBed.accepted(orphan).reader().orElseThrow());
+        first.backend.life().call(1).sink().send(Wire.progress("1"));
+        bed.read(reader);
+        Session there = second.find(here);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        call(there, 2);
+        Session elsewhere = third.find(here);
+        bed.resume(there, reader.cursor());
+        assertThat(bed.members(here)).hasSize(3);
+        second.backend.answersReplayed = false;
+        dispatched(there.call(List.of(level())));
+        second.store.decree(FlakyCluster.Fate.LATE);
+        second.backend.life().call(7).sink().send(Wire.response(LEVEL));
+        second.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        call(elsewhere, 3);
+        assertThat(third.backend.life().heard).containsExactly("tools/call 3");
+        second.store.arrive();
+        assertThat(bed.record(here).journal()).doesNotContainKey("logging/setLevel");
+    }
 }
