@@ -78,10 +78,15 @@ final class NodeStore implements SharedSessionStore {
     void left(SessionKey key) {
         Membership left = memberships.remove(key);
         if (left != null) {
-            Supplier<CompletionStage<Void>> fencing = () -> fences.all(key, left.epochs.stream());
-            // while this node lives nobody else does it; whoever finds it dead does
-            CompletionStage<Void> unused = lease.held(left.node) ? insist(left.node, fencing) : fencing.get();
+            leave(key, left.node, left.epochs);
         }
+    }
+
+    /** An incarnation of this node has these epochs no more. */
+    private void leave(SessionKey key, String node, List<Epoch> epochs) {
+        Supplier<CompletionStage<Void>> fencing = () -> fences.all(key, epochs.stream());
+        // while this node lives nobody else does it; whoever finds it dead does
+        CompletionStage<Void> unused = lease.held(node) ? insist(node, fencing) : fencing.get();
     }
 
     /** Whether the store has failed something that is asked again and again. */
@@ -139,6 +144,7 @@ final class NodeStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Optional<Joined>> join(SessionKey key, int nonce, String node) {
+        boolean had = memberships.containsKey(key);
         CompletionStage<Optional<Joined>> join = StoreQuestion.asked(() -> store.join(key, nonce, node))
                 .whenComplete((joined, failure) -> {
                     if (failure != null) {
@@ -146,23 +152,34 @@ final class NodeStore implements SharedSessionStore {
                     }
                 });
         return join.thenApply(joined -> {
-            joined.ifPresent(found -> memberships.merge(
-                    key,
-                    new Membership(
-                            node,
-                            found.claim().epoch(),
-                            found.version(),
-                            found.claim().record()),
-                    (had, fresh) -> {
-                        if (!had.node.equals(node)) {
-                            return fresh;
-                        }
-                        had.epochs.add(found.claim().epoch());
-                        return had;
-                    }));
+            joined.ifPresent(found -> joined(key, node, found, had));
             membership(key).ifPresent(own -> lostJoins.joined(key, own));
             return joined;
         });
+    }
+
+    /**
+     * The store has made an epoch for an incarnation. Nobody here has it where the session has left since, or the next incarnation has it.
+     *
+     * @param had whether the session was here when it was asked for
+     */
+    private void joined(SessionKey key, String node, Joined joined, boolean had) {
+        Epoch epoch = joined.claim().epoch();
+        Membership fresh =
+                new Membership(node, epoch, joined.version(), joined.claim().record());
+        Membership now = memberships.compute(key, (name, before) -> {
+            if (before == null) {
+                return had ? null : fresh;
+            }
+            if (before.node.equals(node)) {
+                before.epochs.add(epoch);
+                return before;
+            }
+            return lease.held(node) ? fresh : before;
+        });
+        if (now == null || !now.has(epoch.counter())) {
+            leave(key, node, List.of(epoch));
+        }
     }
 
     @Override

@@ -143,6 +143,11 @@ final class FlakyCluster implements SharedSessionStore {
         held.add(question);
     }
 
+    /** Holds back no more of them; those that were held back stay so until {@link #letGo}. */
+    void holdNoMore(Question question) {
+        held.remove(question);
+    }
+
     /** What was held back arrives, in the order in which it was asked. */
     void letGo() {
         held.clear();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.Call;
 import dev.holdfast.Finding;
 import dev.holdfast.Opening;
+import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
@@ -13,9 +14,10 @@ import org.junit.jupiter.api.Test;
 
 /** A node loses its lease, and begins again, while a session is on its way into its memory; its backend exists once. */
 class LateSessionTest {
-    private final ClusterBed bed = ClusterBed.once(2);
+    private final ClusterBed bed = ClusterBed.once(3);
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
+    private final ClusterBed.Node third = bed.node(2);
 
     @AfterEach
     void close() {
@@ -60,6 +62,26 @@ class LateSessionTest {
         TestBed.now(finding);
         first.die();
         bed.pass(ClusterBed.LEASE.plusMillis(1));
+        serves(second, here);
+    }
+
+    @Test
+    void anEpochThatWasAskedForUnderALeaseThatIsLostDoesNotTakeThePlaceOfTheNext() {
+        Session here = first.open();
+        CompletionStage<Call.Outcome> orphan = here.call(TestBed.requests(2));
+        Connection reader = bed.connected(orphan);
+        Session there = second.find(here);
+        third.find(here);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        second.store.hold(FlakyCluster.Question.JOIN);
+        CompletionStage<Resume> resume = there.resume(reader.cursor());
+        second.store.holdNoMore(FlakyCluster.Question.JOIN);
+        assertThat(resume.toCompletableFuture()).isNotDone();
+        beginsAgain(second);
+        second.find(here);
+        second.store.letGo();
+        bed.settle();
         serves(second, here);
     }
 }

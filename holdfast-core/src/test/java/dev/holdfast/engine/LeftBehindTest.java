@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.Call;
 import dev.holdfast.Lifetime;
 import dev.holdfast.Opening;
+import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
@@ -268,6 +269,27 @@ class LeftBehindTest {
         Session here = ((Opening.Opened) opening).session();
         second.store.fail(FlakyCluster.Question.LOOK, true);
         assertThat(second.engine.find(here.id(), "").toCompletableFuture()).isCompletedExceptionally();
+        assertThat(bed.members(here)).hasSize(1);
+    }
+
+    @Test
+    void aJoinThatIsAnsweredWhenItsSessionHasLeftLeavesNoEpoch() {
+        Session here = first.open();
+        Connection orphan = bed.post(here, 1);
+        Session there = second.find(here);
+        third.find(here);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        second.store.hold(FlakyCluster.Question.JOIN);
+        CompletionStage<Resume> resume = there.resume(orphan.cursor());
+        for (int i = 0; i < 4; i++) {
+            third.find(here);
+            bed.pass(TestBed.IDLE.dividedBy(3));
+        }
+        assertThat(second.engine.size()).isZero();
+        second.store.letGo();
+        bed.settle();
+        assertThat(resume.toCompletableFuture()).isDone();
         assertThat(bed.members(here)).hasSize(1);
     }
 }
