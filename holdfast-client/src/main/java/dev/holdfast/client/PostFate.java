@@ -13,48 +13,30 @@ import java.util.function.BooleanSupplier;
 final class PostFate {
     private static final int BAD_REQUEST = 400;
     private static final int SERVER_ERROR = 500;
+    private static final String LATE = "the server did not come back in time";
     private static final Optional<Outcome> ANOTHER_ATTEMPT = Optional.empty();
 
     private final Envelope message;
     private final boolean repeatable;
     private final Retry retry;
+    private final Sending sending;
     private final BooleanSupplier cancelled;
     private int refusals;
-    private boolean perhapsExecuted;
-    private boolean underWay;
-    private boolean perhapsSent;
-    private boolean prevented;
 
     /**
      * Before the first attempt.
      *
      * @param repeatable whether the message may be sent again when its fate is unknown
      * @param retry makes the attempts
+     * @param sending what is known of them; hears here how each has ended that was not accepted
      * @param cancelled whether the application has given the message up
      */
-    PostFate(Envelope message, boolean repeatable, Retry retry, BooleanSupplier cancelled) {
+    PostFate(Envelope message, boolean repeatable, Retry retry, Sending sending, BooleanSupplier cancelled) {
         this.message = message;
         this.repeatable = repeatable;
         this.retry = retry;
+        this.sending = sending;
         this.cancelled = cancelled;
-    }
-
-    /** An attempt begins; false if it must not. For any thread. */
-    synchronized boolean begins() {
-        underWay |= !prevented;
-        return !prevented;
-    }
-
-    /** The attempt has ended; for any thread. */
-    synchronized void attempted(boolean sent) {
-        underWay = false;
-        perhapsSent |= sent;
-    }
-
-    /** Lets no attempt begin any more, if certainly nothing was sent in any; false otherwise. For any thread. */
-    synchronized boolean preventIfUnsent() {
-        prevented = !underWay && !perhapsSent;
-        return prevented;
     }
 
     /** The server has answered, and neither accepted the message nor asked for it again at once. */
@@ -66,20 +48,24 @@ final class PostFate {
         if (verdict instanceof PostVerdict.NoSession) {
             return Optional.of(new Outcome.SessionGone());
         }
-        if (perhapsExecuted && message.kind() == Envelope.Kind.REQUEST && answer.status() == BAD_REQUEST) {
-            // the server may have got it before, and refuse it as long as it runs
-            return later(0, status, "the server refuses to take it again");
-        }
-        if (verdict instanceof PostVerdict.Later wait) {
-            retry.broke(status);
-            return later(wait.millis(), status);
-        }
         if (verdict instanceof PostVerdict.Unknown) {
-            retry.broke(status);
-            return unknown("a proxy lost the server while it had the request", status);
+            return broken("a proxy lost the server while it had the request", status);
         }
         if (verdict instanceof PostVerdict.Failed && !repeatable) {
             return Optional.of(new Outcome.Unknown("the server failed at the request", status, false));
+        }
+        if (verdict instanceof PostVerdict.Failed) {
+            sending.inDoubt();
+        } else {
+            sending.unsent();
+        }
+        if (sending.perhapsSent() && message.kind() == Envelope.Kind.REQUEST && answer.status() == BAD_REQUEST) {
+            // the server may have got it before, and refuse it as long as it runs
+            return again(0, status, "the server refuses to take it again");
+        }
+        if (verdict instanceof PostVerdict.Later wait) {
+            retry.broke(status);
+            return again(wait.millis(), status, LATE);
         }
         boolean refusedForGood = verdict instanceof PostVerdict.Refused && !isNotificationThatFailed(answer);
         return refusedForGood || refusals++ > 0 || !retry.again(0)
@@ -94,22 +80,28 @@ final class PostFate {
 
     /** No answer has come: because the message was not sent, or nobody knows why. */
     Optional<Outcome> unanswered(ExchangeEnd.NoAnswer end) {
+        if (end.sent()) {
+            return broken("the connection broke before an answer came", end.cause());
+        }
+        sending.unsent();
         retry.broke(end.cause());
-        return end.sent() ? unknown("the connection broke before an answer came", end.cause()) : later(0, end.cause());
+        return again(0, end.cause(), LATE);
+    }
+
+    private Optional<Outcome> broken(String reason, Throwable cause) {
+        sending.inDoubt();
+        retry.broke(cause);
+        return unknown(reason, cause);
     }
 
     /** The server may have executed the request. */
     Optional<Outcome> unknown(String reason, Throwable cause) {
+        sending.inDoubt();
         if (repeatable) {
-            perhapsExecuted = true;
-            return later(0, cause);
+            return again(0, cause, LATE);
         }
         return Optional.of(
                 cancelled.getAsBoolean() ? new Outcome.Cancelled() : new Outcome.Unknown(reason, cause, false));
-    }
-
-    private Optional<Outcome> later(long millis, Throwable cause) {
-        return later(millis, cause, "the server did not come back in time");
     }
 
     /**
@@ -117,13 +109,21 @@ final class PostFate {
      *
      * @param reason why it is not known whether the message was executed, if it may have been and there is no other attempt
      */
-    private Optional<Outcome> later(long millis, Throwable cause, String reason) {
+    private Optional<Outcome> again(long millis, Throwable cause, String reason) {
         if (cancelled.getAsBoolean()) {
             return Optional.of(new Outcome.Cancelled());
         }
         if (retry.again(millis)) {
             return ANOTHER_ATTEMPT;
         }
-        return Optional.of(perhapsExecuted ? new Outcome.Unknown(reason, cause, false) : new Outcome.NotSent(cause));
+        return Optional.of(
+                sending.perhapsSent() ? new Outcome.Unknown(reason, cause, false) : new Outcome.NotSent(cause));
+    }
+
+    /** What becomes of it without a session; what has no response is nothing to a server that has none. For any thread. */
+    Outcome sessionGone(String reason, Throwable cause) {
+        return sending.perhapsSent() && message.kind() == Envelope.Kind.REQUEST
+                ? new Outcome.Unknown(reason, cause, true)
+                : new Outcome.SessionGone();
     }
 }

@@ -12,13 +12,20 @@ final class PostJudge {
     private final Link link;
     private final URI uri;
     private final Envelope message;
+    private final Sending sending;
     private final Object context;
     private final Credentials credentials;
 
-    PostJudge(Link link, URI uri, Envelope message, Object context) {
+    /**
+     * Before the first answer.
+     *
+     * @param sending hears of a refusal before anybody is asked what follows
+     */
+    PostJudge(Link link, URI uri, Envelope message, Sending sending, Object context) {
         this.link = link;
         this.uri = uri;
         this.message = message;
+        this.sending = sending;
         this.context = context;
         this.credentials = new Credentials(link, context);
     }
@@ -27,6 +34,7 @@ final class PostJudge {
     CompletionStage<PostVerdict> judge(ExchangeEnd.Answer answer, HttpRequest request) {
         PostVerdict verdict = PostVerdict.of(answer, link.id().isPresent());
         if (verdict instanceof PostVerdict.Unauthorized) {
+            sending.unsent();
             return credentials
                     .asked(answer, request)
                     .handle((again, failure) -> failure != null

@@ -30,11 +30,11 @@ final class Posting implements StreamOwner, StreamHandler {
     private final Object context;
     private final StreamSink sink;
     private final Response response;
+    private final Sending sending = new Sending();
     private final PostJudge judge;
     private final Retry retry;
     private final PostFate fate;
     private final Carrier carrier;
-    private final AnswerElsewhere elsewhere = new AnswerElsewhere();
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     private volatile boolean cancelled;
 
@@ -51,9 +51,9 @@ final class Posting implements StreamOwner, StreamHandler {
         this.context = context;
         this.sink = sink;
         this.response = new Response(message, sink, () -> finish(new Outcome.Done()));
-        this.judge = new PostJudge(link, uri, message, context);
+        this.judge = new PostJudge(link, uri, message, sending, context);
         this.retry = new Retry(link, this::send);
-        this.fate = new PostFate(message, repeatable, retry, () -> cancelled);
+        this.fate = new PostFate(message, repeatable, retry, sending, () -> cancelled);
         this.carrier = new Carrier(link, new StreamLoop(link, uri, context, this));
     }
 
@@ -91,11 +91,8 @@ final class Posting implements StreamOwner, StreamHandler {
         if (outcome.isDone()) {
             return;
         }
-        if (fate.begins()) {
-            exchange.start().thenAccept(end -> {
-                fate.attempted(!(end instanceof ExchangeEnd.NoAnswer none) || none.sent());
-                ended(end, request);
-            });
+        if (sending.begins()) {
+            exchange.start().thenAccept(end -> ended(end, request));
         }
     }
 
@@ -183,7 +180,7 @@ final class Posting implements StreamOwner, StreamHandler {
     }
 
     private void waitElsewhere(int status, byte[] body) {
-        Optional<Throwable> unread = elsewhere.expect();
+        Optional<Throwable> unread = sending.awaitsElsewhere();
         if (unread.isPresent()) {
             unreadable(unread.get());
         } else if (!link.answersLater(status)) {
@@ -214,7 +211,7 @@ final class Posting implements StreamOwner, StreamHandler {
     /** The application gives the request up: its stream is not resumed any more, and the server has a moment to end it. */
     void cancel() {
         cancelled = true;
-        if (!carrier.begun() || (carrier.idle() && !elsewhere.awaited())) {
+        if (!carrier.begun() || (carrier.idle() && !sending.elsewhere())) {
             finish(new Outcome.Cancelled());
             return;
         }
@@ -259,7 +256,7 @@ final class Posting implements StreamOwner, StreamHandler {
 
     /** Its answer has come on the stream for answers that have none of their own, perhaps before its POST was answered, and cannot be read. */
     void unreadableElsewhere(Throwable why) {
-        if (elsewhere.unreadable(why)) {
+        if (sending.unreadableElsewhere(why)) {
             unreadable(why);
         }
     }
@@ -308,17 +305,16 @@ final class Posting implements StreamOwner, StreamHandler {
 
     /** Whether its response can come on another stream only. */
     boolean waitsElsewhere() {
-        return elsewhere.awaited();
+        return sending.elsewhere();
     }
 
     /** The response will not come on its stream. */
     void lost(String reason, Throwable cause, boolean sessionGone) {
         if (response.left().isPresent()) {
             takeLeft(response.left().get());
-        } else if (sessionGone && (message.kind() != Envelope.Kind.REQUEST || fate.preventIfUnsent())) {
-            sessionGone(); // what has no response is nothing to a server that has no session
         } else if (sessionGone) {
-            finish(new Outcome.Unknown(reason, cause, true));
+            sending.sessionGone();
+            finish(fate.sessionGone(reason, cause));
         } else {
             fate.unknown(reason, cause).ifPresent(this::finish);
         }
