@@ -12,7 +12,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
 /**
@@ -31,7 +30,6 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
     private final SessionWatch watch;
     private final StreamLoop stream;
     private final CompletableFuture<Outcome> opened = new CompletableFuture<>();
-    private final AtomicBoolean gone = new AtomicBoolean();
     private volatile Optional<URI> endpoint = Optional.empty();
 
     /**
@@ -75,6 +73,11 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
     }
 
     @Override
+    public boolean answersOnOneStream() {
+        return true;
+    }
+
+    @Override
     public CompletionStage<Void> other(SseEvent event) {
         if (event.name().equals(ENDPOINT)) {
             named(new String(event.data(), UTF_8).strip());
@@ -109,10 +112,10 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
     }
 
     private void tellGone(Throwable cause) {
-        if (gone.compareAndSet(false, true)) {
+        if (link.lose(cause)) {
             stream.stop();
             watch.gone();
-            inFlight.lost("its session is gone", cause);
+            inFlight.lost();
         }
     }
 
@@ -127,7 +130,7 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
     }
 
     private CompletionStage<Outcome> usable(Envelope message, Function<URI, CompletionStage<Outcome>> send) {
-        if (gone.get() || endpoint.isEmpty()) {
+        if (link.loss().isPresent() || endpoint.isEmpty()) {
             return CompletableFuture.completedFuture(new Outcome.SessionGone());
         }
         return send.apply(endpoint.get()).thenApply(outcome -> noticed(message, outcome));
@@ -163,7 +166,7 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
 
     @Override
     public boolean complete() {
-        return link.closed() || gone.get();
+        return link.closed() || link.loss().isPresent();
     }
 
     @Override

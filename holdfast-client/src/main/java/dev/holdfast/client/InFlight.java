@@ -19,7 +19,6 @@ final class InFlight {
     private final Map<RequestId, Posting> requests = new ConcurrentHashMap<>();
     private final Map<Posting, Boolean> all = new ConcurrentHashMap<>();
     private final AtomicInteger count = new AtomicInteger();
-    private volatile boolean lost;
 
     /** Takes what comes on the stream of a request. Some servers replay on it what belongs to the streams of others. */
     private final class OfRequest implements StreamSink {
@@ -81,10 +80,8 @@ final class InFlight {
         all.put(posting, true);
         if (link.closed()) {
             posting.close();
-        } else if (lost) {
-            posting.sessionGone();
         } else {
-            posting.send();
+            link.loss().ifPresentOrElse(posting::sessionLost, posting::send);
         }
         return posting.outcome().thenApply(outcome -> {
             all.remove(posting);
@@ -129,10 +126,8 @@ final class InFlight {
     }
 
     /** The stream is gone on which answers came that do not come on the streams of their requests. */
-    void lostElsewhere(String reason, Throwable cause, boolean sessionGone) {
-        requests.values().stream()
-                .filter(Posting::waitsElsewhere)
-                .forEach(posting -> posting.lost(reason, cause, sessionGone));
+    void lostElsewhere(String reason, Throwable cause) {
+        requests.values().stream().filter(Posting::waitsElsewhere).forEach(posting -> posting.lost(reason, cause));
     }
 
     /** An answer has come, on the stream for those that have none of their own, that cannot be read. */
@@ -148,10 +143,9 @@ final class InFlight {
         requests.values().forEach(Posting::suspect);
     }
 
-    /** The session is gone with its only stream: no response will come any more, and nothing more is sent. */
-    void lost(String reason, Throwable cause) {
-        lost = true;
-        all.keySet().forEach(posting -> posting.lost(reason, cause, true));
+    /** The link has lost its session: nothing more is sent, and what has nothing under way that could still answer it ends. */
+    void lost() {
+        link.loss().ifPresent(cause -> all.keySet().forEach(posting -> posting.sessionLost(cause)));
     }
 
     /** Ends everything, once the link is closed. */

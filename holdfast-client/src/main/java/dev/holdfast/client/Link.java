@@ -10,7 +10,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** What everything that belongs to one session shares: its server, its id and revision, and what is known of its connections. */
 final class Link {
@@ -25,6 +27,7 @@ final class Link {
     private volatile Optional<String> id = Optional.empty();
     private volatile Optional<String> revision;
     private volatile boolean closed;
+    private final AtomicReference<@Nullable Throwable> loss = new AtomicReference<>();
 
     /** Whose session it is. */
     interface Host {
@@ -36,6 +39,9 @@ final class Link {
          * request with this status and without a response.
          */
         boolean answersLater(int status);
+
+        /** Whether all responses come on the one stream of the session. */
+        boolean answersOnOneStream();
     }
 
     /** The link of a session that has no id yet. */
@@ -84,6 +90,16 @@ final class Link {
         return closed;
     }
 
+    /** The server does not have the session any more; returns whether that is news. */
+    boolean lose(Throwable cause) {
+        return loss.compareAndSet(null, cause);
+    }
+
+    /** How it was found out that the server does not have the session any more, if it does not. */
+    Optional<Throwable> loss() {
+        return Optional.ofNullable(loss.get());
+    }
+
     /** The server has accepted a message. */
     void reached() {
         host.reached();
@@ -92,6 +108,11 @@ final class Link {
     /** Whether the response of a request that was taken with this status, and without one, can come on another stream. */
     boolean answersLater(int status) {
         return host.answersLater(status);
+    }
+
+    /** Whether all responses come on the one stream of the session. */
+    boolean answersOnOneStream() {
+        return host.answersOnOneStream();
     }
 
     /** The revision was negotiated. What is no revision is not sent back. */

@@ -68,7 +68,7 @@ final class PostFate {
             return again(wait.millis(), status, LATE);
         }
         boolean refusedForGood = verdict instanceof PostVerdict.Refused && !isNotificationThatFailed(answer);
-        return refusedForGood || refusals++ > 0 || !retry.again(0)
+        return refusedForGood || refusals++ > 0 || sending.gone() || !retry.again(0)
                 ? Optional.of(new Outcome.Refused(answer.status(), answer.headers(), answer.body(), request))
                 : ANOTHER_ATTEMPT;
     }
@@ -101,17 +101,22 @@ final class PostFate {
             return again(0, cause, LATE);
         }
         return Optional.of(
-                cancelled.getAsBoolean() ? new Outcome.Cancelled() : new Outcome.Unknown(reason, cause, false));
+                cancelled.getAsBoolean()
+                        ? new Outcome.Cancelled()
+                        : new Outcome.Unknown(reason, cause, sending.gone()));
     }
 
     /**
-     * Another attempt after a while.
+     * Another attempt after a while, if there still is a session for it.
      *
      * @param reason why it is not known whether the message was executed, if it may have been and there is no other attempt
      */
     private Optional<Outcome> again(long millis, Throwable cause, String reason) {
         if (cancelled.getAsBoolean()) {
             return Optional.of(new Outcome.Cancelled());
+        }
+        if (sending.gone()) {
+            return Optional.of(sessionGone(cause));
         }
         if (retry.again(millis)) {
             return ANOTHER_ATTEMPT;
@@ -121,9 +126,9 @@ final class PostFate {
     }
 
     /** What becomes of it without a session; what has no response is nothing to a server that has none. For any thread. */
-    Outcome sessionGone(String reason, Throwable cause) {
+    Outcome sessionGone(Throwable cause) {
         return sending.perhapsSent() && message.kind() == Envelope.Kind.REQUEST
-                ? new Outcome.Unknown(reason, cause, true)
+                ? new Outcome.Unknown("its session is gone", cause, true)
                 : new Outcome.SessionGone();
     }
 }

@@ -93,6 +93,8 @@ final class Posting implements StreamOwner, StreamHandler {
         }
         if (sending.begins()) {
             exchange.start().thenAccept(end -> ended(end, request));
+        } else {
+            link.loss().ifPresent(this::sessionLost);
         }
     }
 
@@ -141,7 +143,7 @@ final class Posting implements StreamOwner, StreamHandler {
             unreadable(big);
         } else if (end instanceof ExchangeEnd.NoAnswer none) {
             fate.unanswered(none).ifPresent(this::finish);
-        } else if (link.answersLater(OK)) {
+        } else if (link.answersOnOneStream()) {
             waitElsewhere(OK, new byte[0]);
         } else {
             carrier.stream().cameApart(end);
@@ -184,7 +186,7 @@ final class Posting implements StreamOwner, StreamHandler {
         if (unread.isPresent()) {
             unreadable(unread.get());
         } else if (!link.answersLater(status)) {
-            lost("the listening stream is gone", new HttpStatusException(status, body), false);
+            lost("the listening stream is gone", new HttpStatusException(status, body));
         }
     }
 
@@ -278,10 +280,12 @@ final class Posting implements StreamOwner, StreamHandler {
             finish(new Outcome.Unknown("the server did not come back in time", loss.cause(), false));
         } else if (loss instanceof StreamLoss.Unreadable) {
             unreadable(loss.cause());
+        } else if (loss instanceof StreamLoss.SessionGone) {
+            sending.inDoubt();
+            sessionLost(loss.cause());
         } else {
-            boolean gone = loss instanceof StreamLoss.SessionGone;
             String reason = loss instanceof StreamLoss.NoCursor none ? none.reason() : "it is not given any more";
-            lost(gone ? "its session is gone" : "the stream of its answer is lost: " + reason, loss.cause(), gone);
+            lost("the stream of its answer is lost: " + reason, loss.cause());
         }
     }
 
@@ -309,20 +313,24 @@ final class Posting implements StreamOwner, StreamHandler {
     }
 
     /** The response will not come on its stream. */
-    void lost(String reason, Throwable cause, boolean sessionGone) {
+    void lost(String reason, Throwable cause) {
         if (response.left().isPresent()) {
             takeLeft(response.left().get());
-        } else if (sessionGone) {
-            sending.sessionGone();
-            finish(fate.sessionGone(reason, cause));
         } else {
             fate.unknown(reason, cause).ifPresent(this::finish);
         }
     }
 
-    /** There is no session any more that it could be sent in. */
-    void sessionGone() {
-        finish(new Outcome.SessionGone());
+    /** The server does not have its session any more: it ends, unless something of its own is under way that may still answer it. */
+    void sessionLost(Throwable cause) {
+        if (!sending.sessionGone(link.answersOnOneStream())) {
+            return;
+        }
+        if (response.left().isPresent()) {
+            takeLeft(response.left().get());
+        } else {
+            finish(fate.sessionGone(cause));
+        }
     }
 
     /** Ends it on this side. */

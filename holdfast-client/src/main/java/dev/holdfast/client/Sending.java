@@ -9,7 +9,9 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe.
  */
 final class Sending {
+    /** Whether an attempt is under way, or a stream of its own that answers it. */
     private boolean underWay;
+
     private boolean perhapsSent;
     private boolean elsewhere;
     private boolean gone;
@@ -58,10 +60,24 @@ final class Sending {
         return elsewhere;
     }
 
-    /** The session is gone, with the only way on which an answer could come: no attempt begins any more. */
-    synchronized void sessionGone() {
+    /**
+     * The session is gone: no attempt begins any more. Returns whether it ends the message, for nothing is under way that will tell
+     * more of it.
+     *
+     * @param onOneStream whether the only stream on which an answer could come is gone too
+     */
+    synchronized boolean sessionGone(boolean onOneStream) {
         gone = true;
+        if (underWay && !onOneStream) {
+            return false;
+        }
         perhapsSent |= underWay;
         underWay = false;
+        return true;
+    }
+
+    /** Whether the session is gone. */
+    synchronized boolean gone() {
+        return gone;
     }
 }

@@ -6,7 +6,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
@@ -31,7 +30,6 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     private final MessageSink listening;
     private final SessionWatch watch;
     private final AtomicReference<Listening> state = new AtomicReference<>(Listening.CLOSED);
-    private final AtomicBoolean gone = new AtomicBoolean();
 
     /** The stream for what belongs to no request. */
     private sealed interface Listening {
@@ -105,16 +103,25 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     }
 
     private void tellGone() {
-        if (gone.compareAndSet(false, true)) {
+        if (link.lose(new HttpStatusException(404, new byte[0]))) {
             stopListening();
             watch.gone();
-            inFlight.lostElsewhere("its session is gone", new HttpStatusException(404, new byte[0]), true);
+            inFlight.lost();
         }
+    }
+
+    private boolean over() {
+        return link.closed() || link.loss().isPresent();
     }
 
     @Override
     public boolean answersLater(int status) {
         return status == ACCEPTED && state.get() instanceof Listening.Open;
+    }
+
+    @Override
+    public boolean answersOnOneStream() {
+        return false;
     }
 
     @Override
@@ -127,7 +134,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     @Override
     public void listen(Object context) {
         Listening before = state.get();
-        if (before instanceof Listening.Open || before instanceof Listening.NotOffered) {
+        if (before instanceof Listening.Open || before instanceof Listening.NotOffered || over()) {
             return;
         }
         StreamLoop stream = new StreamLoop(link, server.uri(), context, this);
@@ -135,7 +142,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
             if (before instanceof Listening.GivenUp) {
                 stream.comesLate();
             }
-            if (link.closed()) {
+            if (over()) {
                 stream.stop();
             } else {
                 stream.open();
@@ -161,7 +168,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
 
     @Override
     public boolean complete() {
-        return link.closed() || gone.get();
+        return over();
     }
 
     @Override
@@ -212,7 +219,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
 
     private void closed(Listening next, Throwable cause) {
         state.set(next);
-        inFlight.lostElsewhere("the listening stream is gone", cause, false);
+        inFlight.lostElsewhere("the listening stream is gone", cause);
     }
 
     @Override
@@ -220,7 +227,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
         link.close();
         stopListening();
         inFlight.close();
-        boolean known = link.id().isPresent() && !gone.get();
+        boolean known = link.id().isPresent() && link.loss().isEmpty();
         return known ? Farewell.to(link, server.uri(), NO_CONTEXT) : CompletableFuture.completedFuture(null);
     }
 }

@@ -1,11 +1,13 @@
 package dev.holdfast.client;
 
+import static dev.holdfast.client.Recorder.answer;
 import static dev.holdfast.client.Recorder.call;
 import static dev.holdfast.client.Recorder.initialize;
 import static dev.holdfast.client.Recorder.initializeResult;
 import static dev.holdfast.client.Recorder.now;
 import static dev.holdfast.client.Recorder.remote;
 import static dev.holdfast.client.ServerSession.NO_CONTEXT;
+import static dev.holdfast.client.ServerSession.Repeat.HARMLESS;
 import static dev.holdfast.client.ServerSession.Repeat.NEVER;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -29,6 +31,7 @@ class SessionLossTest {
 
     private final Recorder recorder = new Recorder();
     private final Recorder sink = new Recorder();
+    private final AtomicBoolean gone = new AtomicBoolean();
     private ScriptedServer server;
 
     @BeforeEach
@@ -39,6 +42,15 @@ class SessionLossTest {
     @AfterEach
     void close() {
         server.close();
+    }
+
+    /** A session whose listening stream is open. */
+    private ServerSession overStreamableHttp() {
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s1"))
+                .onGet((request, reply) -> reply.stream().chunk(": here\n\n").gone());
+        ServerSession session = recorder.open(remote(server.uri()));
+        server.awaitRequests(2);
+        return session;
     }
 
     /** A session whose only stream goes on with this. */
@@ -60,8 +72,23 @@ class SessionLossTest {
         return ((SessionOpening.Opened) result).session();
     }
 
-    private CompletionStage<Outcome> send(ServerSession session) {
-        return session.call(call(1), NEVER, NO_CONTEXT, sink);
+    private CompletionStage<Outcome> send(ServerSession session, ServerSession.Repeat repeat) {
+        return session.call(call(1), repeat, NO_CONTEXT, sink);
+    }
+
+    /** Another call finds out that the session is lost, and everybody in it knows when this returns. */
+    private void lose(ServerSession session) {
+        server.then((request, reply) -> reply.status(404));
+        assertThat(now(session.call(call(99), NEVER, NO_CONTEXT, new Recorder())))
+                .isEqualTo(new Outcome.SessionGone());
+        gone.set(true);
+    }
+
+    private static void assertLostWithItsSession(Outcome outcome) {
+        assertThat(outcome)
+                .isInstanceOfSatisfying(
+                        Outcome.Unknown.class,
+                        unknown -> assertThat(unknown.sessionGone()).isTrue());
     }
 
     @ParameterizedTest
@@ -75,7 +102,7 @@ class SessionLossTest {
         server.then((request, reply) -> reply.status(status, LONG_PAUSE));
 
         assertThat(now(session.post(Recorder.initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
-        assertThat(now(send(session))).isEqualTo(new Outcome.SessionGone());
+        assertThat(now(send(session, NEVER))).isEqualTo(new Outcome.SessionGone());
         assertThat(recorder.news).contains("gone");
     }
 
@@ -96,8 +123,74 @@ class SessionLossTest {
                 (request, reply) -> reply.once(asked::get).rst());
         server.then((request, reply) -> reply.status(401));
 
-        assertThat(now(send(session))).isEqualTo(new Outcome.SessionGone());
+        assertThat(now(send(session, NEVER))).isEqualTo(new Outcome.SessionGone());
         credentials.complete(true);
         assertThat(server.requests).hasSize(3);
+    }
+
+    @Test
+    void callThatWaitsForItsNextAttemptEndsWithItsSessionAtOnce() {
+        ServerSession session = overStreamableHttp();
+        server.then((request, reply) -> reply.status(503, LONG_PAUSE));
+        CompletionStage<Outcome> waiting = send(session, NEVER);
+        Eventually.await(() -> recorder.news.contains("reconnecting"), () -> "that the server is away");
+
+        lose(session);
+
+        assertThat(now(waiting)).isEqualTo(new Outcome.SessionGone());
+        session.close();
+    }
+
+    @Test
+    void nothingIsSentInASessionThatIsLost() {
+        ServerSession session = overStreamableHttp();
+        lose(session);
+        int requests = server.requests.size();
+
+        assertThat(now(send(session, HARMLESS))).isEqualTo(new Outcome.SessionGone());
+        assertThat(now(session.post(Recorder.initialized(), NO_CONTEXT))).isEqualTo(new Outcome.SessionGone());
+        session.listen(NO_CONTEXT);
+
+        assertThat(server.requests).hasSize(requests);
+        session.close();
+    }
+
+    /** Makes a call, does this to it once its session is lost, and returns what became of it. */
+    private Outcome underWayAtTheLoss(ServerSession.Repeat repeat, ScriptedServer.Act act) {
+        ServerSession session = overStreamableHttp();
+        server.then((request, reply) -> {
+            reply.once(gone::get);
+            act.on(request, reply);
+        });
+        CompletionStage<Outcome> underWay = send(session, repeat);
+        server.awaitRequests(3);
+
+        lose(session);
+
+        Outcome outcome = now(underWay);
+        session.close();
+        return outcome;
+    }
+
+    @Test
+    void callThatIsAnsweredBehindItsSessionHasItsAnswer() {
+        assertThat(underWayAtTheLoss(NEVER, (request, reply) -> reply.json(answer(1))))
+                .isEqualTo(new Outcome.Done());
+        assertThat(sink.messages).hasSize(1);
+    }
+
+    @Test
+    void callThatIsRefusedForNowBehindItsSessionWasNotSent() {
+        assertThat(underWayAtTheLoss(NEVER, (request, reply) -> reply.status(503, LONG_PAUSE)))
+                .isEqualTo(new Outcome.SessionGone());
+    }
+
+    @Test
+    void harmlessCallThatBreaksBehindItsSessionIsNotSentThereAgain() {
+        assertLostWithItsSession(underWayAtTheLoss(HARMLESS, (request, reply) -> reply.rst()));
+        assertThat(server.requests.stream()
+                        .filter(request -> request.body().contains("\"id\":1,")
+                                && request.body().contains("tools/call")))
+                .hasSize(1);
     }
 }
