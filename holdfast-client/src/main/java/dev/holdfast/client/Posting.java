@@ -183,8 +183,11 @@ final class Posting implements StreamOwner, StreamHandler {
 
     private void waitElsewhere(int status, byte[] body) {
         Optional<Throwable> unread = sending.awaitsElsewhere();
+        Optional<Throwable> loss = link.loss();
         if (unread.isPresent()) {
             unreadable(unread.get());
+        } else if (loss.isPresent()) {
+            sessionLost(loss.get()); // the stream that would bring it is gone with its session
         } else if (!link.answersLater(status)) {
             lost("the listening stream is gone", new HttpStatusException(status, body));
         }

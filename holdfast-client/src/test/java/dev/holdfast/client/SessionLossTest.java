@@ -173,6 +173,11 @@ class SessionLossTest {
     }
 
     @Test
+    void callThatIsTakenBehindItsSessionIsNotWaitedFor() {
+        assertLostWithItsSession(underWayAtTheLoss(NEVER, (request, reply) -> reply.status(202)));
+    }
+
+    @Test
     void callThatIsAnsweredBehindItsSessionHasItsAnswer() {
         assertThat(underWayAtTheLoss(NEVER, (request, reply) -> reply.json(answer(1))))
                 .isEqualTo(new Outcome.Done());
