@@ -50,7 +50,7 @@ final class Posting implements StreamOwner, StreamHandler {
         this.message = message;
         this.context = context;
         this.sink = sink;
-        this.response = new Response(message, sink, () -> finish(new Outcome.Done()));
+        this.response = new Response(message, sink, () -> end(new Outcome.Done()));
         this.judge = new PostJudge(link, uri, message, sending, context);
         this.retry = new Retry(link, this::send);
         this.fate = new PostFate(message, repeatable, retry, sending, () -> cancelled);
@@ -69,6 +69,10 @@ final class Posting implements StreamOwner, StreamHandler {
 
     /** Sends it. */
     void send() {
+        response.ask(this::attempt);
+    }
+
+    private void attempt() {
         if (givenUp()) {
             return;
         }
@@ -207,7 +211,7 @@ final class Posting implements StreamOwner, StreamHandler {
             link.server()
                     .means()
                     .delivery()
-                    .execute(() -> taking.get().whenComplete((taken, failure) -> finish(response.outcome(failure))));
+                    .execute(() -> taking.get().whenComplete((taken, failure) -> finish(response.missing(failure))));
         } catch (RejectedExecutionException e) {
             finish(new Outcome.Closed());
         }
@@ -235,7 +239,7 @@ final class Posting implements StreamOwner, StreamHandler {
 
     @Override
     public boolean complete() {
-        if (cancelled && !response.taken()) {
+        if (cancelled) {
             finish(new Outcome.Cancelled());
         }
         if (outcome.isDone()) {
@@ -342,7 +346,12 @@ final class Posting implements StreamOwner, StreamHandler {
         carrier.abort();
     }
 
+    /** It ends so, unless its response is taken. */
     private void finish(Outcome how) {
+        response.giveUp(() -> end(how));
+    }
+
+    private void end(Outcome how) {
         if (outcome.complete(how.since(link.closed()))) {
             retry.stop();
             if (response.taken() && !carrier.idle()) {

@@ -4,17 +4,33 @@ import dev.holdfast.json.Envelope;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** The response that a request waits for, and what comes before it: handed over once, on whichever stream it comes. Thread-safe. */
+/**
+ * The response that a request waits for, and what comes before it: handed over once, on whichever stream it comes. While it is being
+ * taken, every other end of the request waits, and counts only where the taking fails. Thread-safe.
+ */
 final class Response {
     private final Envelope request;
     private final MessageSink sink;
     private final Runnable done;
-    private final AtomicBoolean taken = new AtomicBoolean();
+    private State state = State.AWAITED;
+    /** How the request ends if the taking fails. */
+    private Optional<Runnable> end = Optional.empty();
+    /** How the response is asked for once more if the taking fails. */
+    private Optional<Runnable> question = Optional.empty();
+
     private volatile boolean tellsProgress;
     private volatile @Nullable Envelope left;
+
+    private enum State {
+        AWAITED,
+        /** The sink has it, and may yet fail. */
+        BEING_TAKEN,
+        TAKEN,
+        /** The request has ended without it. */
+        GIVEN_UP
+    }
 
     /**
      * A response that has not come.
@@ -29,8 +45,35 @@ final class Response {
     }
 
     /** Whether it has come, and the sink has it or is about to. */
-    boolean taken() {
-        return taken.get();
+    synchronized boolean taken() {
+        return state == State.BEING_TAKEN || state == State.TAKEN;
+    }
+
+    /** Runs an end of the request, at most one in all: not while the response is being taken, and never once it was. The first one counts. */
+    void giveUp(Runnable ending) {
+        synchronized (this) {
+            if (state == State.BEING_TAKEN && end.isEmpty()) {
+                end = Optional.of(ending);
+            }
+            if (state != State.AWAITED) {
+                return;
+            }
+            state = State.GIVEN_UP;
+        }
+        ending.run();
+    }
+
+    /** Runs what asks for it: not while it is being taken, and never once it was taken or given up. */
+    void ask(Runnable asking) {
+        synchronized (this) {
+            if (state == State.BEING_TAKEN) {
+                question = Optional.of(asking);
+            }
+            if (state != State.AWAITED) {
+                return;
+            }
+        }
+        asking.run();
     }
 
     /** It was seen on another stream, and left to that of the request, which brings what comes before it too. */
@@ -53,28 +96,56 @@ final class Response {
             }
             return sink.message(received);
         }
-        if (!taken.compareAndSet(false, true)) {
+        if (!begins()) {
             return CompletableFuture.completedFuture(null);
         }
         return sink.message(received).whenComplete((nothing, failure) -> {
             if (failure == null) {
-                done.run();
+                succeeded();
             } else {
-                taken.set(false);
+                failed();
             }
         });
     }
 
+    private synchronized boolean begins() {
+        boolean first = state == State.AWAITED;
+        if (first) {
+            state = State.BEING_TAKEN;
+        }
+        return first;
+    }
+
+    private void succeeded() {
+        synchronized (this) {
+            state = State.TAKEN;
+        }
+        done.run();
+    }
+
+    private void failed() {
+        Optional<Runnable> ending;
+        Optional<Runnable> asking;
+        synchronized (this) {
+            state = State.AWAITED;
+            ending = end;
+            asking = question;
+            end = Optional.empty();
+            question = Optional.empty();
+        }
+        ending.ifPresentOrElse(this::giveUp, () -> asking.ifPresent(this::ask));
+    }
+
     /**
-     * What a body amounts to that was to bring it.
+     * What a body amounts to that was to bring it, and has not.
      *
      * @param failure why its messages were not taken, if they were not
      */
-    Outcome outcome(@Nullable Throwable failure) {
+    Outcome missing(@Nullable Throwable failure) {
         if (failure != null) {
             return new Outcome.Unreadable("the response was not taken: " + failure);
         }
-        return taken() ? new Outcome.Done() : new Outcome.Unreadable("the answer has no response in it");
+        return new Outcome.Unreadable(taken() ? "the response was not taken" : "the answer has no response in it");
     }
 
     /** Whether progress of the request has come on its stream. */

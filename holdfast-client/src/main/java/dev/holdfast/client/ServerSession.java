@@ -38,6 +38,9 @@ public interface ServerSession {
     /** The id that the server gave the session; a server without sessions gives none. */
     Optional<String> id();
 
-    /** Ends the session: what is under way ends at once, and the server is told. The stage completes when it was, or after 5 s. */
+    /**
+     * Ends the session, and tells the server: what is under way ends at once, but for a response that is being taken, whose call ends with
+     * that. The stage completes when the server was told, or after 5 s.
+     */
     CompletionStage<Void> close();
 }

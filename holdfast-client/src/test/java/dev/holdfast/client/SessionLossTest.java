@@ -198,4 +198,77 @@ class SessionLossTest {
                                 && request.body().contains("tools/call")))
                 .hasSize(1);
     }
+
+    /** Whose response is being taken for as long as the test wants. */
+    private static final class SlowTaker {
+        private final CompletableFuture<Void> come = new CompletableFuture<>();
+        private final CompletableFuture<Void> taken = new CompletableFuture<>();
+
+        private CompletionStage<Outcome> call(ServerSession session, ServerSession.Repeat repeat) {
+            CompletionStage<Outcome> outcome = session.call(Recorder.call(1), repeat, NO_CONTEXT, message -> {
+                come.complete(null);
+                return taken;
+            });
+            now(come);
+            return outcome;
+        }
+    }
+
+    private ServerSession answering() {
+        ServerSession session = overHttpSse(remote(server.uri()), (request, reply) -> {
+            reply.once(() -> server.requests.size() == 3).chunk("data: " + answer(1) + "\n\n");
+            reply.gone();
+        });
+        server.then((request, reply) -> reply.status(202));
+        return session;
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void callWhoseResponseIsBeingTakenIsNotLostWithItsSession(boolean harmless) {
+        ServerSession session = answering();
+        SlowTaker taker = new SlowTaker();
+        CompletionStage<Outcome> called = taker.call(session, harmless ? HARMLESS : NEVER);
+
+        lose(session);
+
+        assertThat(called.toCompletableFuture()).isNotDone();
+        taker.taken.complete(null);
+        assertThat(now(called)).isEqualTo(new Outcome.Done());
+    }
+
+    @Test
+    void callWhoseResponseIsNotTakenIsLostWithItsSessionAfterAll() {
+        ServerSession session = answering();
+        SlowTaker taker = new SlowTaker();
+        CompletionStage<Outcome> called = taker.call(session, NEVER);
+
+        lose(session);
+        taker.taken.completeExceptionally(new IllegalStateException("not now"));
+
+        assertLostWithItsSession(now(called));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void callWhoseResponseIsBeingTakenIsNotClosedOrGivenUp(boolean closed) {
+        ServerSession session = answering();
+        SlowTaker taker = new SlowTaker();
+        CompletionStage<Outcome> called = taker.call(session, NEVER);
+
+        if (closed) {
+            session.close();
+        } else {
+            server.then((request, reply) -> reply.status(202));
+            CompletionStage<Outcome> told = session.post(
+                    Recorder.envelope(
+                            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}"),
+                    NO_CONTEXT);
+            assertThat(now(told)).isEqualTo(new Outcome.Done());
+        }
+        taker.taken.complete(null);
+
+        assertThat(now(called)).isEqualTo(new Outcome.Done());
+        session.close();
+    }
 }
