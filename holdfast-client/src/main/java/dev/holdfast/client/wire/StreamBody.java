@@ -27,6 +27,8 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     private final Queue<SseEvent> events = new ArrayDeque<>();
     /** Completes when the stream has ended and everything that came was handed over. */
     private final CompletableFuture<ExchangeEnd> end = new CompletableFuture<>();
+    /** The first cause of the end. What is told later came of it: some senders tell of a cancellation while it is made. */
+    private final AtomicReference<@Nullable ExchangeEnd> how = new AtomicReference<>();
 
     private volatile CompletableFuture<Void> handover = CompletableFuture.completedFuture(null);
     private final AtomicReference<@Nullable ScheduledFuture<?>> check = new AtomicReference<>();
@@ -166,22 +168,31 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
         return read;
     }
 
-    /** Breaks the stream from this side. */
+    /** Breaks the stream from this side. What is not handed over yet is given up if nobody wants it any more. */
     void abort(Throwable cause) {
+        ExchangeEnd broken = new ExchangeEnd.StreamBroken(cause);
+        boolean first = how.compareAndSet(null, broken);
         Flow.Subscription open = subscription;
         if (open != null && !read) {
             open.cancel();
         }
-        finish(new ExchangeEnd.StreamBroken(cause));
+        if (cause instanceof AbortedException) {
+            cancelCheck();
+            end.complete(broken);
+        } else if (first) {
+            endBehindHandover(broken);
+        }
     }
 
-    private void finish(ExchangeEnd how) {
-        cancelCheck();
-        if (how instanceof ExchangeEnd.StreamBroken broken && broken.cause() instanceof AbortedException) {
-            end.complete(how);
-        } else {
-            handover.whenComplete((nothing, failure) -> end.complete(how));
+    private void finish(ExchangeEnd cause) {
+        if (how.compareAndSet(null, cause)) {
+            endBehindHandover(cause);
         }
+    }
+
+    private void endBehindHandover(ExchangeEnd cause) {
+        cancelCheck();
+        handover.whenComplete((nothing, failure) -> end.complete(cause));
     }
 
     private void watchSilence() {

@@ -39,10 +39,11 @@ final class WholeBody implements BodySubscriber<byte[]> {
         lastAt = System.nanoTime();
         for (ByteBuffer buffer : buffers) {
             if ((long) bytes.size() + buffer.remaining() > most) {
+                // first: some senders tell of the cancellation while it is made
+                whole.completeExceptionally(new OversizedEventException(most, Optional.empty()));
                 if (subscription != null) {
                     subscription.cancel();
                 }
-                whole.completeExceptionally(new OversizedEventException(most, Optional.empty()));
                 return;
             }
             byte[] part = new byte[buffer.remaining()];

@@ -8,6 +8,7 @@ import java.net.http.HttpHeaders;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executors;
@@ -20,6 +21,8 @@ class StreamBodyTest {
     private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
     private final CompletableFuture<Void> taken = new CompletableFuture<>();
     private boolean cancelled;
+    /** Some senders tell at once what came of it. */
+    private Runnable whenCancelled = () -> {};
 
     private final StreamBody body = new StreamBody(
             new Means(
@@ -57,6 +60,7 @@ class StreamBodyTest {
             @Override
             public void cancel() {
                 cancelled = true;
+                whenCancelled.run();
             }
         });
         body.onNext(List.of(ByteBuffer.wrap("data: one\n\n".getBytes(UTF_8))));
@@ -84,5 +88,33 @@ class StreamBodyTest {
         assertThat(cancelled).isFalse();
         assertThat(body.read()).isTrue();
         assertThat(body.getBody().toCompletableFuture().join()).isInstanceOf(ExchangeEnd.StreamBroken.class);
+    }
+
+    private Throwable cause() {
+        ExchangeEnd end = body.getBody().toCompletableFuture().join();
+        return ((ExchangeEnd.StreamBroken) end).cause();
+    }
+
+    @Test
+    void aStreamBreaksForTheFirstCause() {
+        whenCancelled = () -> body.onError(new CancellationException("not wanted any more"));
+        open();
+        taken.complete(null);
+
+        body.abort(new SilenceException(1));
+
+        assertThat(cause()).isInstanceOf(SilenceException.class);
+    }
+
+    @Test
+    void aStreamBreaksForTheFirstCauseThoughAnEventIsStillToBeTaken() {
+        open();
+        body.onNext(List.of(ByteBuffer.wrap(("data: " + "x".repeat(12_000)).getBytes(UTF_8))));
+        body.onError(new CancellationException("not wanted any more"));
+        assertThat(body.getBody().toCompletableFuture()).isNotDone();
+
+        taken.complete(null);
+
+        assertThat(cause()).isInstanceOf(OversizedEventException.class);
     }
 }
