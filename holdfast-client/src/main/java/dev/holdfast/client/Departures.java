@@ -2,106 +2,147 @@ package dev.holdfast.client;
 
 import dev.holdfast.json.Envelope;
 import java.util.ArrayDeque;
+import java.util.Iterator;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets the messages of one session begin in the order in which they came, while it is open. On their connections they may overtake each
- * other, but none overtakes {@code notifications/initialized}: what comes behind that waits for its answer. Safe for use by any thread.
+ * Lets the messages of one session begin in the order in which they came, once there is a place for them to go to. On their connections
+ * they may overtake each other, but none overtakes {@code notifications/initialized}: what comes behind that waits for its answer. Safe for
+ * use by any thread.
+ *
+ * @param <P> where messages go to
  */
-public final class Departures {
+public final class Departures<P> {
     private static final String INITIALIZED = "notifications/initialized";
     /** How long a server may leave {@code notifications/initialized} without an answer, before it gets what follows. */
     private static final long INTRODUCTION_MILLIS = 5_000;
 
     private final Seldom.Later later;
-    private final Queue<Runnable> waiting = new ArrayDeque<>(1);
-    private boolean open;
+    private final Supplier<CompletableFuture<P>> place;
+    private final Queue<Departure<P>> waiting = new ArrayDeque<>(1);
+    private boolean introducing;
     private boolean departing;
 
-    /**
-     * Closed at first.
-     *
-     * @param later runs what is due later, on a thread that may send messages
-     */
-    public Departures(Seldom.Later later) {
-        this.later = later;
+    /** A message that has not begun. */
+    private record Departure<P>(
+            Envelope message,
+            Function<? super P, ? extends CompletionStage<Outcome>> sending,
+            CompletableFuture<Outcome> sent) {
+        private boolean introduces() {
+            return message.method().equals(INITIALIZED);
+        }
+
+        private CompletionStage<Outcome> begin(P where) {
+            try {
+                return sending.apply(where);
+            } catch (RuntimeException e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        }
+
+        private void become(@Nullable Outcome outcome, @Nullable Throwable failure) {
+            if (failure == null) {
+                sent.complete(outcome);
+            } else {
+                sent.completeExceptionally(failure);
+            }
+        }
     }
 
-    /** Lets those begin that wait, and those who come. */
-    public void open() {
-        synchronized (this) {
-            open = true;
-        }
-        depart();
+    /**
+     * Departures that have nothing to send.
+     *
+     * @param later runs what is due later, on a thread that may send messages
+     * @param place where a message goes that begins now; completes once that is there, and never with a failure
+     */
+    public Departures(Seldom.Later later, Supplier<CompletableFuture<P>> place) {
+        this.later = later;
+        this.place = place;
     }
 
     /**
      * Sends a message, on this thread or on the one that lets those before it begin.
      *
-     * @param sending begins to send it, without waiting
+     * @param sending begins to send it to a place, without waiting
      * @return what became of it
      */
-    public CompletableFuture<Outcome> send(Envelope message, Supplier<? extends CompletionStage<Outcome>> sending) {
-        CompletableFuture<Outcome> sent = new CompletableFuture<>();
-        boolean introduces = message.method().equals(INITIALIZED);
-        add(() -> {
-            if (introduces) {
-                close();
-            }
-            begin(sending).whenComplete((outcome, failure) -> {
-                if (introduces) {
-                    open();
-                }
-                if (failure == null) {
-                    sent.complete(outcome);
-                } else {
-                    sent.completeExceptionally(failure);
-                }
-            });
-        });
-        if (introduces) {
-            Future<?> late = later.run(INTRODUCTION_MILLIS, this::open);
-            sent.whenComplete((outcome, failure) -> late.cancel(false));
-        }
-        return sent;
-    }
-
-    private static CompletionStage<Outcome> begin(Supplier<? extends CompletionStage<Outcome>> sending) {
-        try {
-            return sending.get();
-        } catch (RuntimeException e) {
-            return CompletableFuture.failedFuture(e);
-        }
-    }
-
-    private void add(Runnable task) {
+    public CompletableFuture<Outcome> send(
+            Envelope message, Function<? super P, ? extends CompletionStage<Outcome>> sending) {
+        Departure<P> departure = new Departure<>(message, sending, new CompletableFuture<>());
         synchronized (this) {
-            waiting.add(task);
+            waiting.add(departure);
         }
         depart();
+        return departure.sent();
     }
 
-    private synchronized void close() {
-        open = false;
+    /** Takes a message back, which then ends as cancelled; false if it has begun. */
+    public boolean withdraw(Envelope message) {
+        Departure<P> found = taken(message);
+        return found != null && found.sent().complete(new Outcome.Cancelled());
+    }
+
+    private synchronized @Nullable Departure<P> taken(Envelope message) {
+        for (Iterator<Departure<P>> all = waiting.iterator(); all.hasNext(); ) {
+            Departure<P> each = all.next();
+            if (each.message() == message) {
+                all.remove();
+                return each;
+            }
+        }
+        return null;
     }
 
     private void depart() {
-        for (Runnable next = next(); next != null; next = next()) {
+        while (true) {
+            CompletableFuture<P> where = place.get();
+            if (!where.isDone()) {
+                where.thenRun(this::depart);
+                return;
+            }
+            Departure<P> next = next();
+            if (next == null) {
+                return;
+            }
             try {
-                next.run();
+                begin(next, where.join());
             } finally {
                 departed();
             }
         }
     }
 
-    private synchronized @Nullable Runnable next() {
-        Runnable next = open && !departing ? waiting.poll() : null;
+    private void begin(Departure<P> next, P where) {
+        if (!next.introduces()) {
+            next.begin(where).whenComplete(next::become);
+            return;
+        }
+        introducing(true);
+        Future<?> late = later.run(INTRODUCTION_MILLIS, this::introduced);
+        next.begin(where).whenComplete((outcome, failure) -> {
+            late.cancel(false);
+            introduced();
+            next.become(outcome, failure);
+        });
+    }
+
+    private void introduced() {
+        introducing(false);
+        depart();
+    }
+
+    private synchronized void introducing(boolean begun) {
+        introducing = begun;
+    }
+
+    private synchronized @Nullable Departure<P> next() {
+        Departure<P> next = introducing || departing ? null : waiting.poll();
         departing |= next != null;
         return next;
     }

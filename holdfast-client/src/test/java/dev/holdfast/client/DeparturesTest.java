@@ -18,10 +18,13 @@ class DeparturesTest {
     private static final Envelope OTHER = message("notifications/progress");
 
     private final List<Runnable> due = new ArrayList<>();
-    private final Departures departures = new Departures((millis, task) -> {
-        due.add(task);
-        return new CompletableFuture<>();
-    });
+    private CompletableFuture<String> place = new CompletableFuture<>();
+    private final Departures<String> departures = new Departures<>(
+            (millis, task) -> {
+                due.add(task);
+                return new CompletableFuture<>();
+            },
+            () -> place);
     private final List<String> begun = new ArrayList<>();
 
     private static Envelope message(String method) {
@@ -31,7 +34,7 @@ class DeparturesTest {
 
     private CompletableFuture<Outcome> send(String name, Envelope message) {
         CompletableFuture<Outcome> answer = new CompletableFuture<>();
-        departures.send(message, () -> {
+        departures.send(message, where -> {
             begun.add(name);
             return answer;
         });
@@ -39,12 +42,12 @@ class DeparturesTest {
     }
 
     @Test
-    void whatComesBeforeTheOpeningWaitsInOrder() {
+    void whatComesBeforeThereIsAPlaceWaitsInOrder() {
         send("first", OTHER);
         send("second", OTHER);
         assertThat(begun).isEmpty();
 
-        departures.open();
+        place.complete("here");
         send("third", OTHER);
 
         assertThat(begun).containsExactly("first", "second", "third");
@@ -52,7 +55,7 @@ class DeparturesTest {
 
     @Test
     void nothingOvertakesTheIntroduction() {
-        departures.open();
+        place.complete("here");
         CompletableFuture<Outcome> introduced = send("initialized", INITIALIZED);
         send("first", OTHER);
         send("second", OTHER);
@@ -65,7 +68,7 @@ class DeparturesTest {
 
     @Test
     void anIntroductionThatIsNeverAnsweredStopsOthersForAWhile() {
-        departures.open();
+        place.complete("here");
         send("initialized", INITIALIZED);
         send("first", OTHER);
         assertThat(begun).containsExactly("initialized");
@@ -78,9 +81,9 @@ class DeparturesTest {
     /** Whoever acts on the answer may send more, and wait for it. */
     @Test
     void othersBeginBeforeAnybodyHearsOfTheAnswer() {
-        departures.open();
+        place.complete("here");
         CompletableFuture<Outcome> introduced = new CompletableFuture<>();
-        departures.send(INITIALIZED, () -> introduced).thenRun(() -> begun.add("heard"));
+        departures.send(INITIALIZED, where -> introduced).thenRun(() -> begun.add("heard"));
         send("first", OTHER);
 
         introduced.complete(new Outcome.Done());
@@ -90,7 +93,7 @@ class DeparturesTest {
 
     @Test
     void anIntroductionThatFailsStopsNobody() {
-        departures.open();
+        place.complete("here");
         CompletableFuture<Outcome> introduced = send("initialized", INITIALIZED);
         send("first", OTHER);
 
@@ -101,9 +104,9 @@ class DeparturesTest {
 
     @Test
     void whoCannotBeginIsToldAndStopsNobody() {
-        departures.open();
+        place.complete("here");
 
-        CompletableFuture<Outcome> sent = departures.send(OTHER, () -> {
+        CompletableFuture<Outcome> sent = departures.send(OTHER, where -> {
             throw new IllegalStateException("no");
         });
         send("next", OTHER);
@@ -114,14 +117,47 @@ class DeparturesTest {
 
     @Test
     void whatIsSentWhileAnotherBeginsComesBehindWhatWaits() {
-        departures.send(OTHER, () -> {
+        departures.send(OTHER, where -> {
             send("inner", OTHER);
             begun.add("outer");
             return CompletableFuture.completedFuture(new Outcome.Done());
         });
         send("waiting", OTHER);
-        departures.open();
+        place.complete("here");
 
         assertThat(begun).containsExactly("outer", "waiting", "inner");
+    }
+
+    @Test
+    void whatWaitsForAnotherPlaceGoesThere() {
+        List<String> places = new ArrayList<>();
+        place.complete("here");
+        place = new CompletableFuture<>();
+        CompletableFuture<Outcome> sent = departures.send(OTHER, where -> {
+            places.add(where);
+            return CompletableFuture.completedFuture(new Outcome.Done());
+        });
+        assertThat(sent).isNotDone();
+
+        place.complete("there");
+
+        assertThat(places).containsExactly("there");
+        assertThat(sent).isCompletedWithValue(new Outcome.Done());
+    }
+
+    @Test
+    void whatIsTakenBackBeforeItHasBegunNeverBegins() {
+        Envelope second = message("notifications/progress");
+        send("first", OTHER);
+        CompletableFuture<Outcome> sent = departures.send(second, where -> {
+            throw new IllegalStateException("taken back");
+        });
+
+        assertThat(departures.withdraw(second)).isTrue();
+
+        assertThat(sent).isCompletedWithValue(new Outcome.Cancelled());
+        place.complete("here");
+        assertThat(begun).containsExactly("first");
+        assertThat(departures.withdraw(OTHER)).isFalse();
     }
 }

@@ -34,13 +34,14 @@ final class UpstreamLink implements RequestCustomizer {
     private static final int MESSAGE_BYTES = 16 << 10;
 
     private final CompletableFuture<ServerSession> session = new CompletableFuture<>();
-    private final Departures departures;
+    private final Departures<ServerSession> departures;
     private final AtomicLong posted = new AtomicLong();
     private volatile Object latest = ServerSession.NO_CONTEXT;
     private volatile Runnable stuck = () -> {};
 
     UpstreamLink(ScheduledExecutorService clock) {
-        this.departures = new Departures((millis, task) -> clock.schedule(task, millis, TimeUnit.MILLISECONDS));
+        this.departures =
+                new Departures<>((millis, task) -> clock.schedule(task, millis, TimeUnit.MILLISECONDS), () -> session);
     }
 
     /** Sets what to do when more is on its way than may be; called before anything is sent. */
@@ -51,7 +52,6 @@ final class UpstreamLink implements RequestCustomizer {
     /** The session is open. */
     void opened(ServerSession open) {
         session.complete(open);
-        departures.open();
     }
 
     @Override
@@ -80,7 +80,7 @@ final class UpstreamLink implements RequestCustomizer {
 
     /** Sends a request, whose messages go to the sink. */
     CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink) {
-        return departures.send(request, () -> session.thenCompose(open -> open.call(request, repeat, context, sink)));
+        return departures.send(request, open -> open.call(request, repeat, context, sink));
     }
 
     /** Sends a message that has no response, unless too much is on its way already. */
@@ -92,8 +92,7 @@ final class UpstreamLink implements RequestCustomizer {
         int weight = message.length + MESSAGE_BYTES;
         posted.addAndGet(weight);
         Envelope envelope = parsed(message);
-        CompletableFuture<Outcome> sent =
-                departures.send(envelope, () -> session.thenCompose(open -> open.post(envelope, context)));
+        CompletableFuture<Outcome> sent = departures.send(envelope, open -> open.post(envelope, context));
         sent.thenAccept(outcome -> {
             posted.addAndGet(-weight);
             UpstreamErrors.ofPost(outcome).ifPresent(text -> log.warn("a message got lost: {}", text));

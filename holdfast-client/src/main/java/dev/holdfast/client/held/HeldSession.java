@@ -9,9 +9,12 @@ import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.SessionOpening.Protocol;
 import dev.holdfast.json.Envelope;
 import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 
 /**
  * The session of an application, which the application begins with {@code initialize} as it would begin any. Thread-safe; holds no
@@ -26,8 +29,9 @@ public final class HeldSession {
     private final Questions questions = new Questions();
     private final Introduction introduction = new Introduction();
     private final Places places;
-    private final Departures departures;
-    private final AtomicInteger underWay = new AtomicInteger();
+    private final Departures<Place> departures;
+    private final UnderWay underWay = new UnderWay();
+    private final AtomicInteger count = new AtomicInteger();
 
     /**
      * A session that was not begun.
@@ -40,8 +44,7 @@ public final class HeldSession {
         Replacement replacement =
                 new Replacement(introduction, overheard.settings(), questions, guarded, watch, server);
         this.places = new Places(server, protocol, replacement, introduction, questions, guarded, watch);
-        this.departures = new Departures(server::later);
-        departures.open();
+        this.departures = new Departures<>(server::later, places::now);
     }
 
     /** Opens the listening stream before there is a session, as servers without sessions allow. */
@@ -63,60 +66,111 @@ public final class HeldSession {
         if (places.closed()) {
             return done(new Outcome.Closed());
         }
-        if (underWay.incrementAndGet() > mostUnderWay) {
-            underWay.decrementAndGet();
+        if (count.incrementAndGet() > mostUnderWay) {
+            count.decrementAndGet();
             return done(new Outcome.NotSent(new NotTakenException(mostUnderWay + " messages are under way")));
         }
         // a copy, so that who gives the stage up does not take the count with it
-        return departures
-                .send(message, () -> begin(message, context))
+        return begin(message, context)
                 .thenApply(outcome -> {
-                    underWay.decrementAndGet();
+                    count.decrementAndGet();
                     return outcome.since(places.closed());
                 })
+                .toCompletableFuture()
                 .copy();
     }
 
     private CompletionStage<Outcome> begin(Envelope message, Object context) {
         if (message.method().equals("initialize")) {
-            overheard.settings().clear();
-            return places.initialize(message, context);
+            return departures.send(message, before -> initialize(message, context));
         }
-        CompletableFuture<Place> now = places.now();
-        if (now.getNow(new Place.Lost(-1)) instanceof Place.Lost lost && now.isDone()) {
-            return places.replace(lost).thenCompose(next -> sendAt(next, message, context, 1));
-        }
-        return now.thenCompose(at -> sendAt(at, message, context, 0));
-    }
-
-    private CompletionStage<Outcome> sendAt(Place where, Envelope message, Object context, int moves) {
-        if (!(where instanceof Place.At at)) {
-            return done(places.closed() ? new Outcome.Closed() : new Outcome.SessionGone());
-        }
+        places.seek();
         return switch (message.kind()) {
-            case REQUEST -> call(at, message, context, moves);
-            case NOTIFICATION -> notify(at, message, context, moves);
-            case RESPONSE, ERROR -> answer(at, message, context);
+            case REQUEST -> request(message, context);
+            case NOTIFICATION ->
+                message.cancelledRequest()
+                        .map(id -> cancel(underWay.of(id), message, context))
+                        .orElseGet(() -> depart(message, at -> notify(at, message, context, 0)));
+            case RESPONSE, ERROR -> depart(message, at -> answer(at, message, context));
         };
     }
 
-    private CompletionStage<Outcome> call(Place.At at, Envelope request, Object context, int moves) {
+    private CompletionStage<Outcome> initialize(Envelope initialize, Object context) {
+        if (places.closed()) {
+            return done(new Outcome.Closed());
+        }
+        overheard.settings().clear();
+        return places.initialize(initialize, context);
+    }
+
+    /** Sends a message to the session that is there when its turn comes. */
+    private CompletionStage<Outcome> depart(
+            Envelope message, Function<? super Place.At, ? extends CompletionStage<Outcome>> sending) {
+        return departures.send(message, where -> to(where, sending));
+    }
+
+    private CompletionStage<Outcome> to(
+            Place where, Function<? super Place.At, ? extends CompletionStage<Outcome>> sending) {
+        if (places.closed()) {
+            return done(new Outcome.Closed());
+        }
+        return where instanceof Place.At at ? sending.apply(at) : done(new Outcome.SessionGone());
+    }
+
+    private CompletionStage<Outcome> request(Envelope request, Object context) {
+        Going going = underWay.begin(request);
+        return depart(request, at -> call(at, going, context, 0)).thenApply(outcome -> {
+            underWay.end(going);
+            return outcome;
+        });
+    }
+
+    private CompletionStage<Outcome> call(Place.At at, Going going, Object context, int moves) {
+        if (!going.enters(at)) {
+            return done(new Outcome.Cancelled());
+        }
+        Envelope request = going.request();
         ServerSession.Repeat repeat = overheard.repeat(request);
         return at.session()
                 .call(request, repeat, context, overhearing(at, request))
                 .thenCompose(outcome -> {
-                    if (outcome instanceof Outcome.Closed && !places.closed()) {
+                    boolean retired = outcome instanceof Outcome.Closed && !places.closed();
+                    boolean lost = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
+                    if (!retired && !lost && !(outcome instanceof Outcome.SessionGone)) {
+                        return done(outcome);
+                    }
+                    going.leaves();
+                    boolean another = !retired
+                            && places.replace(at)
+                            && moves < MOST_SESSIONS
+                            && (repeat == ServerSession.Repeat.HARMLESS || !lost);
+                    if (going.cancelled()) {
+                        return done(new Outcome.Cancelled());
+                    }
+                    if (retired) {
                         return done(
                                 new Outcome.Unknown("its session is gone", new IOException("replaced twice"), true));
                     }
-                    boolean lost = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
-                    if (!(outcome instanceof Outcome.SessionGone) && !lost) {
-                        return done(outcome);
-                    }
-                    CompletionStage<Place> next = places.replace(at);
-                    boolean again = moves < MOST_SESSIONS && (repeat == ServerSession.Repeat.HARMLESS || !lost);
-                    return again ? next.thenCompose(now -> sendAt(now, request, context, moves + 1)) : done(outcome);
+                    return another ? depart(request, next -> call(next, going, context, moves + 1)) : done(outcome);
                 });
+    }
+
+    /** A cancellation goes where its call is, and nowhere if no session has that. */
+    private CompletionStage<Outcome> cancel(List<Going> calls, Envelope cancellation, Object context) {
+        calls.forEach(Going::cancel);
+        List<Going> begun = calls.stream()
+                .filter(going -> !departures.withdraw(going.request()))
+                .toList();
+        if (begun.isEmpty() && !calls.isEmpty()) {
+            return done(new Outcome.Done());
+        }
+        return departures.send(cancellation, now -> {
+            Optional<Place.At> where =
+                    begun.stream().flatMap(going -> going.where().stream()).findFirst();
+            return where.isEmpty() && !begun.isEmpty()
+                    ? done(new Outcome.Done())
+                    : to(where.<Place>map(at -> at).orElse(now), at -> notify(at, cancellation, context, 0));
+        });
     }
 
     /** Learns from answers before the application can act on them. */
@@ -139,10 +193,13 @@ public final class HeldSession {
             if (!(outcome instanceof Outcome.SessionGone)) {
                 return done(outcome);
             }
-            CompletionStage<Place> next = places.replace(at);
-            return aboutTheLostSession(notification) || moves >= MOST_SESSIONS
-                    ? done(new Outcome.Done())
-                    : next.thenCompose(now -> sendAt(now, notification, context, moves + 1));
+            boolean another = places.replace(at);
+            if (aboutTheLostSession(notification) || moves >= MOST_SESSIONS) {
+                return done(new Outcome.Done());
+            }
+            return another
+                    ? depart(notification, next -> notify(next, notification, context, moves + 1))
+                    : done(outcome);
         });
     }
 

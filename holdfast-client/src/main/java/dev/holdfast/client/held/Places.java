@@ -129,7 +129,7 @@ final class Places {
         @Override
         public void gone() {
             if (now().getNow(new Place.Lost(-1)) instanceof Place.At at && at.number() == number) {
-                CompletionStage<Place> unused = replace(at);
+                replace(at);
             }
         }
 
@@ -222,14 +222,22 @@ final class Places {
         }
     }
 
-    /** Opens another session at the server, once for all who miss this one. */
-    CompletionStage<Place> replace(Place missed) {
+    /** Asks for another session where the last attempt to open one has failed. */
+    void seek() {
+        CompletableFuture<Place> current = now();
+        if (current.isDone() && current.join() instanceof Place.Lost lost) {
+            replace(lost);
+        }
+    }
+
+    /** Opens another session at the server, once for all who miss this one; false if there will be none. */
+    boolean replace(Place missed) {
         if (closed || introduction.said().isEmpty()) {
-            return CompletableFuture.completedFuture(new Place.Lost(missed.number()));
+            return false;
         }
         CompletableFuture<Place> current = now();
         if (!current.isDone() || current.join().number() != missed.number()) {
-            return current;
+            return true;
         }
         CompletableFuture<Place> next = new CompletableFuture<>();
         if (!place.compareAndSet(current, next)) {
@@ -246,7 +254,7 @@ final class Places {
         } else {
             Future<?> unused = server.later(wait.getAsLong(), () -> replaceNow(missed.number() + 1, next));
         }
-        return next;
+        return true;
     }
 
     private Place lostTooOften(int number) {
