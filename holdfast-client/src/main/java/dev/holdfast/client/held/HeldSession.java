@@ -2,7 +2,6 @@ package dev.holdfast.client.held;
 
 import dev.holdfast.client.Departures;
 import dev.holdfast.client.MessageSink;
-import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.ServerSession;
@@ -13,8 +12,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * The session of an application, which the application begins with {@code initialize} as it would begin any. Thread-safe; holds no
@@ -24,14 +23,12 @@ public final class HeldSession {
     /** So often a message goes on to another session; a server that loses every one of them serves nobody. */
     private static final int MOST_SESSIONS = 3;
 
-    private final int mostUnderWay;
     private final Overheard overheard = new Overheard();
     private final Questions questions = new Questions();
     private final Introduction introduction = new Introduction();
     private final Places places;
     private final Departures<Place> departures;
-    private final UnderWay underWay = new UnderWay();
-    private final AtomicInteger count = new AtomicInteger();
+    private final UnderWay underWay;
 
     /**
      * A session that was not begun.
@@ -39,7 +36,7 @@ public final class HeldSession {
      * @param application takes every message of the server
      */
     public HeldSession(RemoteServer server, Protocol protocol, MessageSink application, HeldWatch watch) {
-        this.mostUnderWay = server.limits().inFlight();
+        this.underWay = new UnderWay(server.limits().inFlight());
         MessageSink guarded = application.guarded();
         Replacement replacement =
                 new Replacement(introduction, overheard.settings(), questions, guarded, watch, server);
@@ -66,33 +63,35 @@ public final class HeldSession {
         if (places.closed()) {
             return done(new Outcome.Closed());
         }
-        if (count.incrementAndGet() > mostUnderWay) {
-            count.decrementAndGet();
-            return done(new Outcome.NotSent(new NotTakenException(mostUnderWay + " messages are under way")));
-        }
-        // a copy, so that who gives the stage up does not take the count with it
+        // a copy, so that who gives the stage up does not take the room with it
         return begin(message, context)
-                .thenApply(outcome -> {
-                    count.decrementAndGet();
-                    return outcome.since(places.closed());
-                })
+                .thenApply(outcome -> outcome.since(places.closed()))
                 .toCompletableFuture()
                 .copy();
     }
 
     private CompletionStage<Outcome> begin(Envelope message, Object context) {
         if (message.method().equals("initialize")) {
-            return departures.send(message, before -> initialize(message, context));
+            return bounded(message, () -> departures.send(message, before -> initialize(message, context)));
         }
         places.seek();
         return switch (message.kind()) {
-            case REQUEST -> request(message, context);
+            case REQUEST -> bounded(message, () -> request(message, context));
             case NOTIFICATION ->
                 message.cancelledRequest()
                         .map(id -> cancel(underWay.of(id), message, context))
-                        .orElseGet(() -> depart(message, at -> notify(at, message, context, 0)));
-            case RESPONSE, ERROR -> depart(message, at -> answer(at, message, context));
+                        .orElseGet(() ->
+                                bounded(message, () -> depart(message, at -> notify(at, message, context, 0))));
+            case RESPONSE, ERROR -> bounded(message, () -> depart(message, at -> answer(at, message, context)));
         };
+    }
+
+    /** Sends a message if there is room for it, until its outcome is known. */
+    private CompletionStage<Outcome> bounded(Envelope message, Supplier<? extends CompletionStage<Outcome>> sending) {
+        Optional<Outcome> refused = underWay.take(message);
+        return refused.isPresent()
+                ? done(refused.get())
+                : sending.get().whenComplete((outcome, failure) -> underWay.free(message));
     }
 
     private CompletionStage<Outcome> initialize(Envelope initialize, Object context) {
@@ -164,13 +163,16 @@ public final class HeldSession {
         if (begun.isEmpty() && !calls.isEmpty()) {
             return done(new Outcome.Done());
         }
-        return departures.send(cancellation, now -> {
-            Optional<Place.At> where =
-                    begun.stream().flatMap(going -> going.where().stream()).findFirst();
-            return where.isEmpty() && !begun.isEmpty()
-                    ? done(new Outcome.Done())
-                    : to(where.<Place>map(at -> at).orElse(now), at -> notify(at, cancellation, context, 0));
-        });
+        return bounded(
+                cancellation, () -> departures.send(cancellation, now -> tell(begun, now, cancellation, context)));
+    }
+
+    private CompletionStage<Outcome> tell(List<Going> calls, Place now, Envelope cancellation, Object context) {
+        Optional<Place.At> where =
+                calls.stream().flatMap(going -> going.where().stream()).findFirst();
+        return where.isEmpty() && !calls.isEmpty()
+                ? done(new Outcome.Done())
+                : to(where.<Place>map(at -> at).orElse(now), at -> notify(at, cancellation, context, 0));
     }
 
     /** Learns from answers before the application can act on them. */

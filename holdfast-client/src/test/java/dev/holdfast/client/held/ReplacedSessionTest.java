@@ -255,4 +255,36 @@ class ReplacedSessionTest {
         assertThat(sent).endsWith("s1 notifications/cancelled");
         assertThat(now(call)).isEqualTo(new Outcome.Cancelled());
     }
+
+    @Test
+    void aCallCanBeCancelledAndAQuestionAnsweredThoughNoOtherCallMayBeMade() {
+        session.close();
+        session = held(ClientLimits.DEFAULT.withInFlight(1));
+        begin();
+        CompletableFuture<Outcome> call = slow(1);
+        assertThat(now(call(2))).isInstanceOf(Outcome.NotSent.class);
+
+        assertThat(now(send("\"id\":7,\"result\":{}"))).isEqualTo(new Outcome.Done());
+        assertThat(now(cancel(1))).isEqualTo(new Outcome.Done());
+
+        assertThat(now(call)).isEqualTo(new Outcome.Cancelled());
+        assertThat(now(call(3))).isEqualTo(new Outcome.Done());
+    }
+
+    @Test
+    void whatHasNoResponseIsBoundedByItsBytes() {
+        CompletableFuture<Outcome> call = refused(1);
+        String large = "\"method\":\"notifications/large\",\"params\":{\"text\":\"" + "x".repeat(17 << 20) + "\"}";
+        CompletableFuture<Outcome> first = send(large);
+        CompletableFuture<Outcome> second = send(large);
+
+        assertThat(now(send("\"method\":\"notifications/small\""))).isInstanceOf(Outcome.NotSent.class);
+
+        assertThat(now(cancel(1))).isEqualTo(new Outcome.Done());
+        assertThat(now(call)).isEqualTo(new Outcome.Cancelled());
+        openings.countDown();
+        assertThat(now(first)).isEqualTo(new Outcome.Done());
+        assertThat(now(second)).isEqualTo(new Outcome.Done());
+        assertThat(now(send("\"method\":\"notifications/small\""))).isEqualTo(new Outcome.Done());
+    }
 }

@@ -337,7 +337,10 @@ public final class HoldfastClientTransport implements McpClientTransport {
             return this;
         }
 
-        /** How many messages may be under way at once, 1 and up; those beyond fail. Default 1,000. */
+        /**
+         * How many requests may be under way at once, 1 and up; those beyond fail. Default 1,000. Notifications and answers are bounded by
+         * their bytes: 32 MiB, or 32 KiB for each of these requests if that is more; each counts as 16 KiB more than it has.
+         */
         public Builder maxInFlight(int value) {
             limits = limits.withInFlight(value);
             return this;

@@ -13,7 +13,7 @@ import org.springframework.util.unit.DataSize;
  * @param patience For how long a message is tried to be sent, and a broken stream to be resumed, 0 and up
  * @param maxSilence How long a connection may be silent before it counts as broken; 0: three times the rhythm of the server's
  *     heartbeats, 10 s at least
- * @param maxInFlight How many messages of one client may be under way at once, 1 and up; those beyond fail
+ * @param maxInFlight How many requests of one client may be under way at once, 1 and up; those beyond fail
  * @param maxResponseSize How many bytes a message of a server may have, 1 and up
  * @param connectTimeout How long a connection may take to be made
  * @param resumableStreams Whether streams are resumed by the ids of their events
