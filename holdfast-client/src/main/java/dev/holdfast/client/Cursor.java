@@ -10,7 +10,8 @@ import java.util.Optional;
  * Where the reader of one stream is, over all connections that carried it. For one thread at a time.
  *
  * <p>An event with a known id and the same data came before. An id that comes with other data on one connection, that is the
- * session's own, or that cannot stand in a header is no event id: such a stream has no cursor.
+ * session's own, or that cannot stand in a header is no event id: such a stream has no cursor. One that is longer than
+ * {@link SseEvent#LONGEST_ID} does not come to here: its event has no id, and the cursor stays where it was.
  */
 final class Cursor {
     /** So many ids are remembered; a server that repeats more than this repeats everything. */

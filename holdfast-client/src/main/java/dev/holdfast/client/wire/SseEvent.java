@@ -5,11 +5,14 @@ import java.util.Optional;
 /**
  * One server-sent event.
  *
- * @param id the id that stands in this very event; an event without one does not move the cursor
+ * @param id the id that stands in this very event, of {@link #LONGEST_ID} bytes at most; an event without one does not move the cursor
  * @param name what kind of event it is; {@code message} where it does not say
  * @param data its data, UTF-8; empty in an event that only sets the cursor
  */
 public record SseEvent(Optional<String> id, String name, byte[] data) {
     /** The name of an event that carries a JSON-RPC message. */
     public static final String MESSAGE = "message";
+
+    /** So many bytes an id may have: a request header carries it, and readers keep many. A longer one is ignored, and its event has none. */
+    public static final int LONGEST_ID = 4_096;
 }

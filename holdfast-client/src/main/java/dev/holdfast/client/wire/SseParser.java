@@ -156,16 +156,22 @@ final class SseParser {
                     throw new OversizedEventException(most, id);
                 }
             }
-            case "id" -> {
-                String text = line.text(value, line.size());
-                id = text.indexOf('\0') < 0 ? Optional.of(text) : id;
-            }
+            case "id" -> id(value);
             case "event" -> name = line.text(value, line.size());
             case "retry" -> retry(line.text(value, line.size()));
             default -> {
                 // the standard says to ignore what it does not name
             }
         }
+    }
+
+    /** The standard ignores an id that no header can carry for its NUL; one that is too long for any is ignored too. */
+    private void id(int value) {
+        if (line.size() - value > SseEvent.LONGEST_ID) {
+            return;
+        }
+        String text = line.text(value, line.size());
+        id = text.indexOf('\0') < 0 ? Optional.of(text) : id;
     }
 
     private void retry(String digits) {

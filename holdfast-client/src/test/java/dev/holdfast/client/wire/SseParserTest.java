@@ -89,4 +89,14 @@ class SseParserTest {
                 })
                 .isInstanceOf(OversizedEventException.class);
     }
+
+    @Test
+    void idThatNoHeaderCarriesIsNone() throws Exception {
+        String longest = "i".repeat(4_096);
+
+        read("id: " + longest + "\ndata: a\n\nid: " + longest + "i\ndata: b\n\n");
+        read("id: 7\nid: " + longest + "i\ndata: c\n\n");
+
+        assertThat(events).containsExactly(longest + "|message|a", "-|message|b", "7|message|c");
+    }
 }
