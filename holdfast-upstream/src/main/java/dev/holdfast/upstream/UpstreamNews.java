@@ -17,10 +17,22 @@ record UpstreamNews(UpstreamCalls calls, UpstreamQuestions questions, ListeningS
     @Override
     public CompletionStage<Void> message(Envelope message) {
         return switch (message.kind()) {
-            case REQUEST -> questions.ask(message, listening.attached() ? Optional.empty() : calls.newest());
+            case REQUEST -> ask(message, listening.attached() ? Optional.empty() : calls.newest());
             case NOTIFICATION -> notification(message);
             case RESPONSE, ERROR -> CompletableFuture.completedFuture(null);
         };
+    }
+
+    /** Asks the client, in a call or on the listening stream; completes when the request is stored. */
+    CompletionStage<Void> ask(Envelope message, Optional<CallSink> call) {
+        CompletionStage<Void> stored = questions.ask(message, call);
+        // that of a call which has ended meanwhile would be asked by nobody
+        call.filter(ended -> !runs(ended)).ifPresent(questions::ended);
+        return stored;
+    }
+
+    private boolean runs(CallSink sink) {
+        return calls.all().stream().anyMatch(call -> call.sink() == sink);
     }
 
     private CompletionStage<Void> notification(Envelope message) {
