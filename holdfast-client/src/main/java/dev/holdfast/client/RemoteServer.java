@@ -1,5 +1,6 @@
 package dev.holdfast.client;
 
+import dev.holdfast.client.wire.AnswerRoom;
 import dev.holdfast.client.wire.HttpSender;
 import dev.holdfast.client.wire.Means;
 import dev.holdfast.client.wire.Redirects;
@@ -58,6 +59,11 @@ public final class RemoteServer {
     /** The same, whose messages are taken by the threads that read them. */
     public RemoteServer withDeliveryAtOnce() {
         return new RemoteServer(uri, means.withDelivery(Runnable::run), requests, limits);
+    }
+
+    /** The same, whose large messages share a room. */
+    public RemoteServer withRoom(AnswerRoom room) {
+        return new RemoteServer(uri, means.withRoom(room), requests, limits);
     }
 
     /** The same, whose redirects are followed that lead to the same origin. */

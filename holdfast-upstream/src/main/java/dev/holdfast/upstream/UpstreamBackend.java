@@ -1,6 +1,7 @@
 package dev.holdfast.upstream;
 
 import dev.holdfast.client.RemoteServer;
+import dev.holdfast.client.wire.AnswerRoom;
 import dev.holdfast.json.HintedBackend;
 import dev.holdfast.json.RepeatRules;
 import dev.holdfast.spi.Backend;
@@ -47,6 +48,7 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
         }
         RemoteServer remote = RemoteServer.at(knobs.url, client.sender(), clock, client.threads())
                 .withLimits(knobs.limits)
+                .withRoom(AnswerRoom.ofHeap())
                 .withDeliveryAtOnce();
         boolean forwards = !knobs.forwarded.names().isEmpty();
         Backend server = new UpstreamServer(remote, knobs.openTimeout, forwards, clock, new RepeatRules());

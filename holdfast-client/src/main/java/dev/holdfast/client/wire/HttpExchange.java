@@ -28,6 +28,8 @@ public final class HttpExchange {
     private volatile @Nullable CompletableFuture<?> running;
     private volatile @Nullable StreamBody stream;
     private volatile boolean headSeen;
+    /** Of the answer that is no stream, and is being read. */
+    private volatile AnswerRoom.@Nullable Share room;
     /** An answer that is no stream was read to its end. */
     private volatile ExchangeEnd.@Nullable Answer answer;
 
@@ -88,17 +90,27 @@ public final class HttpExchange {
         });
     }
 
+    /** What the answer took is free again: whoever waited for it has it, or nobody does. */
+    private void giveRoom() {
+        AnswerRoom.Share held = room;
+        if (held != null) {
+            held.close();
+        }
+    }
+
     /** A stream of events says itself how it ended. */
     private void answered(HttpRequest asked, ExchangeEnd.Answer whole, int redirects) {
         Optional<HttpRequest> next = redirects == 0 || end.isDone()
                 ? Optional.empty()
                 : means.redirects().followed(asked, whole.status(), whole.headers());
         if (next.isPresent()) {
+            giveRoom();
             headSeen = false;
             answer = null;
             send(next.get(), redirects - 1);
         } else {
             end.complete(whole);
+            giveRoom();
         }
     }
 
@@ -116,6 +128,7 @@ public final class HttpExchange {
         StreamBody open = stream;
         if (open == null) {
             end.complete(new ExchangeEnd.NoAnswer(cause, sent(cause)));
+            giveRoom();
         } else {
             open.abort(cause);
         }
@@ -164,7 +177,12 @@ public final class HttpExchange {
             }
             return body;
         }
-        WholeBody whole = new WholeBody(messageBytes);
+        AnswerRoom.Share share = means.room().share(means, this::abort);
+        room = share;
+        if (end.isDone()) {
+            share.close();
+        }
+        WholeBody whole = new WholeBody(messageBytes, share);
         watchBody(whole, watch.bodyLimit());
         return BodySubscribers.mapping(whole, bytes -> answer = new ExchangeEnd.Answer(status, head.headers(), bytes));
     }

@@ -84,6 +84,11 @@ final class SseParser {
         return line.size() == 0;
     }
 
+    /** How many bytes it keeps of what is not whole yet. */
+    int kept() {
+        return data.size() + line.size();
+    }
+
     /** Reads on. */
     void read(ByteBuffer bytes) throws OversizedEventException {
         while (bytes.hasRemaining()) {

@@ -24,6 +24,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     private final Beats beats;
     private final StreamHandler handler;
     private final SseParser parser;
+    private final AnswerRoom.Share room;
     private final Queue<SseEvent> events = new ArrayDeque<>();
     /** Completes when the stream has ended and everything that came was handed over. */
     private final CompletableFuture<ExchangeEnd> end = new CompletableFuture<>();
@@ -48,6 +49,8 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
         this.beats = new Beats(watch);
         this.handler = handler;
         this.parser = new SseParser(messageBytes, events::add);
+        this.room = means.room().share(means, this::abort);
+        end.whenComplete((ended, failure) -> room.close());
     }
 
     @Override
@@ -61,8 +64,12 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
         more();
     }
 
-    /** Asks for the next bytes. */
+    /** Asks for the next bytes once there is room for them; until then the connection owes us nothing. */
     private void more() {
+        room.hold(parser.kept(), this::ask);
+    }
+
+    private void ask() {
         Flow.Subscription open = subscription;
         if (open != null && !end.isDone()) {
             waitingSince = System.nanoTime() | 1;
@@ -117,6 +124,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     private void handOver() {
         CompletableFuture<Void> done = new CompletableFuture<>();
         handover = done;
+        room.passing();
         try {
             means.delivery().execute(() -> next(done));
         } catch (RejectedExecutionException e) {
@@ -140,6 +148,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
             }
         }
         done.complete(null);
+        room.give();
         more();
     }
 

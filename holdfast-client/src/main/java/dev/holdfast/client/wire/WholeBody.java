@@ -10,17 +10,24 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
-/** Collects a body that is no stream of events, up to a bound, and knows since when nothing has come of it. */
+/** Collects a body that is no stream of events, up to a bound and while there is room, and knows since when nothing has come of it. */
 final class WholeBody implements BodySubscriber<byte[]> {
     private final int most;
+    private final AnswerRoom.Share room;
     private final CompletableFuture<byte[]> whole = new CompletableFuture<>();
-    private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    private ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private Flow.@Nullable Subscription subscription;
-    /** By {@link System#nanoTime}. */
-    private volatile long lastAt = System.nanoTime();
+    /** When the connection began to owe us bytes, by {@link System#nanoTime}; zero while it is not read. */
+    private volatile long waitingSince;
 
-    WholeBody(int most) {
+    /**
+     * A body of which nothing has come.
+     *
+     * @param room where it takes what it keeps; to be given back when it was passed on
+     */
+    WholeBody(int most, AnswerRoom.Share room) {
         this.most = most;
+        this.room = room;
     }
 
     @Override
@@ -31,12 +38,20 @@ final class WholeBody implements BodySubscriber<byte[]> {
     @Override
     public void onSubscribe(Flow.Subscription started) {
         subscription = started;
-        started.request(Long.MAX_VALUE);
+        ask();
+    }
+
+    private void ask() {
+        Flow.Subscription open = subscription;
+        if (open != null) {
+            waitingSince = System.nanoTime() | 1;
+            open.request(1);
+        }
     }
 
     @Override
     public void onNext(List<ByteBuffer> buffers) {
-        lastAt = System.nanoTime();
+        waitingSince = 0;
         for (ByteBuffer buffer : buffers) {
             if ((long) bytes.size() + buffer.remaining() > most) {
                 // first: some senders tell of the cancellation while it is made
@@ -50,20 +65,26 @@ final class WholeBody implements BodySubscriber<byte[]> {
             buffer.get(part);
             bytes.write(part, 0, part.length);
         }
+        room.hold(bytes.size(), this::ask);
     }
 
-    /** How long nothing has come, in nanoseconds. */
+    /** How long nothing has come that was asked for, in nanoseconds. */
     long silence() {
-        return System.nanoTime() - lastAt;
+        long since = waitingSince;
+        return since == 0 ? 0 : System.nanoTime() - since;
     }
 
     @Override
     public void onError(Throwable failure) {
+        room.close();
         whole.completeExceptionally(failure);
     }
 
     @Override
     public void onComplete() {
-        whole.complete(bytes.toByteArray());
+        room.passing();
+        byte[] all = bytes.toByteArray();
+        bytes = new ByteArrayOutputStream(0); // it may be as large, and is there as long as the answer
+        whole.complete(all);
     }
 }

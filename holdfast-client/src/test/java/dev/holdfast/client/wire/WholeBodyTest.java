@@ -2,16 +2,34 @@ package dev.holdfast.client.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.net.http.HttpClient;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Flow;
+import java.util.concurrent.ScheduledExecutorService;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class WholeBodyTest {
+    private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
+
+    @AfterEach
+    void stop() {
+        clock.shutdownNow();
+    }
+
     @Test
     void aBodyThatIsTooLongSaysSoThoughItsSenderTellsOfTheCancellationAtOnce() {
-        WholeBody body = new WholeBody(2);
+        Means means = new Means(
+                HttpSender.by(HttpClient.newHttpClient()),
+                Runnable::run,
+                Runnable::run,
+                clock,
+                () -> 0.5,
+                Redirects.NONE);
+        WholeBody body = new WholeBody(2, means.room().share(means, failure -> {}));
         body.onSubscribe(new Flow.Subscription() {
             @Override
             public void request(long n) {}
