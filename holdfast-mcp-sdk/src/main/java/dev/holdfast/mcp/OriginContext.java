@@ -10,23 +10,33 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import reactor.util.context.ContextView;
 
-/** The transport context of a request, with the headers that somebody wants to see who follows its calls. */
+/**
+ * The transport context of a request, with the headers that somebody wants to see who follows its calls, and the thread-locals of
+ * its thread.
+ */
 final class OriginContext implements McpTransportContext, RequestOrigin {
     private final McpTransportContext context;
     private final Map<String, String> headers;
+    private final ContextView threadLocals;
 
-    private OriginContext(McpTransportContext context, Map<String, String> headers) {
+    private OriginContext(McpTransportContext context, Map<String, String> headers, ContextView threadLocals) {
         this.context = context;
         this.headers = headers;
+        this.threadLocals = threadLocals;
     }
 
     /** How the context of a request is made. */
     static Function<HttpServletRequest, Object> of(
             McpTransportContextExtractor<HttpServletRequest> extractor, List<String> wanted) {
-        return wanted.isEmpty()
-                ? extractor::extract
-                : request -> new OriginContext(extractor.extract(request), headers(request, wanted));
+        return request -> {
+            McpTransportContext context = extractor.extract(request);
+            ContextView threadLocals = ThreadLocals.ofThisThread();
+            return wanted.isEmpty() && threadLocals.isEmpty()
+                    ? context
+                    : new OriginContext(context, headers(request, wanted), threadLocals);
+        };
     }
 
     private static Map<String, String> headers(HttpServletRequest request, List<String> wanted) {
@@ -35,6 +45,10 @@ final class OriginContext implements McpTransportContext, RequestOrigin {
             Optional.ofNullable(request.getHeader(name)).ifPresent(value -> found.put(name, value));
         }
         return found;
+    }
+
+    ContextView threadLocals() {
+        return threadLocals;
     }
 
     @Override

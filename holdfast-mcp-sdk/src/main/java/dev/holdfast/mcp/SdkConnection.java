@@ -80,9 +80,10 @@ final class SdkConnection implements BackendConnection {
         running.add(work);
         sink.onCancel(notification -> work.dispose());
         work.update(stream(parsed, transport)
-                .contextWrite(context -> context.put(
-                        McpTransportContext.KEY,
-                        HoldfastRequest.context(request.context(), sink.sessionId(), sink::disconnect)))
+                .contextWrite(context -> ThreadLocals.of(request.context(), context)
+                        .put(
+                                McpTransportContext.KEY,
+                                HoldfastRequest.context(request.context(), sink.sessionId(), sink::disconnect)))
                 .doFinally(signal -> running.remove(work))
                 .subscribe(
                         nothing -> {},
@@ -138,9 +139,11 @@ final class SdkConnection implements BackendConnection {
                 notification,
                 McpSchema.JSONRPCNotification.class,
                 parsed -> session.accept(parsed)
-                        .contextWrite(context -> context.put(
-                                McpTransportContext.KEY,
-                                HoldfastRequest.context(notification.context(), listening.sessionId(), retry -> {}))));
+                        .contextWrite(context -> ThreadLocals.of(notification.context(), context)
+                                .put(
+                                        McpTransportContext.KEY,
+                                        HoldfastRequest.context(
+                                                notification.context(), listening.sessionId(), retry -> {}))));
     }
 
     @Override
