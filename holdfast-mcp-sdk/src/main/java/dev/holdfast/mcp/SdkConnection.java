@@ -79,16 +79,23 @@ final class SdkConnection implements BackendConnection {
         Disposable.Swap work = Disposables.swap();
         running.add(work);
         sink.onCancel(notification -> work.dispose());
-        work.update(stream(parsed, transport)
+        FatalErrors fatal = new FatalErrors(error -> {
+            work.dispose();
+            died(request, sink, transport, error);
+        });
+        work.update(fatal.of(() -> stream(parsed, transport)
                 .contextWrite(context -> ThreadLocals.of(request.context(), context)
                         .put(
                                 McpTransportContext.KEY,
                                 HoldfastRequest.context(request.context(), sink.sessionId(), sink::disconnect)))
-                .doFinally(signal -> running.remove(work))
+                .doFinally(signal -> {
+                    fatal.over();
+                    running.remove(work);
+                })
                 .subscribe(
                         nothing -> {},
                         failure -> failed(request, sink, transport, failure),
-                        () -> ended(request, sink, transport)));
+                        () -> ended(request, sink, transport))));
     }
 
     /** Deprecated in mcp-core 2.1.0, whose other way is not in 2.0.0; it comes to the same. */
@@ -122,6 +129,14 @@ final class SdkConnection implements BackendConnection {
                                     JsonRpc.INVALID_PARAMS,
                                     "the params are not what " + request.method() + " takes")
                             : JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.INTERNAL_ERROR, NeutralErrors.TEXT));
+        }
+    }
+
+    /** An error that the SDK does not hear of either. */
+    private static void died(InboundMessage request, CallSink sink, SinkTransport transport, Error error) {
+        log.error("the handler of {} ended with an error that is fatal to Reactor", request.method(), error);
+        if (!transport.answered()) {
+            sink.send(JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.INTERNAL_ERROR, NeutralErrors.TEXT));
         }
     }
 
