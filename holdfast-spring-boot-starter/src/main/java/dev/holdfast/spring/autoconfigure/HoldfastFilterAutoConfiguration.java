@@ -18,9 +18,10 @@ public final class HoldfastFilterAutoConfiguration {
 
     /** Mapped to the servlet and not to a path, it comes after all filters that have a path. */
     @Bean
-    FilterRegistrationBean<TellingFilter> holdfastFilter(
+    FilterRegistrationBean<ServletFilter> holdfastFilter(
             @Qualifier("holdfastServlet") ServletRegistrationBean<?> servlet) {
-        FilterRegistrationBean<TellingFilter> filter = new FilterRegistrationBean<>(new TellingFilter(), servlet);
+        FilterRegistrationBean<ServletFilter> filter =
+                new FilterRegistrationBean<>(new ServletFilter(servlet.getServletName(), SpringFilters::tell), servlet);
         filter.setName("holdfast");
         return filter;
     }
