@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.spring.autoconfigure.HoldfastAutoConfiguration;
+import dev.holdfast.spring.autoconfigure.HoldfastFilterAutoConfiguration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.assertj.AssertableWebApplicationContext;
 import org.springframework.boot.test.context.runner.WebApplicationContextRunner;
+import org.springframework.boot.web.servlet.FilterRegistrationBean;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -18,7 +20,8 @@ import org.springframework.context.annotation.Configuration;
 class ServedPathsTest {
     private final WebApplicationContextRunner runner = new WebApplicationContextRunner()
             .withClassLoader(new FilteredClassLoader("org.springframework.ai"))
-            .withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class));
+            .withConfiguration(
+                    AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastFilterAutoConfiguration.class));
 
     @Configuration(proxyBeanMethods = false)
     static class Customized {
@@ -33,6 +36,14 @@ class ServedPathsTest {
         @Bean(destroyMethod = "destroy")
         HoldfastTransportProvider transport() {
             return HoldfastTransportProvider.builder().mcpEndpoint("/own").build();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class SameName {
+        @Bean
+        String holdfastServlet() {
+            return "something else";
         }
     }
 
@@ -61,5 +72,15 @@ class ServedPathsTest {
     void aTransportOfTheApplicationsOwnIsServedWhereItSays() {
         runner.withUserConfiguration(Own.class)
                 .run(context -> assertThat(paths(context)).containsExactly("/own"));
+    }
+
+    @Test
+    void aBeanThatOnlyHasTheNameStopsNoStart() {
+        runner.withUserConfiguration(SameName.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(context.getBean("holdfastFilter", FilterRegistrationBean.class)
+                            .isEnabled())
+                    .isFalse();
+        });
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.spring.autoconfigure;
 
+import java.util.Optional;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -16,13 +17,9 @@ import org.springframework.web.filter.ShallowEtagHeaderFilter;
 public final class HoldfastFilterAutoConfiguration {
     HoldfastFilterAutoConfiguration() {}
 
-    /** Mapped to the servlet and not to a path, it comes after all filters that have a path. */
     @Bean
     FilterRegistrationBean<ServletFilter> holdfastFilter(
-            @Qualifier("holdfastServlet") ServletRegistrationBean<?> servlet) {
-        FilterRegistrationBean<ServletFilter> filter =
-                new FilterRegistrationBean<>(new ServletFilter(servlet.getServletName(), SpringFilters::tell), servlet);
-        filter.setName("holdfast");
-        return filter;
+            @Qualifier("holdfastServlet") Optional<ServletRegistrationBean<?>> servlet) {
+        return ServletFilter.before(servlet, "holdfast", SpringFilters::tell);
     }
 }

@@ -7,6 +7,9 @@ import jakarta.servlet.ServletRequest;
 import jakarta.servlet.ServletResponse;
 import jakarta.servlet.http.HttpServletRequest;
 import java.io.IOException;
+import java.util.Optional;
+import org.springframework.boot.web.servlet.FilterRegistrationBean;
+import org.springframework.boot.web.servlet.ServletRegistrationBean;
 
 /**
  * A filter for the requests of one servlet. It is mapped to that servlet only; {@code MockMvc} knows no such mapping, and has it meet
@@ -23,12 +26,25 @@ final class ServletFilter implements Filter {
                 throws IOException, ServletException;
     }
 
-    /**
-     * @param servlet the name of the servlet
-     */
-    ServletFilter(String servlet, ForHttp filter) {
+    private ServletFilter(String servlet, ForHttp filter) {
         this.servlet = servlet;
         this.filter = filter;
+    }
+
+    /**
+     * Maps one to a servlet and not to a path, so that it comes after all filters that have a path.
+     *
+     * @param servlet where there is none, it is not registered
+     */
+    static FilterRegistrationBean<ServletFilter> before(
+            Optional<ServletRegistrationBean<?>> servlet, String name, ForHttp filter) {
+        String onServlet = servlet.map(ServletRegistrationBean::getServletName).orElse("");
+        FilterRegistrationBean<ServletFilter> registration =
+                new FilterRegistrationBean<>(new ServletFilter(onServlet, filter));
+        servlet.ifPresent(registration::addServletRegistrationBeans);
+        registration.setEnabled(servlet.isPresent());
+        registration.setName(name);
+        return registration;
     }
 
     @Override
