@@ -22,6 +22,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
@@ -32,7 +33,7 @@ import org.springframework.core.env.Environment;
 
 /**
  * Makes {@link HoldfastTransportProvider} the transport of the application's MCP server, and serves it. It backs off where the
- * application has a transport of its own.
+ * application has a transport of its own. Where there are several, none is served unless one is primary; all are drained.
  */
 @AutoConfiguration(
         beforeName = {StockTransport.STREAMABLE, StockTransport.SSE, StockTransport.SERVER},
@@ -90,12 +91,13 @@ public final class HoldfastAutoConfiguration {
 
     @Bean
     @ConditionalOnBean(HoldfastTransportProvider.class)
-    HoldfastDrain holdfastDrain(HoldfastTransportProvider transport, TransportSettings settings) {
-        return new HoldfastDrain(transport.engine(), settings.drainTimeout());
+    HoldfastDrain holdfastDrain(ObjectProvider<HoldfastTransportProvider> transports, TransportSettings settings) {
+        return new HoldfastDrain(
+                transports.stream().map(HoldfastTransportProvider::engine).toList(), settings.drainTimeout());
     }
 
     @Bean
-    @ConditionalOnBean(HoldfastTransportProvider.class)
+    @ConditionalOnSingleCandidate(HoldfastTransportProvider.class)
     @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
     @ConditionalOnMissingBean(name = "holdfastServlet")
     ServletRegistrationBean<HoldfastTransportProvider> holdfastServlet(

@@ -2,6 +2,8 @@ package dev.holdfast.spring.autoconfigure;
 
 import dev.holdfast.engine.SessionEngine;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.springframework.context.SmartLifecycle;
 
 /**
@@ -12,12 +14,12 @@ final class HoldfastDrain implements SmartLifecycle {
     /** Before the web server's graceful shutdown, which is 1,024 below. */
     static final int PHASE = SmartLifecycle.DEFAULT_PHASE - 512;
 
-    private final SessionEngine engine;
+    private final List<SessionEngine> engines;
     private final Duration timeout;
     private volatile boolean running;
 
-    HoldfastDrain(SessionEngine engine, Duration timeout) {
-        this.engine = engine;
+    HoldfastDrain(List<SessionEngine> engines, Duration timeout) {
+        this.engines = engines;
         this.timeout = timeout;
     }
 
@@ -29,13 +31,19 @@ final class HoldfastDrain implements SmartLifecycle {
     @Override
     public void stop(Runnable done) {
         running = false;
-        engine.drain(timeout).whenComplete((nothing, failure) -> done.run());
+        drain().whenComplete((nothing, failure) -> done.run());
     }
 
     @Override
     public void stop() {
         running = false;
-        engine.drain(timeout).toCompletableFuture().join();
+        drain().join();
+    }
+
+    private CompletableFuture<Void> drain() {
+        return CompletableFuture.allOf(engines.stream()
+                .map(engine -> engine.drain(timeout).toCompletableFuture())
+                .toArray(CompletableFuture[]::new));
     }
 
     @Override

@@ -4,9 +4,9 @@ import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spring.actuate.HoldfastHealthIndicator;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
@@ -14,7 +14,7 @@ import org.springframework.context.annotation.Bean;
 /** The health of Holdfast, where Actuator asks for it. */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
-@ConditionalOnBean(HoldfastTransportProvider.class)
+@ConditionalOnSingleCandidate(HoldfastTransportProvider.class)
 @ConditionalOnEnabledHealthIndicator("holdfast")
 public final class HoldfastHealthAutoConfiguration {
     HoldfastHealthAutoConfiguration() {}

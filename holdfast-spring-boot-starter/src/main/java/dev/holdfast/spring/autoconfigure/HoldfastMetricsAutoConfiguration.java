@@ -12,6 +12,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
@@ -49,6 +50,7 @@ public final class HoldfastMetricsAutoConfiguration {
     }
 
     @Bean
+    @ConditionalOnSingleCandidate(HoldfastTransportProvider.class)
     SmartInitializingSingleton holdfastMeters(HoldfastMetrics metrics, HoldfastTransportProvider transport) {
         return () -> metrics.watch(transport.engine());
     }
