@@ -29,6 +29,7 @@ import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.env.Environment;
 
 /**
@@ -41,6 +42,7 @@ import org.springframework.core.env.Environment;
 @ConditionalOnClass({HttpServlet.class, McpServerTransportProviderBase.class})
 @Conditional(OnReplaceableTransport.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
+@ImportRuntimeHints(NativeHints.class)
 @Import({
     SpringAiConfigurations.StreamableProperties.class,
     SpringAiConfigurations.SseProperties.class,

@@ -8,6 +8,9 @@ import org.springframework.util.ClassUtils;
 /** What the servlet is mapped to: the endpoints under the path of Spring MVC, where Spring AI's own are. */
 @FunctionalInterface
 interface ServletPaths {
+    /** What is there where Spring MVC is. */
+    String MVC = "org.springframework.boot.webmvc.autoconfigure.DispatcherServletPath";
+
     /** The path of an endpoint. */
     String path(String endpoint);
 
@@ -23,9 +26,7 @@ interface ServletPaths {
     }
 
     static ServletPaths in(BeanFactory beans) {
-        boolean mvc = ClassUtils.isPresent(
-                "org.springframework.boot.webmvc.autoconfigure.DispatcherServletPath",
-                ServletPaths.class.getClassLoader());
+        boolean mvc = ClassUtils.isPresent(MVC, ServletPaths.class.getClassLoader());
         return mvc ? Mvc.paths(beans) : endpoint -> endpoint.startsWith("/") ? endpoint : "/" + endpoint;
     }
 

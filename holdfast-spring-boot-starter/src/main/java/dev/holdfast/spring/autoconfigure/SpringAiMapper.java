@@ -9,13 +9,15 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** The mapper that Spring AI gives to its own transports, or that the application put in its place. */
 final class SpringAiMapper {
+    /** The SDK's mapper on Jackson 3. */
+    static final String JACKSON = "io.modelcontextprotocol.json.jackson3.JacksonMcpJsonMapper";
+
     private static final String BEAN = "mcpServerJsonMapper";
 
     private SpringAiMapper() {}
 
     static Optional<McpJsonMapper> in(BeanFactory beans) {
-        boolean jackson = ClassUtils.isPresent(
-                "io.modelcontextprotocol.json.jackson3.JacksonMcpJsonMapper", SpringAiMapper.class.getClassLoader());
+        boolean jackson = ClassUtils.isPresent(JACKSON, SpringAiMapper.class.getClassLoader());
         return jackson && beans.containsBean(BEAN) ? Optional.of(Jackson.mapper(beans)) : Optional.empty();
     }
 
