@@ -54,6 +54,7 @@ class PlainServerTest {
     private static final FilteredClassLoader WITHOUT = new FilteredClassLoader(
             name -> name.equals("org.springframework.security.core.context.SecurityContextHolder")
                     || name.startsWith("org.springframework.ai.")
+                    || name.startsWith("org.springframework.orm.")
                     || name.startsWith("org.springframework.boot.actuate.")
                     || name.startsWith("org.springframework.boot.health."));
 
@@ -148,7 +149,8 @@ class PlainServerTest {
     /** What is named by files that a class loader cannot hide. */
     private static String hidden() {
         return ImportCandidates.load(AutoConfiguration.class, WITHOUT).getCandidates().stream()
-                .filter(name -> name.contains(".security.") || !ClassUtils.isPresent(name, WITHOUT))
+                .filter(name ->
+                        name.contains(".security.") || name.contains(".jdbc.") || !ClassUtils.isPresent(name, WITHOUT))
                 .collect(Collectors.joining(","));
     }
 

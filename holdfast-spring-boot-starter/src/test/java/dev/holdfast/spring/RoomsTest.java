@@ -34,6 +34,14 @@ class RoomsTest {
             .resideInAPackage("org.springframework.ai..");
 
     @ArchTest
+    static final ArchRule jpaIsNeededByItsConfigurationOnly = noClasses()
+            .that()
+            .doNotHaveSimpleName("HoldfastOpenInViewAutoConfiguration")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("org.springframework.orm..");
+
+    @ArchTest
     static final ArchRule springSecurityIsNeededInItsPackageOnly = noClasses()
             .that()
             .resideOutsideOfPackages("dev.holdfast.spring.security..", AUTO_CONFIGURATION)
