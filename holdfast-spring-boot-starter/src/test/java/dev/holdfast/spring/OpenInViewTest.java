@@ -14,7 +14,10 @@ import java.util.List;
 import org.hibernate.SessionFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.ai.mcp.annotation.McpTool;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -22,6 +25,7 @@ import org.springframework.stereotype.Component;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** Tools that read what JPA loads lazily, in an application as Spring Boot sets it up: with {@code spring.jpa.open-in-view}. */
+@ExtendWith(OutputCaptureExtension.class)
 @Timeout(60)
 class OpenInViewTest {
     private static final String DATABASE = "--spring.autoconfigure.exclude=";
@@ -79,14 +83,15 @@ class OpenInViewTest {
     }
 
     @Test
-    void whatIsLoadedLazilyIsThere() throws Exception {
-        try (ConfigurableApplicationContext application = start()) {
+    void whatIsLoadedLazilyIsThere(CapturedOutput output) throws Exception {
+        try (ConfigurableApplicationContext application = start(InterceptorsTest.LOG)) {
             Wire client = Wire.open(Applications.port(application), "/mcp");
 
             assertThat(client.call("lines", "{}")).contains("2 lines");
             assertThat(client.call("lines", "{}")).contains("2 lines");
             client.delete();
             assertThat(leftOpen(application)).isZero();
+            assertThat(output.getAll()).doesNotContain(InterceptorsTest.TOLD);
         }
     }
 
