@@ -128,7 +128,7 @@ final class UpstreamConnection implements BackendConnection {
             return news.message(message);
         }
         return switch (message.kind()) {
-            case REQUEST -> questions.ask(message, Optional.of(call.sink()));
+            case REQUEST -> news.ask(message, Optional.of(call.sink()));
             case NOTIFICATION -> notified(call, message);
             case RESPONSE, ERROR -> answered(call, message);
         };
