@@ -127,6 +127,9 @@ final class PostFate {
 
     /** What becomes of it without a session; what has no response is nothing to a server that has none. For any thread. */
     Outcome sessionGone(Throwable cause) {
+        if (cancelled.getAsBoolean()) {
+            return new Outcome.Cancelled();
+        }
         return sending.perhapsSent() && message.kind() == Envelope.Kind.REQUEST
                 ? new Outcome.Unknown("its session is gone", cause, true)
                 : new Outcome.SessionGone();

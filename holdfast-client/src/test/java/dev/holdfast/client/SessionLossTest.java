@@ -155,6 +155,23 @@ class SessionLossTest {
         session.close();
     }
 
+    @Test
+    void callThatWasGivenUpIsNotOneToRunInAnotherSession() {
+        ServerSession session = overHttpSse(remote(server.uri()), (request, reply) -> reply.gone());
+        server.then((request, reply) -> reply.status(202)).then((request, reply) -> reply.status(202));
+        CompletionStage<Outcome> called = send(session, HARMLESS);
+        server.awaitRequests(3);
+        CompletionStage<Outcome> given = session.post(
+                Recorder.envelope(
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}"),
+                NO_CONTEXT);
+        assertThat(now(given)).isEqualTo(new Outcome.Done());
+
+        lose(session);
+
+        assertThat(now(called)).isEqualTo(new Outcome.Cancelled());
+    }
+
     /** Makes a call, does this to it once its session is lost, and returns what became of it. */
     private Outcome underWayAtTheLoss(ServerSession.Repeat repeat, ScriptedServer.Act act) {
         ServerSession session = overStreamableHttp();
