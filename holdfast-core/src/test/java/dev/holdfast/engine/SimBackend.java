@@ -176,6 +176,20 @@ final class SimBackend implements Backend {
             }
         }
 
+        /** What the store had only after the journal was replayed comes behind that. */
+        @Override
+        public void replay(InboundMessage request, CallSink sink) {
+            if (!expected.isEmpty()) {
+                call(request, sink);
+                return;
+            }
+            RequestId id = request.requiredId();
+            world.trace(() -> this + " gets " + Wire.text(request.bytes()) + " late");
+            world.check(!lost && !closed, () -> id + " was handed to a dead backend late");
+            world.check(session.log.answered(id), () -> id + " was handed over late though nothing had accepted it");
+            running.add(new Work(request, sink, true));
+        }
+
         private boolean replayed(String text) {
             if (expected.isEmpty()) {
                 return false;
