@@ -45,6 +45,7 @@ final class SessionFinder {
     private final Restore restore;
     private final SessionMoves moves = new SessionMoves();
     private final StoredEnd storedEnd;
+    private final DeletionPause pause = new DeletionPause();
 
     SessionFinder(SessionHost host, Node node, Restore restore) {
         this.host = host;
@@ -126,25 +127,27 @@ final class SessionFinder {
                 : CompletableFuture.completedFuture(refusal);
     }
 
-    /** Ends the parked sessions whose deadline has passed; what the store does not let go is tried again by the next sweep. */
+    /** Ends the parked sessions whose deadline has passed; what the store does not let go is tried again by a later sweep. */
     void sweep(long now) {
         parked.forEach((key, session) -> {
-            if (host.clock().passed(session.nanos(), session.since(), now)) {
-                moves.alone(key, () -> expire(key, session));
+            if (host.clock().passed(session.nanos(), session.since(), now) && !pause.lasts(now)) {
+                moves.alone(key, () -> expire(key, session, now));
             }
         });
     }
 
-    private CompletionStage<Optional<Finding>> expire(SessionKey key, Parked session) {
+    private CompletionStage<Optional<Finding>> expire(SessionKey key, Parked session, long now) {
         if (!parked.has(key, session)) {
             return SessionMoves.AGAIN;
         }
         return host.remove(key, session.epoch()).handle((ours, failure) -> {
             if (failure != null) {
                 // the store may have it still: who waits here looks for it there
+                pause.failed(now);
                 host.telemetry().notDeleted(session.id(), failure);
                 return Optional.empty();
             }
+            pause.succeeded();
             parked.remove(key);
             if (!ours) {
                 // another engine has it now: who waits here looks for it there

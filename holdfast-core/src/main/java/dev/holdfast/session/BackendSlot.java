@@ -143,6 +143,7 @@ final class BackendSlot implements BackendSink.Hearer {
     boolean use(BackendUser user) {
         BackendConnection now = core.step(effects -> {
             if (incarnations.state() == BackendState.CONNECTED) {
+                incarnations.serve();
                 user.handedTo(incarnations.latest());
                 return incarnations.connection();
             }
@@ -159,6 +160,7 @@ final class BackendSlot implements BackendSink.Hearer {
         return core.<Boolean>step(effects -> {
             if (incarnations.state() == BackendState.CONNECTED) {
                 // it is there since a moment ago
+                incarnations.serve();
                 user.handedTo(incarnations.latest());
                 BackendConnection now = incarnations.connection();
                 effects.then(() -> {

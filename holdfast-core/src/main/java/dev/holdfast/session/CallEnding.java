@@ -14,6 +14,7 @@ import dev.holdfast.spi.RecordChange;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Predicate;
@@ -173,11 +174,9 @@ final class CallEnding {
 
     /** An incarnation of the backend has been given a request; if it was lost meanwhile, the request ends with it. */
     void entered(RequestSink sink, int incarnation) {
-        core.run(effects -> {
-            if (!sink.entered(incarnation)) {
-                fail(sink, lastLoss);
-            }
-        });
+        Optional<String> loss =
+                core.look(() -> sink.entered(incarnation) ? Optional.<String>empty() : Optional.of(lastLoss));
+        loss.ifPresent(cause -> failNow(sink, cause));
     }
 
     /** An incarnation of the backend has thrown on a request; if that went back from it meanwhile, it goes on elsewhere. */

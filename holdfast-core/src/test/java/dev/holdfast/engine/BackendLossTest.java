@@ -9,6 +9,7 @@ import dev.holdfast.SessionState;
 import dev.holdfast.engine.TestStore.Fate;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -219,6 +220,24 @@ class BackendLossTest {
         bed.backend.life().call(1).respond();
         first.call(1).respond();
         assertThat(untouched.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void whatOneHasDoneNothingOfThatWasRestoredForNobodyGoesToTheNext() {
+        TestBed.listen(session);
+        die();
+        bed.pass(Duration.ofMinutes(1));
+        assertThat(bed.backend.lives).hasSize(2);
+        Connection post = bed.post(session, 1);
+        bed.backend
+                .life()
+                .sink
+                .lost(
+                        "it forgot the session",
+                        List.of(bed.backend.life().call(1).request()));
+        assertThat(bed.backend.lives).hasSize(3);
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
     }
 
     @Test

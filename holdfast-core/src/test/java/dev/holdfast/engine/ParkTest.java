@@ -141,10 +141,20 @@ class ParkTest {
         assertThat(bed.news.heard).endsWith("parked");
         assertThat(bed.engine.stats().parked()).isOne();
         bed.store.deleting = Optional.empty();
-        bed.pass(Duration.ofSeconds(2));
+        bed.pass(Duration.ofMinutes(1));
         assertThat(bed.news.heard).endsWith("parked", "closed: EXPIRED");
         assertThat(bed.engine.stats().parked()).isZero();
         assertThat(bed.find(session.id(), "")).isEmpty();
+    }
+
+    @Test
+    void aStoreThatDoesNotDeleteIsLeftAloneForLongerEachTime() {
+        park();
+        bed.store.deleting =
+                Optional.of(CompletableFuture.failedFuture(new IllegalStateException("the store is away")));
+        bed.pass(TestBed.GRACE.plusMinutes(10));
+        assertThat(bed.store.deleted).hasSizeBetween(10, 25);
+        bed.store.deleting = Optional.empty();
     }
 
     @Test
