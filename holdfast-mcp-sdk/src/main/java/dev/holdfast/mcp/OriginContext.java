@@ -47,6 +47,11 @@ final class OriginContext implements McpTransportContext, RequestOrigin {
         return found;
     }
 
+    /** What the application's extractor has made: what a handler may keep. */
+    McpTransportContext extracted() {
+        return context;
+    }
+
     ContextView threadLocals() {
         return threadLocals;
     }

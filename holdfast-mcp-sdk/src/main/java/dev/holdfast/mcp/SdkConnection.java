@@ -81,6 +81,7 @@ final class SdkConnection implements BackendConnection {
         sink.onCancel(notification -> work.dispose());
         FatalErrors fatal = new FatalErrors(error -> {
             work.dispose();
+            running.remove(work);
             died(request, sink, transport, error);
         });
         work.update(fatal.of(() -> stream(parsed, transport)

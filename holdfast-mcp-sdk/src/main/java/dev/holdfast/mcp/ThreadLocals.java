@@ -10,8 +10,13 @@ import reactor.util.context.ContextView;
  * session to come back, so they are taken when the request comes.
  */
 final class ThreadLocals {
+    private static final String REGISTRY = "io.micrometer.context.ContextRegistry";
+
     /** What a {@code CallWatch} makes current just before the call starts, and not with the request. */
     private static final String OBSERVATION = "micrometer.observation";
+
+    /** Whether Reactor finds the library that takes them. */
+    private static final boolean AVAILABLE = isAvailable();
 
     /** It looks at the thread that asks, each time anew. */
     private static final Mono<ContextView> CAPTURE =
@@ -21,7 +26,16 @@ final class ThreadLocals {
 
     /** Those of this thread; nothing where nobody can take them along. */
     static ContextView ofThisThread() {
-        return CAPTURE.toFuture().join();
+        return AVAILABLE ? CAPTURE.toFuture().join() : Context.empty();
+    }
+
+    private static boolean isAvailable() {
+        try {
+            Class.forName(REGISTRY, false, Mono.class.getClassLoader());
+            return true;
+        } catch (ClassNotFoundException | LinkageError e) {
+            return false;
+        }
     }
 
     /**
