@@ -143,7 +143,7 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         touching.lock();
         try {
             requireThere();
-            nonBlocking = out.isReady() && listens();
+            nonBlocking = mayListen() && listens();
         } finally {
             touching.unlock();
         }
@@ -154,6 +154,17 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
                     out.getClass().getName());
         }
         return nonBlocking;
+    }
+
+    /** Some containers refuse the question while nobody listens; others answer that it may be written. */
+    private boolean mayListen() {
+        try {
+            return out.isReady();
+        } catch (UnsupportedOperationException e) {
+            return false;
+        } catch (IllegalStateException e) {
+            return true;
+        }
     }
 
     private boolean listens() {
