@@ -17,6 +17,7 @@ import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.orm.jpa.support.OpenEntityManagerInViewInterceptor;
 import org.springframework.web.context.request.ServletWebRequest;
+import org.springframework.web.context.request.async.WebAsyncUtils;
 
 /**
  * An open {@code EntityManager} for handlers that run on the threads of their requests, where {@code spring.jpa.open-in-view} has one
@@ -49,12 +50,18 @@ public final class HoldfastOpenInViewAutoConfiguration {
             ServletResponse response,
             FilterChain chain)
             throws IOException, ServletException {
+        if (!request.getMethod().equals("POST")) {
+            chain.doFilter(request, response);
+            return;
+        }
         ServletWebRequest web = new ServletWebRequest(request);
         interceptor.preHandle(web);
         try {
             chain.doFilter(request, response);
         } finally {
             interceptor.afterCompletion(web, null);
+            // it has left itself there, and the stream of the answer may last
+            request.removeAttribute(WebAsyncUtils.WEB_ASYNC_MANAGER_ATTRIBUTE);
         }
     }
 }
