@@ -26,6 +26,16 @@ public final class HoldfastInterceptorsAutoConfiguration {
 
     HoldfastInterceptorsAutoConfiguration() {}
 
+    /** What cannot be asked stops no application. */
+    private static List<String> known(ListableBeanFactory beans, List<String> paths) {
+        try {
+            return RegisteredInterceptors.of(beans, paths);
+        } catch (RuntimeException | LinkageError e) {
+            log.debug("the interceptors of Spring MVC are not known", e);
+            return List.of();
+        }
+    }
+
     @Bean
     SmartInitializingSingleton holdfastInterceptors(
             ObjectProvider<HoldfastTransportProvider> transports, ListableBeanFactory beans) {
@@ -33,7 +43,7 @@ public final class HoldfastInterceptorsAutoConfiguration {
             List<String> paths = transports.stream()
                     .flatMap(transport -> transport.endpoints().stream())
                     .toList();
-            List<String> names = new ArrayList<>(RegisteredInterceptors.of(beans, paths));
+            List<String> names = new ArrayList<>(known(beans, paths));
             if (beans.containsBean("holdfastOpenInView")) {
                 names.remove(OPEN_IN_VIEW);
             }

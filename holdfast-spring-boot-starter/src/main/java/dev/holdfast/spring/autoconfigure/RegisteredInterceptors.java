@@ -3,8 +3,6 @@ package dev.holdfast.spring.autoconfigure;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.http.server.PathContainer;
 import org.springframework.util.AntPathMatcher;
@@ -23,8 +21,6 @@ import org.springframework.web.util.pattern.PatternParseException;
  * asked for them as Spring MVC asks. What Spring MVC adds for itself is not among them.
  */
 final class RegisteredInterceptors extends InterceptorRegistry {
-    private static final Logger log = LoggerFactory.getLogger(RegisteredInterceptors.class);
-
     private RegisteredInterceptors() {}
 
     /** One that is no handler's, under its own class. */
@@ -33,7 +29,9 @@ final class RegisteredInterceptors extends InterceptorRegistry {
     /** The names of the classes of those that see requests to one of the paths, by where these stand below Spring MVC's own. */
     static List<String> of(BeanFactory beans, List<String> paths) {
         RegisteredInterceptors registered = new RegisteredInterceptors();
-        beans.getBeanProvider(WebMvcConfigurer.class).orderedStream().forEach(registered::ask);
+        beans.getBeanProvider(WebMvcConfigurer.class)
+                .orderedStream()
+                .forEach(configurer -> configurer.addInterceptors(registered));
         return Stream.concat(
                         registered.getInterceptors().stream(),
                         beans.getBeanProvider(MappedInterceptor.class).orderedStream())
@@ -41,14 +39,6 @@ final class RegisteredInterceptors extends InterceptorRegistry {
                 .map(RegisteredInterceptors::name)
                 .distinct()
                 .toList();
-    }
-
-    private void ask(WebMvcConfigurer configurer) {
-        try {
-            configurer.addInterceptors(this);
-        } catch (RuntimeException e) {
-            log.debug("the interceptors of {} are not known", configurer.getClass(), e);
-        }
     }
 
     @Override
