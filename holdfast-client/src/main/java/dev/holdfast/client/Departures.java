@@ -106,14 +106,15 @@ public final class Departures<P> {
                 where.thenRun(this::depart);
                 return;
             }
-            Departure<P> next = next();
-            if (next == null) {
+            Departure<P> next = next(where);
+            if (next != null) {
+                try {
+                    begin(next, where.join());
+                } finally {
+                    departed();
+                }
+            } else if (place.get() == where) {
                 return;
-            }
-            try {
-                begin(next, where.join());
-            } finally {
-                departed();
             }
         }
     }
@@ -141,8 +142,9 @@ public final class Departures<P> {
         introducing = begun;
     }
 
-    private synchronized @Nullable Departure<P> next() {
-        Departure<P> next = introducing || departing ? null : waiting.poll();
+    /** The next message, unless the place has changed: what came behind the change does not go to the place before. */
+    private synchronized @Nullable Departure<P> next(CompletableFuture<P> where) {
+        Departure<P> next = introducing || departing || place.get() != where ? null : waiting.poll();
         departing |= next != null;
         return next;
     }

@@ -46,7 +46,8 @@ final class PostFate {
             return Optional.of(new Outcome.NotSent(none.failure()));
         }
         if (verdict instanceof PostVerdict.NoSession) {
-            return Optional.of(new Outcome.SessionGone());
+            // it did not execute this attempt, but perhaps one before
+            return Optional.of(unlessExecuted(status));
         }
         if (verdict instanceof PostVerdict.Unknown) {
             return broken("a proxy lost the server while it had the request", status);
@@ -55,11 +56,11 @@ final class PostFate {
             return Optional.of(new Outcome.Unknown("the server failed at the request", status, false));
         }
         if (verdict instanceof PostVerdict.Failed) {
-            sending.inDoubt();
+            sending.failed();
         } else {
             sending.unsent();
         }
-        if (sending.perhapsSent() && message.kind() == Envelope.Kind.REQUEST && answer.status() == BAD_REQUEST) {
+        if (sending.perhapsRuns() && message.kind() == Envelope.Kind.REQUEST && answer.status() == BAD_REQUEST) {
             // the server may have got it before, and refuse it as long as it runs
             return again(0, status, "the server refuses to take it again");
         }
@@ -68,7 +69,10 @@ final class PostFate {
             return again(wait.millis(), status, LATE);
         }
         boolean refusedForGood = verdict instanceof PostVerdict.Refused && !isNotificationThatFailed(answer);
-        return refusedForGood || refusals++ > 0 || sending.gone() || !retry.again(0)
+        if (!refusedForGood && sending.gone()) {
+            return Optional.of(sessionGone(status));
+        }
+        return refusedForGood || refusals++ > 0 || !retry.again(0)
                 ? Optional.of(new Outcome.Refused(answer.status(), answer.headers(), answer.body(), request))
                 : ANOTHER_ATTEMPT;
     }
@@ -130,6 +134,10 @@ final class PostFate {
         if (cancelled.getAsBoolean()) {
             return new Outcome.Cancelled();
         }
+        return unlessExecuted(cause);
+    }
+
+    private Outcome unlessExecuted(Throwable cause) {
         return sending.perhapsSent() && message.kind() == Envelope.Kind.REQUEST
                 ? new Outcome.Unknown("its session is gone", cause, true)
                 : new Outcome.SessionGone();

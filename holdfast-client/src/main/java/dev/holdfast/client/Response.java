@@ -99,7 +99,14 @@ final class Response {
         if (!begins()) {
             return CompletableFuture.completedFuture(null);
         }
-        return sink.message(received).whenComplete((nothing, failure) -> {
+        CompletionStage<Void> taken;
+        try {
+            taken = sink.message(received);
+        } catch (RuntimeException | Error e) {
+            failed();
+            throw e;
+        }
+        return taken.whenComplete((nothing, failure) -> {
             if (failure == null) {
                 succeeded();
             } else {

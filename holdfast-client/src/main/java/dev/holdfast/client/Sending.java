@@ -13,6 +13,7 @@ final class Sending {
     private boolean underWay;
 
     private boolean perhapsSent;
+    private boolean perhapsRuns;
     private boolean elsewhere;
     private boolean gone;
     private @Nullable Throwable unreadable;
@@ -30,11 +31,22 @@ final class Sending {
 
     /** The attempt is over, and the server may act on the message, or have done so. */
     synchronized void inDoubt() {
+        failed();
+        perhapsRuns = true;
+    }
+
+    /** The attempt is over: the server has failed at the message, and may have acted on it. */
+    synchronized void failed() {
         underWay = false;
         perhapsSent = true;
     }
 
-    /** Whether the server may act on the message because of an attempt that is over. */
+    /** Whether the server may act on the message now, because of an attempt that is over. */
+    synchronized boolean perhapsRuns() {
+        return perhapsRuns;
+    }
+
+    /** Whether the server may act on the message because of an attempt that is over, or has done so. */
     synchronized boolean perhapsSent() {
         return perhapsSent;
     }

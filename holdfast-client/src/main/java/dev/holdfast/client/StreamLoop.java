@@ -137,10 +137,13 @@ final class StreamLoop implements StreamHandler {
     private void expectSomething(HttpExchange exchange) {
         Duration wait = owner.opensAnew() ? RESUMED_HEAD : link.limits().patience();
         Future<?> check = link.later(wait.toMillis(), () -> {
-            if (current == exchange
+            boolean doubtful = current == exchange
                     && !progressed
                     && !link.headsAtOnce()
-                    && !link.taken().repeats()) {
+                    && !link.taken().repeats();
+            if (doubtful && exchange.busy()) {
+                expectSomething(exchange);
+            } else if (doubtful) {
                 nothingCame(exchange);
             }
         });

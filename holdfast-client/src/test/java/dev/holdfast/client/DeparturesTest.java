@@ -8,6 +8,7 @@ import dev.holdfast.json.EnvelopeReader;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -51,6 +52,22 @@ class DeparturesTest {
         send("third", OTHER);
 
         assertThat(begun).containsExactly("first", "second", "third");
+    }
+
+    @Test
+    void whatComesBehindAChangeOfThePlaceDoesNotGoToTheOneBefore() {
+        CompletableFuture<String> before = CompletableFuture.completedFuture("before");
+        CompletableFuture<String> after = CompletableFuture.completedFuture("after");
+        AtomicInteger looks = new AtomicInteger();
+        Departures<String> moving = new Departures<>(
+                (millis, task) -> new CompletableFuture<>(), () -> looks.getAndIncrement() == 0 ? before : after);
+
+        moving.send(OTHER, where -> {
+            begun.add(where);
+            return new CompletableFuture<>();
+        });
+
+        assertThat(begun).containsExactly("after");
     }
 
     @Test

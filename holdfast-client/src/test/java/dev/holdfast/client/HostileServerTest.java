@@ -694,6 +694,20 @@ class HostileServerTest {
     }
 
     @Test
+    void refusalBehindAFailureIsTheServersLastWord() {
+        String error = "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"no\"}}";
+        server.then((request, reply) -> reply.status(500))
+                .then((request, reply) ->
+                        reply.raw("HTTP/1.1 400 X\r\nContent-Type: application/json\r\nContent-Length: "
+                                + error.length() + "\r\n\r\n" + error));
+
+        assertThat(now(send(HARMLESS)))
+                .isInstanceOfSatisfying(
+                        Outcome.Refused.class,
+                        refused -> assertThat(refused.status()).isEqualTo(400));
+    }
+
+    @Test
     void messageThatWasBrokenOffOnceIsSentAgain() {
         server.then((request, reply) -> reply.status(400))
                 .then((request, reply) -> reply.json(answer(1)))

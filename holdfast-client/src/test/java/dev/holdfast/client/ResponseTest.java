@@ -4,6 +4,7 @@ import static dev.holdfast.client.Recorder.answer;
 import static dev.holdfast.client.Recorder.call;
 import static dev.holdfast.client.Recorder.envelope;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -59,6 +60,21 @@ class ResponseTest {
         response.message(envelope(answer(1)));
 
         assertThat(happened).containsExactly("handed over", "asked again", "handed over", "done");
+    }
+
+    @Test
+    void aTakerThatFailsAtOnceHasNotTakenIt() {
+        Response thrown = new Response(
+                call(1),
+                message -> {
+                    throw new NoClassDefFoundError("by the test");
+                },
+                () -> happens("done"));
+
+        assertThatThrownBy(() -> thrown.message(envelope(answer(1)))).isInstanceOf(NoClassDefFoundError.class);
+        thrown.giveUp(() -> happens("lost"));
+
+        assertThat(happened).containsExactly("lost");
     }
 
     @Test

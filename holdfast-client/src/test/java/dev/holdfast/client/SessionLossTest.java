@@ -91,6 +91,26 @@ class SessionLossTest {
                         unknown -> assertThat(unknown.sessionGone()).isTrue());
     }
 
+    @Test
+    void callAtWhichTheServerFailsBehindTheLossGoesToTheNextSession() {
+        ServerSession session = overStreamableHttp();
+        server.then((request, reply) -> reply.once(gone::get).status(500));
+        CompletionStage<Outcome> running = send(session, HARMLESS);
+        server.awaitRequests(3);
+
+        lose(session);
+
+        assertLostWithItsSession(now(running));
+    }
+
+    @Test
+    void callOfWhichAnAttemptBrokeIsNotToldAsUnsentByALaterOne() {
+        ServerSession session = overStreamableHttp();
+        server.then((request, reply) -> reply.rst()).then((request, reply) -> reply.status(404));
+
+        assertLostWithItsSession(now(send(session, HARMLESS)));
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {429, 503})
     void callThatWasRefusedForNowWasNotSentWhenItsOnlyStreamEnds(int status) {

@@ -70,13 +70,15 @@ final class UpstreamCalls {
         return call.equals(running.get(call.id()));
     }
 
-    /** The call is over. */
-    synchronized void end(Call call) {
-        if (running.remove(call.id(), call)) {
+    /** The call is over; returns whether that is news. */
+    synchronized boolean end(Call call) {
+        boolean ran = running.remove(call.id(), call);
+        if (ran) {
             call.token
                     .filter(token -> token.token().length() <= LONGEST_TOKEN && !call.mayBeTask())
                     .ifPresent(token -> endedTokens.put(token, true));
         }
+        return ran;
     }
 
     /** The call is over, and the upstream has done nothing of it. */

@@ -172,6 +172,9 @@ final class UpstreamConnection implements BackendConnection {
             loss.settled();
             return;
         }
+        if (!calls.end(call)) {
+            return; // it was answered, or given back
+        }
         call.unanswered().apply(outcome).ifPresent(last -> {
             CompletionStage<Void> unused = call.sink().send(last);
         });

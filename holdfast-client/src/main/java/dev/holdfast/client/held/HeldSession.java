@@ -150,7 +150,11 @@ public final class HeldSession {
                         return done(
                                 new Outcome.Unknown("its session is gone", new IOException("replaced twice"), true));
                     }
-                    return another ? depart(request, next -> call(next, going, context, moves + 1)) : done(outcome);
+                    if (!another) {
+                        return done(outcome);
+                    }
+                    return depart(request, next -> call(next, going, context, moves + 1))
+                            .thenApply(last -> lost && last instanceof Outcome.SessionGone ? outcome : last);
                 });
     }
 

@@ -21,6 +21,16 @@ final class Pace {
         this.patience = patience;
     }
 
+    /** The application opens a session: what failed before does not count. */
+    void introduced() {
+        lock.lock();
+        try {
+            patience.succeeded();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** A session was opened. */
     void opened(int which) {
         lock.lock();

@@ -144,6 +144,7 @@ final class Places {
         CompletableFuture<Place> next = new CompletableFuture<>();
         CompletableFuture<Place> before = Objects.requireNonNull(place.getAndSet(next));
         introduction.said(initialize, context);
+        replacement.introduced();
         return before.thenCompose(old -> {
             if (old instanceof Place.At at) {
                 close(at.session());

@@ -53,6 +53,11 @@ final class Replacement {
         this.gaps = new Seldom(LEAST_BETWEEN_GAPS, server::later, this::tellOfMissedChanges);
     }
 
+    /** The application begins to open a session. */
+    void introduced() {
+        pace.introduced();
+    }
+
     /** A session was opened, by this or by the application. */
     void opened(int number) {
         pace.opened(number);

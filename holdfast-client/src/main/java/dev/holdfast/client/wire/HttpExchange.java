@@ -119,6 +119,12 @@ public final class HttpExchange {
         return end;
     }
 
+    /** Whether what comes on its stream, if one has come, is held back here, or an event is on its way. */
+    public boolean busy() {
+        StreamBody open = stream;
+        return open != null && open.busy();
+    }
+
     /** Ends it from this side. */
     public void abort(String why) {
         abort(new AbortedException(why));

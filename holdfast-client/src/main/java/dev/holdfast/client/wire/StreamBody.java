@@ -40,6 +40,9 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     /** The last byte has come: the connection may carry another exchange by now. */
     private volatile boolean read;
 
+    /** Whether a part of an event has come whose rest has not. */
+    private volatile boolean begun;
+
     private volatile boolean first = true;
     private long retry = -1;
 
@@ -93,6 +96,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
             abort(e);
             return;
         }
+        begun = parser.kept() > 0;
         learn(silence);
         parser.retry().ifPresent(this::stated);
         if (events.isEmpty()) {
@@ -170,6 +174,11 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     public void onComplete() {
         read = true;
         finish(new ExchangeEnd.StreamEnded());
+    }
+
+    /** Whether it is not read now, for there is no room or something is being handed over, or an event is on its way. */
+    boolean busy() {
+        return waitingSince == 0 || begun;
     }
 
     /** Whether the last byte has come, though perhaps not everything was handed over. */
