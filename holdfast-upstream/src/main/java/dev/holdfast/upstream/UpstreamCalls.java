@@ -9,10 +9,12 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 
 /** The calls of one session that an upstream works on, oldest first. Safe for use by any thread. */
@@ -22,6 +24,7 @@ final class UpstreamCalls {
     private static final int LONGEST_TOKEN = 128;
 
     private final Map<RequestId, Call> running = new LinkedHashMap<>(4);
+    private final Set<Call> ending = new HashSet<>(0);
     private final List<InboundMessage> untouched = new ArrayList<>(0);
     private final Map<RequestId, Boolean> endedTokens = new LinkedHashMap<>(0) {
         @Override
@@ -70,20 +73,26 @@ final class UpstreamCalls {
         return call.equals(running.get(call.id()));
     }
 
-    /** The call is over; returns whether that is news. */
-    synchronized boolean end(Call call) {
-        boolean ran = running.remove(call.id(), call);
-        if (ran) {
+    /** The call is about to end with an error, and runs until that is sent; false if it ends otherwise. */
+    synchronized boolean ends(Call call) {
+        return running(call) && ending.add(call);
+    }
+
+    /** The call is over. */
+    synchronized void end(Call call) {
+        if (!ending.isEmpty()) {
+            ending.remove(call);
+        }
+        if (running.remove(call.id(), call)) {
             call.token
                     .filter(token -> token.token().length() <= LONGEST_TOKEN && !call.mayBeTask())
                     .ifPresent(token -> endedTokens.put(token, true));
         }
-        return ran;
     }
 
     /** The call is over, and the upstream has done nothing of it. */
     synchronized void endUntouched(Call call) {
-        if (running.remove(call.id(), call)) {
+        if (!ending.contains(call) && running.remove(call.id(), call)) {
             untouched.add(call.request);
         }
     }

@@ -172,7 +172,7 @@ final class UpstreamConnection implements BackendConnection {
             loss.settled();
             return;
         }
-        if (!calls.end(call)) {
+        if (!calls.ends(call)) {
             return; // it was answered, or given back
         }
         call.unanswered().apply(outcome).ifPresent(last -> {
