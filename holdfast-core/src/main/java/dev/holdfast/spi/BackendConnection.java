@@ -9,7 +9,7 @@ import java.util.concurrent.CompletionStage;
 public interface BackendConnection {
     /**
      * Starts a call. May run it to its end on the calling thread; what it sends goes to the sink. What it throws is reported to the
-     * client as an internal error.
+     * client as an internal error, unless the request was given back meanwhile ({@link ListeningSink#lost(String, java.util.List)}).
      *
      * @param request a request; its id is not in flight in this session
      * @param sink takes the call's messages, its response last

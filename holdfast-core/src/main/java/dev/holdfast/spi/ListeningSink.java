@@ -46,7 +46,7 @@ public interface ListeningSink {
 
     /**
      * Reports that the backend is gone. Its running calls end with an error that names the cause, and the next request opens a
-     * fresh connection. Late or repeated reports change nothing.
+     * fresh connection. Late or repeated reports change nothing, but for requests that they give back.
      *
      * @param cause a short phrase for the client and the log
      */
@@ -54,8 +54,9 @@ public interface ListeningSink {
 
     /**
      * Reports that the backend is gone, and has done nothing of some requests. Those do not end with an error: they go to the fresh
-     * connection, which is opened for them. A request that this connection is still being given may be named by a later report:
-     * it ends with the error only when {@link BackendConnection#call} has returned.
+     * connection, which is opened for them; a request that was given back three times already ends with the error. While
+     * {@link BackendConnection#call} has not returned for a request, a later report may still give that one back; after it has
+     * returned, one that was not given back ends with the error.
      *
      * @param cause a short phrase for the client and the log
      * @param untouched requests of calls that run, as the connection got them
