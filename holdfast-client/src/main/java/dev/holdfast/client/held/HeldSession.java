@@ -108,6 +108,16 @@ public final class HeldSession {
         return departures.send(message, where -> to(where, sending));
     }
 
+    /** Sends a request so, unless it is cancelled meanwhile: whoever cancels it finds it waiting, or is found here. */
+    private CompletionStage<Outcome> depart(
+            Going going, Function<? super Place.At, ? extends CompletionStage<Outcome>> sending) {
+        CompletionStage<Outcome> sent = depart(going.request(), sending);
+        if (going.cancelled()) {
+            departures.withdraw(going.request());
+        }
+        return sent;
+    }
+
     private CompletionStage<Outcome> to(
             Place where, Function<? super Place.At, ? extends CompletionStage<Outcome>> sending) {
         if (places.closed()) {
@@ -118,7 +128,7 @@ public final class HeldSession {
 
     private CompletionStage<Outcome> request(Envelope request, Object context) {
         Going going = underWay.begin(request);
-        return depart(request, at -> call(at, going, context, 0)).thenApply(outcome -> {
+        return depart(going, at -> call(at, going, context, 0)).thenApply(outcome -> {
             underWay.end(going);
             return outcome;
         });
@@ -153,7 +163,7 @@ public final class HeldSession {
                     if (!another) {
                         return done(outcome);
                     }
-                    return depart(request, next -> call(next, going, context, moves + 1))
+                    return depart(going, next -> call(next, going, context, moves + 1))
                             .thenApply(last -> lost && last instanceof Outcome.SessionGone ? outcome : last);
                 });
     }
