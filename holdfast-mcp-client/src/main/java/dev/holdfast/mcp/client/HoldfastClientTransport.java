@@ -16,7 +16,6 @@ import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.json.TypeRef;
 import io.modelcontextprotocol.spec.McpClientTransport;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
-import io.modelcontextprotocol.spec.McpTransportException;
 import io.modelcontextprotocol.spec.ProtocolVersions;
 import io.modelcontextprotocol.util.Assert;
 import java.net.URI;
@@ -27,8 +26,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -69,20 +66,19 @@ public final class HoldfastClientTransport implements McpClientTransport {
     private final List<String> revisions;
     private final boolean listenOnConnect;
     private final HeldSession session;
-    private volatile Function<Mono<JSONRPCMessage>, Mono<JSONRPCMessage>> handler =
-            HoldfastClientTransport::notConnected;
-    private volatile Consumer<Throwable> failures = failure -> {};
+    private final Handlers handlers;
 
     private HoldfastClientTransport(Builder builder) {
         this.codec = new MessageCodec(builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper);
         this.revisions = builder.supportedProtocolVersions;
         this.listenOnConnect = builder.openConnectionOnStartup;
+        this.handlers = new Handlers(codec);
         RemoteServer server = builder.server();
         this.session = new HeldSession(
                 server,
                 SessionOpening.Protocol.valueOf(builder.protocol.name()),
-                this::received,
-                new ToldListener(builder.listener, server.uri().toString(), failure -> failures.accept(failure)));
+                handlers::received,
+                new ToldListener(builder.listener, server.uri().toString(), handlers::failed));
     }
 
     /**
@@ -102,7 +98,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
     @Override
     public Mono<Void> connect(Function<Mono<JSONRPCMessage>, Mono<JSONRPCMessage>> messages) {
         return Mono.deferContextual(context -> {
-            handler = messages;
+            handlers.onMessages(messages);
             if (listenOnConnect) {
                 session.listen(context);
             }
@@ -112,7 +108,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
 
     @Override
     public void setExceptionHandler(Consumer<Throwable> exceptions) {
-        failures = exceptions;
+        handlers.onFailures(exceptions);
     }
 
     @Override
@@ -128,34 +124,10 @@ public final class HoldfastClientTransport implements McpClientTransport {
     private Mono<Void> outcome(Outcome outcome) {
         return Failures.of(outcome)
                 .map(failure -> {
-                    failures.accept(failure);
+                    handlers.failed(failure);
                     return Mono.<Void>error(failure);
                 })
                 .orElseGet(Mono::empty);
-    }
-
-    private static Mono<JSONRPCMessage> notConnected(Mono<JSONRPCMessage> message) {
-        return Mono.error(new IllegalStateException("a message came before connect was called"));
-    }
-
-    private CompletionStage<Void> received(Envelope envelope) {
-        JSONRPCMessage message;
-        try {
-            message = codec.read(envelope);
-        } catch (McpTransportException e) {
-            failures.accept(e);
-            boolean answer = envelope.kind() == Envelope.Kind.RESPONSE || envelope.kind() == Envelope.Kind.ERROR;
-            if (!answer || envelope.id().isEmpty()) {
-                return CompletableFuture.completedFuture(null);
-            }
-            // else its request would wait until its timeout
-            message = codec.error(envelope, "the server's answer cannot be read");
-        }
-        return handler.apply(Mono.just(message))
-                .doOnError(failures)
-                .onErrorComplete()
-                .then()
-                .toFuture();
     }
 
     @Override
