@@ -3,6 +3,7 @@ package dev.holdfast.engine;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -17,18 +18,53 @@ import java.util.function.BiConsumer;
 final class ParkedSessions {
     private static final int FOR_EACH = 10;
 
-    /**
-     * A session that waits in the store.
-     *
-     * @param epoch the last epoch that it had here
-     * @param bytes how much the store keeps of it
-     * @param since when it left memory, in nanoseconds of the engine's clock
-     * @param nanos how long it waits for its client from then on
-     */
-    record Parked(String id, String principal, Epoch epoch, long bytes, long since, long nanos) {
+    /** A session that waits in the store. There may be very many, so it keeps what it is told in as few objects as it can. */
+    static final class Parked {
+        private final byte[] id;
+        private final String principal;
+        private final int counter;
+        private final int nonce;
+        private final long bytes;
+        private final long since;
+        private final long nanos;
+
+        /**
+         * Creates one.
+         *
+         * @param epoch the last epoch that it had here
+         * @param bytes how much the store keeps of it
+         * @param since when it left memory, in nanoseconds of the engine's clock
+         * @param nanos how long it waits for its client from then on
+         */
+        Parked(String id, String principal, Epoch epoch, long bytes, long since, long nanos) {
+            this.id = id.getBytes(StandardCharsets.UTF_8);
+            this.principal = principal;
+            this.counter = epoch.counter();
+            this.nonce = epoch.nonce();
+            this.bytes = bytes;
+            this.since = since;
+            this.nanos = nanos;
+        }
+
+        String id() {
+            return new String(id, StandardCharsets.UTF_8);
+        }
+
+        Epoch epoch() {
+            return new Epoch(counter, nonce);
+        }
+
+        long since() {
+            return since;
+        }
+
+        long nanos() {
+            return nanos;
+        }
+
         /** It was claimed, and waits on. */
         Parked claimed(Epoch next) {
-            return new Parked(id, principal, next, bytes, since, nanos);
+            return new Parked(id(), principal, next, bytes, since, nanos);
         }
     }
 
@@ -84,7 +120,7 @@ final class ParkedSessions {
 
     /** Whether this one is here still. */
     boolean has(SessionKey key, Parked session) {
-        return session.equals(all.get(key));
+        return all.get(key) == session;
     }
 
     private void left(Parked session) {
