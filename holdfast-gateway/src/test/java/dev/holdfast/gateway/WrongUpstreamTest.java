@@ -6,13 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
@@ -130,33 +126,6 @@ class WrongUpstreamTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(
-            strings = {"", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"})
-    void anUpstreamThatIsMuteIsGivenUpAndItsConnectionsAreClosed(String head) throws IOException {
-        try (ServerSocket mute = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-                TestGateway gateway = before(URI.create("http://127.0.0.1:" + mute.getLocalPort() + "/mcp"))) {
-            var refused = new HttpPeer(gateway.url()).posted(Json.INITIALIZE);
-            try (Socket connection = mute.accept()) {
-                connection.setSoTimeout((int) Wait.PATIENCE.toMillis());
-                connection.getOutputStream().write(head.getBytes(UTF_8));
-                assertThat(Wait.until(refused).body())
-                        .anyMatch(line -> line.contains("the upstream did not answer initialize within 10000 ms"));
-                assertThat(connection.getInputStream().readAllBytes()).isNotEmpty();
-            }
-            mute.setSoTimeout(2_000);
-            assertThat(acceptsOneMore(mute)).isFalse();
-        }
-    }
-
-    private static boolean acceptsOneMore(ServerSocket server) {
-        try (Socket another = server.accept()) {
-            return another.isConnected();
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
     /** Not even where it brings something each time, which may be the same: it has no id. */
     @ParameterizedTest
     @ValueSource(strings = {"", "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"})
@@ -188,26 +157,6 @@ class WrongUpstreamTest {
             });
             upstream.on("who", asked -> asked.result("initialized: " + accepted.get()));
             assertThat(HttpPeer.connected(gateway.url()).call(1, "who")).contains("initialized: true");
-        }
-    }
-
-    @Test
-    void anUpstreamThatNeverAcceptsThatNotificationGetsTheCallsAllTheSame() {
-        CountDownLatch over = new CountDownLatch(1);
-        try (ScriptedUpstream upstream = new ScriptedUpstream();
-                TestGateway gateway = before(upstream.url())) {
-            upstream.on("notifications/initialized", asked -> await(over));
-            assertThat(HttpPeer.connected(gateway.url()).call(1, "who")).contains("\"text\":\"done\"");
-        } finally {
-            over.countDown();
-        }
-    }
-
-    private static void await(CountDownLatch latch) {
-        try {
-            assertThat(latch.await(1, TimeUnit.MINUTES)).isTrue();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
         }
     }
 

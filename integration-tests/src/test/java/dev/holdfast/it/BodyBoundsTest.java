@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -21,6 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(120)
+@Execution(ExecutionMode.CONCURRENT)
 class BodyBoundsTest {
     private static final int INVALID_REQUEST = -32600;
     private static final int SERVER_ERROR = -32000;

@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -17,6 +19,7 @@ import reactor.core.publisher.Mono;
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(30)
+@Execution(ExecutionMode.CONCURRENT)
 class HeartbeatTest {
     private static final Duration SHORT = Duration.ofMillis(200);
     private static final int BEATS = 10;

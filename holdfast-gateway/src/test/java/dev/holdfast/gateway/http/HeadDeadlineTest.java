@@ -28,9 +28,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A head that drips in is cut off, however many bytes it has; a response may take as long as it wants. */
 @Timeout(60)
+@Execution(ExecutionMode.CONCURRENT)
 class HeadDeadlineTest {
     private static final Duration LIMIT = Duration.ofSeconds(2);
     private static final long DRIP_MILLIS = 100;
