@@ -2,6 +2,7 @@ package dev.holdfast.client.held;
 
 import dev.holdfast.json.Envelope;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * A request of the application under way, over all sessions that it is tried in. One that was given up enters no session any more.
@@ -9,7 +10,7 @@ import java.util.Optional;
  */
 final class Going {
     private final Envelope request;
-    private Optional<Place.At> where = Optional.empty();
+    private Optional<CompletableFuture<Place.At>> session = Optional.empty();
     private boolean cancelled;
 
     /** A request that was given to no session. */
@@ -21,20 +22,25 @@ final class Going {
         return request;
     }
 
-    /** A session is about to get it; false if it must not. */
-    synchronized boolean enters(Place.At session) {
-        where = cancelled ? Optional.empty() : Optional.of(session);
+    /** A session is about to get it; false if none must. */
+    synchronized boolean enters() {
+        session = cancelled ? Optional.empty() : Optional.of(new CompletableFuture<>());
         return !cancelled;
+    }
+
+    /** This session has it now. */
+    void entered(Place.At has) {
+        session().ifPresent(entering -> entering.complete(has));
     }
 
     /** The session has not answered it, and does not have it any more. */
     synchronized void leaves() {
-        where = Optional.empty();
+        session = Optional.empty();
     }
 
-    /** The session that has it. */
-    synchronized Optional<Place.At> where() {
-        return where;
+    /** The session that has it; completes when it has it. */
+    synchronized Optional<CompletableFuture<Place.At>> session() {
+        return session;
     }
 
     /** The application gives it up. */

@@ -135,58 +135,56 @@ public final class HeldSession {
     }
 
     private CompletionStage<Outcome> call(Place.At at, Going going, Object context, int moves) {
-        if (!going.enters(at)) {
+        if (!going.enters()) {
             return done(new Outcome.Cancelled());
         }
-        Envelope request = going.request();
-        ServerSession.Repeat repeat = overheard.repeat(request);
-        return at.session()
-                .call(request, repeat, context, overhearing(at, request))
-                .thenCompose(outcome -> {
-                    boolean retired = outcome instanceof Outcome.Closed && !places.closed();
-                    boolean lost = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
-                    if (!retired && !lost && !(outcome instanceof Outcome.SessionGone)) {
-                        return done(outcome);
-                    }
-                    going.leaves();
-                    boolean another = !retired
-                            && places.replace(at)
-                            && moves < MOST_SESSIONS
-                            && (repeat == ServerSession.Repeat.HARMLESS || !lost);
-                    if (going.cancelled()) {
-                        return done(new Outcome.Cancelled());
-                    }
-                    if (retired) {
-                        return done(
-                                new Outcome.Unknown("its session is gone", new IOException("replaced twice"), true));
-                    }
-                    if (!another) {
-                        return done(outcome);
-                    }
-                    return depart(going, next -> call(next, going, context, moves + 1))
-                            .thenApply(last -> lost && last instanceof Outcome.SessionGone ? outcome : last);
-                });
+        ServerSession.Repeat repeat = overheard.repeat(going.request());
+        return enter(at, going, repeat, context).thenCompose(outcome -> {
+            boolean retired = outcome instanceof Outcome.Closed && !places.closed();
+            boolean lost = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
+            if (!retired && !lost && !(outcome instanceof Outcome.SessionGone)) {
+                return done(outcome);
+            }
+            going.leaves();
+            boolean another = !retired
+                    && places.replace(at)
+                    && moves < MOST_SESSIONS
+                    && (repeat == ServerSession.Repeat.HARMLESS || !lost);
+            if (going.cancelled()) {
+                return done(new Outcome.Cancelled());
+            }
+            if (retired) {
+                return done(new Outcome.Unknown("its session is gone", new IOException("replaced twice"), true));
+            }
+            if (!another) {
+                return done(outcome);
+            }
+            return depart(going, next -> call(next, going, context, moves + 1))
+                    .thenApply(last -> lost && last instanceof Outcome.SessionGone ? outcome : last);
+        });
     }
 
-    /** A cancellation goes where its call is, and nowhere if no session has that. */
-    private CompletionStage<Outcome> cancel(List<Going> calls, Envelope cancellation, Object context) {
-        calls.forEach(Going::cancel);
-        List<Going> begun = calls.stream()
-                .filter(going -> !departures.withdraw(going.request()))
-                .toList();
-        if (begun.isEmpty() && !calls.isEmpty()) {
-            return done(new Outcome.Done());
+    private CompletionStage<Outcome> enter(Place.At at, Going going, ServerSession.Repeat repeat, Object context) {
+        try {
+            return at.session().call(going.request(), repeat, context, overhearing(at, going.request()));
+        } finally {
+            going.entered(at);
         }
-        return bounded(
-                cancellation, () -> departures.send(cancellation, now -> tell(begun, now, cancellation, context)));
     }
 
-    private CompletionStage<Outcome> tell(List<Going> calls, Place now, Envelope cancellation, Object context) {
-        Optional<Place.At> where =
-                calls.stream().flatMap(going -> going.where().stream()).findFirst();
-        return where.isEmpty() && !calls.isEmpty()
-                ? done(new Outcome.Done())
-                : to(where.<Place>map(at -> at).orElse(now), at -> notify(at, cancellation, context, 0));
+    /** A cancellation goes where its call is, behind it, and nowhere if no session has that. */
+    private CompletionStage<Outcome> cancel(List<Going> calls, Envelope cancellation, Object context) {
+        if (calls.isEmpty()) {
+            return bounded(cancellation, () -> depart(cancellation, at -> notify(at, cancellation, context, 0)));
+        }
+        calls.forEach(Going::cancel);
+        calls.forEach(going -> departures.withdraw(going.request()));
+        return calls.stream()
+                .flatMap(going -> going.session().stream())
+                .findFirst()
+                .map(session ->
+                        bounded(cancellation, () -> session.thenCompose(at -> notify(at, cancellation, context, 0))))
+                .orElseGet(() -> done(new Outcome.Done()));
     }
 
     /** Learns from answers before the application can act on them. */

@@ -50,6 +50,9 @@ class ReplacedSessionTest {
     private final Set<String> known = ConcurrentHashMap.newKeySet();
     private final AtomicInteger sessions = new AtomicInteger();
     private volatile CountDownLatch openings = new CountDownLatch(0);
+    /** Holds the thread on which another session is opened. */
+    private volatile CountDownLatch opens = new CountDownLatch(0);
+
     private final CountDownLatch slow = new CountDownLatch(1);
     private final AtomicInteger running = new AtomicInteger();
     private HttpServer server;
@@ -91,6 +94,9 @@ class ReplacedSessionTest {
                     Envelope message = envelope(new String(((MarkedBody) body).bytes(), UTF_8));
                     sent.add(request.headers().firstValue("Mcp-Session-Id").orElse("") + " " + message.method()
                             + message.id().map(id -> " " + id.token()).orElse(""));
+                    if (message.method().equals("initialize")) {
+                        await(opens);
+                    }
                 });
                 return sender.send(request, answer);
             }
@@ -100,6 +106,7 @@ class ReplacedSessionTest {
     @AfterEach
     void stop() {
         slow.countDown();
+        opens.countDown();
         openings.countDown();
         session.close();
         server.stop(0);
@@ -227,6 +234,17 @@ class ReplacedSessionTest {
         openings.countDown();
         assertThat(now(call(2))).isEqualTo(new Outcome.Done());
         assertThat(sent).endsWith("s2 tools/call 2").doesNotContain("s2 tools/call 1");
+    }
+
+    @Test
+    void aCallIsCancelledAtOnceThoughTheLossOfItsSessionIsStillBeingNoticed() {
+        opens = new CountDownLatch(1);
+        CompletableFuture<Outcome> refused = refused(1);
+
+        assertThat(now(cancel(1))).isEqualTo(new Outcome.Done());
+
+        opens.countDown();
+        assertThat(now(refused)).isEqualTo(new Outcome.Cancelled());
     }
 
     @Test
