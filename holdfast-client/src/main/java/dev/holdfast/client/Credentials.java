@@ -28,7 +28,7 @@ final class Credentials {
                     .requests()
                     .authorization()
                     .sendAgain(request, answer.status(), answer.headers(), times++, context);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             return CompletableFuture.failedFuture(e);
         }
     }

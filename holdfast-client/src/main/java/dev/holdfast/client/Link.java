@@ -176,7 +176,7 @@ final class Link {
                     .customizer()
                     .customize(made.get().uri(uri), method, uri, body, context)
                     .thenApply(request -> UserAgent.behindOthers(request.build()));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             return CompletableFuture.failedFuture(e);
         }
     }

@@ -18,7 +18,7 @@ public interface MessageSink {
         return message -> {
             try {
                 return message(message);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 return CompletableFuture.failedFuture(e);
             }
         };

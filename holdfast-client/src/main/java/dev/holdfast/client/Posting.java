@@ -211,7 +211,9 @@ final class Posting implements StreamOwner, StreamHandler {
             link.server()
                     .means()
                     .delivery()
-                    .execute(() -> taking.get().whenComplete((taken, failure) -> finish(response.missing(failure))));
+                    .execute(() -> CompletableFuture.<Void>completedFuture(null)
+                            .thenCompose(nothing -> taking.get())
+                            .whenComplete((taken, failure) -> finish(response.missing(failure))));
         } catch (RejectedExecutionException e) {
             finish(new Outcome.Closed());
         }

@@ -71,7 +71,7 @@ public final class HttpExchange {
         CompletableFuture<?> sending;
         try {
             sending = means.http().send(next, this::body);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             end.complete(new ExchangeEnd.NoAnswer(e, false));
             return;
         }

@@ -143,7 +143,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
             CompletableFuture<Void> taken;
             try {
                 taken = handler.event(event).toCompletableFuture();
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 taken = CompletableFuture.failedFuture(e);
             }
             if (!taken.isDone() || taken.isCompletedExceptionally()) {
