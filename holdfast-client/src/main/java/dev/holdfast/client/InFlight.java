@@ -127,7 +127,7 @@ final class InFlight {
 
     /** The stream is gone on which answers came that do not come on the streams of their requests. */
     void lostElsewhere(String reason, Throwable cause) {
-        requests.values().stream().filter(Posting::waitsElsewhere).forEach(posting -> posting.lost(reason, cause));
+        requests.values().forEach(posting -> posting.lostElsewhere(reason, cause));
     }
 
     /** An answer has come, on the stream for those that have none of their own, that cannot be read. */

@@ -193,7 +193,7 @@ final class Posting implements StreamOwner, StreamHandler {
         } else if (loss.isPresent()) {
             sessionLost(loss.get()); // the stream that would bring it is gone with its session
         } else if (!link.answersLater(status)) {
-            lost("the listening stream is gone", new HttpStatusException(status, body));
+            lostElsewhere("the listening stream is gone", new HttpStatusException(status, body));
         }
     }
 
@@ -316,13 +316,15 @@ final class Posting implements StreamOwner, StreamHandler {
         return response;
     }
 
-    /** Whether its response can come on another stream only. */
-    boolean waitsElsewhere() {
-        return sending.elsewhere();
+    /** The stream is lost for answers that have none of their own; nothing to a message whose response was not to come there only. */
+    void lostElsewhere(String reason, Throwable cause) {
+        if (sending.lostElsewhere()) {
+            lost(reason, cause);
+        }
     }
 
     /** The response will not come on its stream. */
-    void lost(String reason, Throwable cause) {
+    private void lost(String reason, Throwable cause) {
         if (response.left().isPresent()) {
             takeLeft(response.left().get());
         } else {

@@ -66,6 +66,13 @@ final class Sending {
         return elsewhere;
     }
 
+    /** The other stream is lost; returns whether the answer was to come there only. It counts once, whoever finds it out. */
+    synchronized boolean lostElsewhere() {
+        boolean waited = elsewhere;
+        elsewhere = false;
+        return waited;
+    }
+
     /** The answer has come on another stream and cannot be read; returns whether it can come there only. */
     synchronized boolean unreadableElsewhere(Throwable why) {
         unreadable = why;
