@@ -121,26 +121,26 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
 
     @Override
     public CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink) {
-        return usable(request, uri -> inFlight.call(uri, request, repeat, context, sink));
+        return usable(uri -> inFlight.call(uri, request, repeat, context, sink));
     }
 
     @Override
     public CompletionStage<Outcome> post(Envelope message, Object context) {
-        return usable(message, uri -> inFlight.post(uri, message, context));
+        return usable(uri -> inFlight.post(uri, message, context));
     }
 
-    private CompletionStage<Outcome> usable(Envelope message, Function<URI, CompletionStage<Outcome>> send) {
+    private CompletionStage<Outcome> usable(Function<URI, CompletionStage<Outcome>> send) {
         if (link.loss().isPresent() || endpoint.isEmpty()) {
             return CompletableFuture.completedFuture(new Outcome.SessionGone());
         }
-        return send.apply(endpoint.get()).thenApply(outcome -> noticed(message, outcome));
+        return send.apply(endpoint.get()).thenApply(this::noticed);
     }
 
-    /** The endpoint is the session's own, so a 404 there is no wrong address. */
-    private Outcome noticed(Envelope message, Outcome outcome) {
-        if (outcome instanceof Outcome.Refused refused && refused.status() == 404 && !refused.answers(message)) {
-            tellGone(new HttpStatusException(404, refused.body()));
-            return new Outcome.SessionGone();
+    private Outcome noticed(Outcome outcome) {
+        if (outcome instanceof Outcome.SessionGone) {
+            tellGone(new HttpStatusException(404, new byte[0]));
+        } else if (outcome instanceof Outcome.Unknown lost && lost.sessionGone()) {
+            tellGone(lost.cause());
         }
         return outcome;
     }

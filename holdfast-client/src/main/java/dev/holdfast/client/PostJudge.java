@@ -32,7 +32,7 @@ final class PostJudge {
 
     /** Judges an answer; where it leaves a question open, the application or the server is asked. The stage never fails. */
     CompletionStage<PostVerdict> judge(ExchangeEnd.Answer answer, HttpRequest request) {
-        PostVerdict verdict = PostVerdict.of(answer, link.id().isPresent());
+        PostVerdict verdict = PostVerdict.of(answer, session());
         if (verdict instanceof PostVerdict.Unauthorized) {
             sending.unsent();
             return credentials
@@ -51,6 +51,13 @@ final class PostJudge {
             return probed(new PostVerdict.Refused());
         }
         return CompletableFuture.completedFuture(verdict);
+    }
+
+    private PostVerdict.Session session() {
+        if (link.answersOnOneStream()) {
+            return PostVerdict.Session.ADDRESS;
+        }
+        return link.id().isPresent() ? PostVerdict.Session.ID : PostVerdict.Session.NONE;
     }
 
     /** The verdict where the server has the session. */

@@ -46,16 +46,22 @@ sealed interface PostVerdict {
     /** What Envoy adds when it did not reach the server at all. */
     String ENVOY_NOT_SENT = "connection failure";
 
-    /**
-     * Judges an answer.
-     *
-     * @param inSession whether the message was sent in a session
-     */
-    static PostVerdict of(ExchangeEnd.Answer answer, boolean inSession) {
+    /** How a POST says which session its message belongs to. */
+    enum Session {
+        /** To none: there is no session yet, or the server has none. */
+        NONE,
+        /** By the id in its head. */
+        ID,
+        /** By its address, which is the session's own. */
+        ADDRESS
+    }
+
+    /** Judges an answer to a message of this session. */
+    static PostVerdict of(ExchangeEnd.Answer answer, Session session) {
         return switch (answer.status()) {
             case 401, 403 -> new Unauthorized();
-            case 404 -> inSession ? new NoSession() : new Refused();
-            case 400 -> inSession ? new PerhapsNoSession() : new Refused();
+            case 404 -> session == Session.NONE ? new Refused() : new NoSession();
+            case 400 -> session == Session.ID ? new PerhapsNoSession() : new Refused();
             case 429 -> new Later(RetryAfter.millis(answer.headers(), Instant.now()));
             case 503 ->
                 lostUnderWay(answer) ? new Unknown() : new Later(RetryAfter.millis(answer.headers(), Instant.now()));

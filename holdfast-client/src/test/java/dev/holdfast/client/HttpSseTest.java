@@ -144,6 +144,8 @@ class HttpSseTest {
                 .then((request, reply) -> reply.status(202))
                 .then((request, reply) ->
                         reply.raw("HTTP/1.1 404 X\r\nContent-Length: " + error.length() + "\r\n\r\n" + error))
+                // the ping that asks whether the session is there
+                .then((request, reply) -> reply.status(202))
                 .then((request, reply) -> reply.status(202));
         SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
 

@@ -15,7 +15,8 @@ import org.junit.jupiter.api.Test;
 
 class PostVerdictTest {
     private static PostVerdict verdict(int status, String body) {
-        return PostVerdict.of(new ExchangeEnd.Answer(status, headers(""), body.getBytes(UTF_8)), true);
+        return PostVerdict.of(
+                new ExchangeEnd.Answer(status, headers(""), body.getBytes(UTF_8)), PostVerdict.Session.ID);
     }
 
     private static HttpHeaders headers(String retryAfter) {
@@ -48,7 +49,7 @@ class PostVerdictTest {
     void failureOfTheServerIsAnAnswerInItsOwnWordsOnly() {
         HttpHeaders json = HttpHeaders.of(Map.of("Content-Type", List.of("application/json")), (name, value) -> true);
 
-        assertThat(PostVerdict.of(new ExchangeEnd.Answer(500, json, new byte[0]), true))
+        assertThat(PostVerdict.of(new ExchangeEnd.Answer(500, json, new byte[0]), PostVerdict.Session.ID))
                 .isEqualTo(new PostVerdict.Refused());
         assertThat(verdict(500, "<html>")).isEqualTo(new PostVerdict.Failed());
     }
@@ -57,8 +58,9 @@ class PostVerdictTest {
     void notFoundOutsideASessionIsAWrongAddress() {
         ExchangeEnd.Answer answer = new ExchangeEnd.Answer(404, headers(""), new byte[0]);
 
-        assertThat(PostVerdict.of(answer, false)).isEqualTo(new PostVerdict.Refused());
-        assertThat(PostVerdict.of(answer, true)).isEqualTo(new PostVerdict.NoSession());
+        assertThat(PostVerdict.of(answer, PostVerdict.Session.NONE)).isEqualTo(new PostVerdict.Refused());
+        assertThat(PostVerdict.of(answer, PostVerdict.Session.ID)).isEqualTo(new PostVerdict.NoSession());
+        assertThat(PostVerdict.of(answer, PostVerdict.Session.ADDRESS)).isEqualTo(new PostVerdict.NoSession());
     }
 
     @Test

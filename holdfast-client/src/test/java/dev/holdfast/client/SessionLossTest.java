@@ -111,6 +111,15 @@ class SessionLossTest {
         assertLostWithItsSession(now(send(session, HARMLESS)));
     }
 
+    @Test
+    void callOfWhichAnAttemptBrokeIsNotToldAsUnsentByALaterOneOverHttpSseEither() {
+        ServerSession session = overHttpSse(remote(server.uri()), (request, reply) -> reply.gone());
+        server.then((request, reply) -> reply.rst()).then((request, reply) -> reply.status(404));
+
+        assertLostWithItsSession(now(send(session, HARMLESS)));
+        assertThat(recorder.news).contains("gone");
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {429, 503})
     void callThatWasRefusedForNowWasNotSentWhenItsOnlyStreamEnds(int status) {
