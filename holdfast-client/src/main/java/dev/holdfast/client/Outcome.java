@@ -61,6 +61,11 @@ public sealed interface Outcome {
     /** The session was closed on this side first. */
     record Closed() implements Outcome {}
 
+    /** Whether it says that the message was not executed. */
+    default boolean notExecuted() {
+        return this instanceof SessionGone || this instanceof NotSent;
+    }
+
     /** The same; {@link Closed} where a connection broke, if the session was closed by then: closing breaks connections. */
     default Outcome since(boolean closed) {
         return closed && (this instanceof Unknown || this instanceof NotSent) ? new Closed() : this;

@@ -11,8 +11,12 @@ import static dev.holdfast.client.ServerSession.Repeat.HARMLESS;
 import static dev.holdfast.client.ServerSession.Repeat.NEVER;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.client.held.HeldSession;
+import dev.holdfast.client.held.HeldWatch;
+import dev.holdfast.json.Envelope;
 import java.io.IOException;
 import java.net.http.HttpRequest;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -199,6 +203,51 @@ class SessionLossTest {
         lose(session);
 
         assertThat(now(called)).isEqualTo(new Outcome.Cancelled());
+    }
+
+    /** Answers a request under its own id. */
+    private static ScriptedServer.Act result(String result, String... headers) {
+        return (request, reply) -> reply.json(
+                "{\"jsonrpc\":\"2.0\",\"id\":"
+                        + Recorder.envelope(request.body()).id().orElseThrow().token() + ",\"result\":" + result + "}",
+                headers);
+    }
+
+    private static ScriptedServer.Act introduction(String session) {
+        return result(
+                "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"serverInfo\":{\"name\":\"t\",\"version\":\"1\"}}",
+                "Mcp-Session-Id: " + session);
+    }
+
+    @Test
+    void harmlessCallThatMayHaveRunInTheLostSessionIsNotToldAsUnsentByTheNext() {
+        server.then(introduction("s1"))
+                .then((request, reply) -> reply.status(202))
+                .then(result(
+                        "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{},\"annotations\":{\"readOnlyHint\":true}}]}"))
+                .then((request, reply) -> reply.rst())
+                .then((request, reply) -> reply.status(404))
+                .then(introduction("s2"))
+                .then((request, reply) -> reply.status(202));
+        // more often than anybody with this patience asks
+        for (int i = 0; i < 20; i++) {
+            server.then((request, reply) -> reply.status(503));
+        }
+        HeldSession session = new HeldSession(
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(1))),
+                SessionOpening.Protocol.STREAMABLE_HTTP,
+                recorder,
+                HeldWatch.NONE);
+        assertThat(now(session.send(initialize(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
+        assertThat(now(session.send(Recorder.initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
+        Envelope list = Recorder.envelope("{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/list\"}");
+        assertThat(now(session.send(list, NO_CONTEXT))).isEqualTo(new Outcome.Done());
+
+        assertLostWithItsSession(now(session.send(call(1), NO_CONTEXT)));
+        assertThat(server.requests)
+                .anyMatch(request -> request.header("mcp-session-id").equals("s2")
+                        && request.body().contains("tools/call"));
+        session.close();
     }
 
     /** Makes a call, does this to it once its session is lost, and returns what became of it. */

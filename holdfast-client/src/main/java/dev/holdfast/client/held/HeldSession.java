@@ -160,7 +160,7 @@ public final class HeldSession {
                 return done(outcome);
             }
             return depart(going, next -> call(next, going, context, moves + 1))
-                    .thenApply(last -> lost && last instanceof Outcome.SessionGone ? outcome : last);
+                    .thenApply(last -> lost && last.notExecuted() ? outcome : last);
         });
     }
 
