@@ -43,7 +43,7 @@ final class PostFate {
     Optional<Outcome> refused(PostVerdict verdict, ExchangeEnd.Answer answer, HttpRequest request) {
         HttpStatusException status = new HttpStatusException(answer.status(), answer.body());
         if (verdict instanceof PostVerdict.NotSent none) {
-            return Optional.of(new Outcome.NotSent(none.failure()));
+            return Optional.of(notSent(none.failure()));
         }
         if (verdict instanceof PostVerdict.NoSession) {
             // it did not execute this attempt, but perhaps one before
@@ -125,8 +125,16 @@ final class PostFate {
         if (retry.again(millis)) {
             return ANOTHER_ATTEMPT;
         }
-        return Optional.of(
-                sending.perhapsSent() ? new Outcome.Unknown(reason, cause, false) : new Outcome.NotSent(cause));
+        return Optional.of(notSent(reason, cause));
+    }
+
+    /** What becomes of it where no attempt can be made any more, because of this. */
+    Outcome notSent(Throwable cause) {
+        return notSent("it could not be sent again", cause);
+    }
+
+    private Outcome notSent(String reason, Throwable cause) {
+        return sending.perhapsSent() ? new Outcome.Unknown(reason, cause, false) : new Outcome.NotSent(cause);
     }
 
     /** What becomes of it without a session; what has no response is nothing to a server that has none. For any thread. */

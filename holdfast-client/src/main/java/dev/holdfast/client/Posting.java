@@ -78,7 +78,7 @@ final class Posting implements StreamOwner, StreamHandler {
         }
         link.post(uri, message.bytes(), context).whenComplete((request, failure) -> {
             if (failure != null) {
-                finish(new Outcome.NotSent(failure));
+                finish(fate.notSent(failure));
             } else {
                 start(request);
             }
