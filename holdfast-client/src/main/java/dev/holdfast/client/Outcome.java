@@ -16,8 +16,9 @@ public sealed interface Outcome {
     record Cancelled() implements Outcome {}
 
     /**
-     * The server answered with this status, and the message is not sent again. With a status of 4xx it was not executed, unless the body is
-     * an error for this very request; then, and with a status of 5xx, the server knows itself how far it came.
+     * The server answered with this status, and the message is not sent again. With a status of 4xx it was not executed because of this
+     * attempt, unless the body is an error for this very request; then, and with a status of 5xx, the server knows itself how far it came.
+     * What may be executed twice may have been sent before, and executed then: an attempt whose answer was lost is not told of here.
      */
     record Refused(int status, HttpHeaders headers, byte[] body, HttpRequest request) implements Outcome {
         /** Whether the body is an error for this very request. */
@@ -44,7 +45,7 @@ public sealed interface Outcome {
     /** The server does not have the session any more. It did not execute the message. */
     record SessionGone() implements Outcome {}
 
-    /** The message did not reach the server for as long as the patience lasted. It was not executed. */
+    /** The message did not reach the server for as long as the patience lasted, or its request could not be made. It was not executed. */
     record NotSent(Throwable cause) implements Outcome {}
 
     /**
