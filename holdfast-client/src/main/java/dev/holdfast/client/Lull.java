@@ -58,7 +58,7 @@ final class Lull {
         long left = wait - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - news);
         if (!link.taken().repeats()) {
             checkIn(LONGEST_MILLIS, exchange);
-        } else if (busy || exchange.busy() || left > 0) {
+        } else if (busy || exchange.busy(TimeUnit.MILLISECONDS.toNanos(wait)) || left > 0) {
             checkIn(Math.max(left, 1_000), exchange);
         } else {
             wait = Math.min(LONGEST_MILLIS, 2 * wait);

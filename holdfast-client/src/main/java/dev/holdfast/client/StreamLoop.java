@@ -16,7 +16,6 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -104,7 +103,7 @@ final class StreamLoop implements StreamHandler {
         askedFrom = cursor.last();
         resumed = resuming;
         if (resuming && !link.headsAtOnce()) {
-            expectSomething(exchange);
+            firstEvent(exchange).expect();
         }
         exchange.start(resuming ? RESUMED_HEAD.toNanos() : HeartbeatWatch.UNLIMITED)
                 .thenAccept(end -> {
@@ -130,24 +129,11 @@ final class StreamLoop implements StreamHandler {
                 && !link.taken().repeats();
     }
 
-    /**
-     * Others send the head and then nothing. A listening stream that is resumed in vain is missed soon; a call may take its time,
-     * but not longer than the patience.
-     */
-    private void expectSomething(HttpExchange exchange) {
+    /** A listening stream that is resumed in vain is missed soon; a call may take its time, but not longer than the patience. */
+    private FirstEvent firstEvent(HttpExchange exchange) {
         Duration wait = owner.opensAnew() ? RESUMED_HEAD : link.limits().patience();
-        Future<?> check = link.later(wait.toMillis(), () -> {
-            boolean doubtful = current == exchange
-                    && !progressed
-                    && !link.headsAtOnce()
-                    && !link.taken().repeats();
-            if (doubtful && exchange.busy()) {
-                expectSomething(exchange);
-            } else if (doubtful) {
-                nothingCame(exchange);
-            }
-        });
-        exchange.end().thenAccept(end -> check.cancel(false));
+        return new FirstEvent(
+                link, exchange, wait, () -> current == exchange && !progressed, () -> nothingCame(exchange));
     }
 
     private void nothingCame(HttpExchange exchange) {

@@ -447,18 +447,43 @@ class HostileServerTest {
         watched.close();
     }
 
-    @Test
-    void streamThatIsResumedAndStaysSilentIsGivenUpWithThePatience() {
+    /** A call of a client with little patience, whose stream is resumed so. */
+    private Outcome resumed(ScriptedServer.Act act) {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
         ServerSession hasty = recorder.open(
                 remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(1))));
         server.awaitRequests(4);
         server.then((request, reply) ->
                         reply.stream().chunk(event("e1", log("one"))).fin())
-                .onGet((request, reply) -> reply.stream());
-
-        assertThat(now(hasty.call(call(1), NEVER, NO_CONTEXT, sink))).isInstanceOf(Outcome.Unknown.class);
+                .onGet(act);
+        Outcome outcome = now(hasty.call(call(1), NEVER, NO_CONTEXT, sink));
         hasty.close();
+        return outcome;
+    }
+
+    @Test
+    void streamThatIsResumedAndStaysSilentIsGivenUpWithThePatience() {
+        assertThat(resumed((request, reply) -> reply.stream())).isInstanceOf(Outcome.Unknown.class);
+    }
+
+    @Test
+    void streamThatIsResumedAndStopsWithinAnEventIsGivenUpWithThePatience() {
+        assertThat(resumed((request, reply) -> reply.stream().chunk("data: {\"jsonrpc\":")))
+                .isInstanceOf(Outcome.Unknown.class);
+    }
+
+    @Test
+    void streamThatIsResumedIsWaitedForWhileAnEventIsOnItsWay() {
+        assertThat(resumed((request, reply) -> {
+                    ScriptedServer.Reply stream = reply.stream().chunk("data: ");
+                    for (String part :
+                            List.of("{", "\"jsonrpc\":\"2.0\"", ",\"id\":", "1,", "\"result\":", "{", "}", "}")) {
+                        LockSupport.parkNanos(KEEPALIVE_NANOS);
+                        stream.chunk(part);
+                    }
+                    stream.chunk("\n\n").end();
+                }))
+                .isEqualTo(new Outcome.Done());
     }
 
     @Test

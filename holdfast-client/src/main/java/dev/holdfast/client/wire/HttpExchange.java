@@ -119,10 +119,14 @@ public final class HttpExchange {
         return end;
     }
 
-    /** Whether what comes on its stream, if one has come, is held back here, or an event is on its way. */
-    public boolean busy() {
+    /**
+     * Whether what comes on its stream, if one has come, is held back here, or an event is on its way.
+     *
+     * @param nanos how long nothing may have come of such an event
+     */
+    public boolean busy(long nanos) {
         StreamBody open = stream;
-        return open != null && open.busy();
+        return open != null && open.busy(nanos);
     }
 
     /** Ends it from this side. */

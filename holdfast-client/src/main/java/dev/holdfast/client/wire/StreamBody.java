@@ -176,9 +176,14 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
         finish(new ExchangeEnd.StreamEnded());
     }
 
-    /** Whether it is not read now, for there is no room or something is being handed over, or an event is on its way. */
-    boolean busy() {
-        return waitingSince == 0 || begun;
+    /**
+     * Whether it is not read now, for there is no room or something is being handed over, or an event is on its way.
+     *
+     * @param nanos how long nothing may have come of such an event: a connection may die within one
+     */
+    boolean busy(long nanos) {
+        long since = waitingSince;
+        return since == 0 || (begun && System.nanoTime() - since < nanos);
     }
 
     /** Whether the last byte has come, though perhaps not everything was handed over. */
