@@ -144,7 +144,6 @@ final class Places {
         CompletableFuture<Place> next = new CompletableFuture<>();
         CompletableFuture<Place> before = Objects.requireNonNull(place.getAndSet(next));
         introduction.said(initialize, context);
-        replacement.introduced();
         return before.thenCompose(old -> {
             if (old instanceof Place.At at) {
                 close(at.session());
@@ -152,6 +151,7 @@ final class Places {
             boolean first = old.number() == 0
                     && old instanceof Place.At at
                     && at.session().id().isEmpty();
+            replacement.introduced();
             return introduce(initialize, context, first ? 0 : old.number() + 1, next, MOST_LOST);
         });
     }
