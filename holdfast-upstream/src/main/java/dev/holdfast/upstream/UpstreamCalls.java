@@ -74,7 +74,7 @@ final class UpstreamCalls {
     }
 
     /** The call is about to end with an error, and runs until that is sent; false if it ends otherwise. */
-    synchronized boolean ends(Call call) {
+    synchronized boolean beginsToEnd(Call call) {
         return running(call) && ending.add(call);
     }
 
@@ -90,14 +90,17 @@ final class UpstreamCalls {
         }
     }
 
-    /** The call is over, and the upstream has done nothing of it. */
+    /**
+     * The call is over here, and may run in another session: the upstream has done nothing of it, or nothing that harms when it is done
+     * again. Not one that is about to end with an error.
+     */
     synchronized void endUntouched(Call call) {
         if (!ending.contains(call) && running.remove(call.id(), call)) {
             untouched.add(call.request);
         }
     }
 
-    /** Those that the upstream has done nothing of. */
+    /** Those that may run in another session. */
     synchronized List<InboundMessage> untouched() {
         return List.copyOf(untouched);
     }

@@ -172,7 +172,7 @@ final class UpstreamConnection implements BackendConnection {
             loss.settled();
             return;
         }
-        if (!calls.ends(call)) {
+        if (!calls.beginsToEnd(call)) {
             return; // it was answered, or given back
         }
         call.unanswered().apply(outcome).ifPresent(last -> {
