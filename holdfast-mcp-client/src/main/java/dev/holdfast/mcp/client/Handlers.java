@@ -3,14 +3,18 @@ package dev.holdfast.mcp.client;
 import dev.holdfast.json.Envelope;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
 import io.modelcontextprotocol.spec.McpTransportException;
-import java.util.concurrent.CompletableFuture;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Mono;
 
 /** Who takes the messages of the server and hears of failures: nobody, until the SDK's client has said it. Thread-safe. */
 final class Handlers {
+    private static final Logger log = LoggerFactory.getLogger(HoldfastClientTransport.class);
+
     private final MessageCodec codec;
     private volatile Function<Mono<JSONRPCMessage>, Mono<JSONRPCMessage>> messages = Handlers::notConnected;
     private volatile Consumer<Throwable> failures = failure -> {};
@@ -31,29 +35,35 @@ final class Handlers {
         return Mono.error(new IllegalStateException("a message came before connect was called"));
     }
 
-    /** Tells a failure. */
+    /** Tells a failure. A handler that fails at it has failed to hear of it, and nothing else. */
     void failed(Throwable failure) {
-        failures.accept(failure);
+        try {
+            failures.accept(failure);
+        } catch (RuntimeException e) {
+            log.error("the handler of exceptions failed at {}", failure.toString(), e);
+        }
     }
 
     /** Hands a message over; completes when it was handled, also where that has failed. */
     CompletionStage<Void> received(Envelope envelope) {
-        JSONRPCMessage message;
-        try {
-            message = codec.read(envelope);
-        } catch (McpTransportException e) {
-            failed(e);
-            boolean answer = envelope.kind() == Envelope.Kind.RESPONSE || envelope.kind() == Envelope.Kind.ERROR;
-            if (!answer || envelope.id().isEmpty()) {
-                return CompletableFuture.completedFuture(null);
-            }
-            // else its request would wait until its timeout
-            message = codec.error(envelope, "the server's answer cannot be read");
-        }
-        return messages.apply(Mono.just(message))
-                .doOnError(failures)
+        return Mono.justOrEmpty(read(envelope))
+                .flatMap(message -> messages.apply(Mono.just(message)))
+                .doOnError(this::failed)
                 .onErrorComplete()
                 .then()
                 .toFuture();
+    }
+
+    /** The message; in the place of an answer that cannot be read an error, for its request would wait until its timeout. */
+    private Optional<JSONRPCMessage> read(Envelope envelope) {
+        try {
+            return Optional.of(codec.read(envelope));
+        } catch (McpTransportException e) {
+            failed(e);
+            boolean answer = envelope.kind() == Envelope.Kind.RESPONSE || envelope.kind() == Envelope.Kind.ERROR;
+            return answer && envelope.id().isPresent()
+                    ? Optional.of(codec.error(envelope, "the server's answer cannot be read"))
+                    : Optional.empty();
+        }
     }
 }

@@ -17,7 +17,7 @@ final class ToldListener implements HeldWatch {
     /**
      * Tells of the session at a server.
      *
-     * @param failures takes what nobody else hears of
+     * @param failures takes what nobody else hears of, and does not throw
      */
     ToldListener(ClientListener listener, String server, Consumer<Throwable> failures) {
         this.listener = listener;
@@ -60,6 +60,6 @@ final class ToldListener implements HeldWatch {
     @Override
     public void failed(Throwable failure) {
         log.warn("the connection to {}: {}", server, failure.toString());
-        tell(() -> failures.accept(failure));
+        failures.accept(failure);
     }
 }

@@ -1,0 +1,75 @@
+package dev.holdfast.mcp.client;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import io.modelcontextprotocol.json.McpJsonDefaults;
+import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import reactor.core.publisher.Mono;
+
+/** A message counts as taken whatever its handlers do: it would come again, to the same end. */
+@Timeout(30)
+class HandlersTest {
+    private static final Envelope READABLE = envelope("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}");
+    /** The SDK knows no such one. */
+    private static final Envelope UNREADABLE = envelope("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null}");
+
+    private final Handlers handlers = new Handlers(new MessageCodec(McpJsonDefaults.getMapper()));
+    private final List<JSONRPCMessage> taken = new CopyOnWriteArrayList<>();
+    private final List<Throwable> failures = new CopyOnWriteArrayList<>();
+
+    private static Envelope envelope(String json) {
+        return ((EnvelopeReader.Single) EnvelopeReader.ofServer().read(json.getBytes(UTF_8))).message();
+    }
+
+    @BeforeEach
+    void takeAll() {
+        handlers.onMessages(message -> message.doOnNext(taken::add));
+        handlers.onFailures(failures::add);
+    }
+
+    private void assertTaken(Envelope message) {
+        assertThatCode(() -> handlers.received(message).toCompletableFuture().join())
+                .doesNotThrowAnyException();
+    }
+
+    @Test
+    void aMessageThatCannotBeReadIsToldAndTakenThoughTheHandlerOfExceptionsThrows() {
+        handlers.onFailures(failure -> {
+            failures.add(failure);
+            throw new IllegalStateException("by the test");
+        });
+
+        assertTaken(UNREADABLE);
+        assertThat(failures).hasSize(1);
+        assertThat(taken).hasSize(1);
+    }
+
+    @Test
+    void aMessageAtWhichBothHandlersFailIsTaken() {
+        handlers.onMessages(message -> Mono.error(new IllegalArgumentException("not this one")));
+        handlers.onFailures(failure -> {
+            throw new IllegalStateException("by the test");
+        });
+
+        assertTaken(READABLE);
+    }
+
+    @Test
+    void aMessageAtWhichItsHandlerThrowsIsToldAndTaken() {
+        handlers.onMessages(message -> {
+            throw new IllegalArgumentException("not this one");
+        });
+
+        assertTaken(READABLE);
+        assertThat(failures).singleElement().isInstanceOf(IllegalArgumentException.class);
+    }
+}
