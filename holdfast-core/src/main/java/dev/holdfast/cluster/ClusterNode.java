@@ -253,6 +253,16 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     }
 
     @Override
+    public void gone(SessionKey key) {
+        engine.session(key).ifPresent(session -> session.shared().end(EndReason.TERMINATED));
+    }
+
+    @Override
+    public void fenced(SessionKey key) {
+        engine.session(key).ifPresent(session -> session.shared().abandon());
+    }
+
+    @Override
     public void message(byte[] bytes) {
         NodeMessage message;
         try {

@@ -17,11 +17,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The shared store as the sessions of one node use it. To claim a session is to join it: what other nodes write is not part of the
@@ -51,6 +51,12 @@ final class NodeStore implements SharedSessionStore {
 
         /** This node has deleted a session that these have too. */
         void deleted(SessionKey key, List<Member> others);
+
+        /** The store has no such session any more. */
+        void gone(SessionKey key);
+
+        /** The epoch of this node is not present in a session. */
+        void fenced(SessionKey key);
     }
 
     NodeStore(SharedSessionStore store, Lease lease, Surroundings surroundings) {
@@ -256,21 +262,21 @@ final class NodeStore implements SharedSessionStore {
             return CompletableFuture.failedFuture(new IllegalStateException("the session has left this node"));
         }
         return lease.held(own.get().node)
-                ? store.token(key, epoch, stream, part, expected, token)
+                ? StoreQuestion.asked(() -> store.token(key, epoch, stream, part, expected, token))
+                        .whenComplete((now, failure) -> heard(key, own.get(), LastingQuestions.causeOf(failure)))
                 : CompletableFuture.failedFuture(new StoreUnavailableException(null));
     }
 
-    /** Completes with the token of a stream's reader; empty where the store has no such session, or it has left this node. */
-    CompletionStage<Optional<Long>> reader(SessionKey key, Epoch epoch, StreamId stream, long expected) {
-        return token(key, epoch, stream, Part.READER, expected, expected).handle((now, failure) -> {
-            if (failure == null) {
-                return Optional.of(now);
-            }
-            if (LastingQuestions.causeOf(failure) instanceof IllegalStateException) {
-                return Optional.<Long>empty();
-            }
-            throw new CompletionException(failure);
-        });
+    /** What the store says to whoever asks under an epoch concerns this node's part, if that is still the same. */
+    private void heard(SessionKey key, Membership asked, @Nullable Throwable failure) {
+        if (memberships.get(key) != asked) {
+            return;
+        }
+        if (failure instanceof StaleEpochException) {
+            surroundings.fenced(key);
+        } else if (failure instanceof IllegalStateException) {
+            surroundings.gone(key);
+        }
     }
 
     @Override

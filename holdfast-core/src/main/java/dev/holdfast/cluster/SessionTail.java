@@ -1,9 +1,9 @@
 package dev.holdfast.cluster;
 
-import dev.holdfast.EndReason;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.SharedSessionStore.Part;
 import dev.holdfast.spi.SharedSessionStore.Tail;
 import dev.holdfast.spi.StreamId;
 import java.util.Map;
@@ -100,14 +100,13 @@ final class SessionTail {
         }
     }
 
-    /** Nobody may have told this node that a newer connection listens, or that the session has ended. */
+    /** Nobody may have told this node that a newer connection listens, or that the session is not its any more. */
     private void lookAtToken(TailReader reader) {
         long own = reader.token();
-        StoreQuestion.ask(() -> store.reader(session.key(), session.shared().epoch(), reader.stream(), own))
+        StoreQuestion.ask(() ->
+                        store.token(session.key(), session.shared().epoch(), reader.stream(), Part.READER, own, own))
                 .thenAccept(now -> {
-                    if (now.isEmpty()) {
-                        session.shared().end(EndReason.TERMINATED);
-                    } else if (now.get() != own && now.get() != SharedSessionStore.NO_TOKEN) {
+                    if (now != own && now != SharedSessionStore.NO_TOKEN) {
                         tails.superseded(session, reader.stream(), own);
                     }
                 });
