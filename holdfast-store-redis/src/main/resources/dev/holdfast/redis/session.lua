@@ -10,6 +10,9 @@ local SPACE_KEPT_MILLIS = 60000
 -- More than a node can have delivered to its clients while its acknowledged commits were not on the disk of the server.
 local MOST_LOST_OFFSETS = 1048576
 
+-- The same of joins: each epoch names the streams of calls that begin in it.
+local MOST_LOST_EPOCHS = 65536
+
 local function is_ahead(expires)
   return expires and tonumber(expires) > now()
 end
@@ -28,8 +31,10 @@ local function latest_epoch()
   return string.sub(redis.call('HGET', record, 'E'), -8)
 end
 
+-- No epoch that comes has a lower counter than the field c says: the first one since which surely nothing was lost.
 local function next_counter()
-  return struct.unpack('>I4', latest_epoch()) + 1
+  local certain = redis.call('HGET', record, 'c')
+  return math.max(struct.unpack('>I4', latest_epoch()) + 1, tonumber(certain))
 end
 
 -- The last offset of a stream, the highest that was trimmed, and whether it is known: from what the record has of it.
@@ -43,7 +48,8 @@ end
 
 -- A server that has restarted, or took over from another one, may have lost what was acknowledged last. It shows in the id of its
 -- replication history. Then the listening stream goes on far behind all offsets that clients can have seen, as after a trim, so
--- that none is given twice; and the next epoch is the first one since which surely nothing was lost. Returns whether that is so.
+-- that none is given twice; and so do the epochs, the next of which is the first one since which surely nothing was lost. Returns
+-- whether that is so.
 local function follow_history(known)
   local about = redis.call('INFO', 'replication')
   -- cheaper than a pattern; the history before is there too, under another name
@@ -59,7 +65,7 @@ local function follow_history(known)
     return false
   end
   local last = text(extent(redis.call('HGET', record, 's' .. LISTENING)) + MOST_LOST_OFFSETS)
-  redis.call('HSET', record, 'o', history, 'c', text(next_counter()), 's' .. LISTENING, last .. ' ' .. last)
+  redis.call('HSET', record, 'o', history, 'c', text(next_counter() + MOST_LOST_EPOCHS), 's' .. LISTENING, last .. ' ' .. last)
   return true
 end
 

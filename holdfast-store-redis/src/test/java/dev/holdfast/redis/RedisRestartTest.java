@@ -96,6 +96,38 @@ class RedisRestartTest {
     }
 
     @Test
+    void theNameOfAStreamThatRedisHasLostWithItsJoinDoesNotComeAgain() {
+        try (RedisServer server = RedisServer.start();
+                RedisStore store = open(server)) {
+            server.command("SAVE");
+            int lost = join(store).epoch().counter();
+            restart(server, store);
+            Claim again = join(store);
+            assertThat(again.epoch().counter()).isGreaterThan(lost);
+            assertThat(again.certainFrom()).isEqualTo(again.epoch().counter());
+
+            server.command("SAVE");
+            int lostToo = join(store).epoch().counter();
+            restart(server, store);
+            assertThat(join(store).epoch().counter()).isGreaterThan(lostToo);
+        }
+    }
+
+    @Test
+    void noNameComesAgainWhereNobodyHasJoinedBetweenTwoLosses() {
+        try (RedisServer server = RedisServer.start();
+                RedisStore store = open(server)) {
+            server.command("SAVE");
+            restart(server, store);
+            await(store.token(KEY, FIRST, StreamId.LISTENING, Part.READER, SharedSessionStore.NO_TOKEN, 7));
+            server.command("SAVE");
+            int lost = join(store).epoch().counter();
+            restart(server, store);
+            assertThat(join(store).epoch().counter()).isGreaterThan(lost);
+        }
+    }
+
+    @Test
     void whoBeginsToReadFindsWhatRedisHasLost() {
         try (RedisServer server = RedisServer.start();
                 RedisStore store = open(server)) {
