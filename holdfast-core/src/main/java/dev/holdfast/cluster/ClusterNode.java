@@ -4,6 +4,7 @@ import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import dev.holdfast.StreamReader;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
@@ -199,6 +200,13 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     /** Whether the incarnation that has created or joined a session still has its lease. */
     public boolean holds(SessionKey key) {
         return store.holds(key);
+    }
+
+    /**
+     * Lets the store forget a session whose time is over on this node; completes with false where another one may have used it later.
+     */
+    public CompletionStage<Boolean> expire(SessionKey key, Epoch last) {
+        return store.expire(key, last);
     }
 
     /** A session has left this node's memory. */

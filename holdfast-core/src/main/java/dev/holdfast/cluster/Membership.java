@@ -50,6 +50,11 @@ final class Membership {
         return epochs.stream().anyMatch(epoch -> epoch.counter() == counter);
     }
 
+    /** Whether all epochs up to the latest of the session are of this node. */
+    boolean isAlone(Epoch latest) {
+        return epochs.size() == latest.counter();
+    }
+
     long expiresAt() {
         return expiresAt;
     }

@@ -59,21 +59,30 @@ final class SessionDeletion {
                         .exceptionally(failure -> ""));
     }
 
-    /** Ends a session here, and for good if no other node has it, or will need what it has left behind. */
-    CompletionStage<Boolean> unlessNeeded(SessionKey key, Epoch epoch, Optional<Membership> own) {
-        long expiresAt = own.map(Membership::expiresAt).orElse(Long.MAX_VALUE);
+    /** Ends a session here, and for good if no other node has it. */
+    CompletionStage<Boolean> unlessPresent(SessionKey key, Epoch epoch, Optional<Membership> own) {
+        return store.look(key).thenCompose(look -> unlessPresent(key, epoch, own, look));
+    }
+
+    private CompletionStage<Boolean> unlessPresent(
+            SessionKey key, Epoch epoch, Optional<Membership> own, Optional<Look> kept) {
+        return fences.all(
+                        key, own.stream().flatMap(here -> here.epochs.stream()).filter(one -> !one.equals(epoch)))
+                .thenCompose(fenced -> fenceDead(key))
+                .thenCompose(fenced -> delete(key, epoch, kept));
+    }
+
+    /**
+     * Ends a session that was not used here for so long, and for good if no other node ever had it. One that did may have used it
+     * later and be gone: then the store lets it expire.
+     */
+    CompletionStage<Boolean> unlessShared(SessionKey key, Epoch epoch, Optional<Membership> own) {
         return store.look(key).thenCompose(look -> {
-            boolean needed =
-                    look.filter(found -> found.record().expiresAt() > expiresAt).isPresent();
-            return needed
-                    ? STAYS
-                    : fences.all(
-                                    key,
-                                    own.stream()
-                                            .flatMap(here -> here.epochs.stream())
-                                            .filter(one -> !one.equals(epoch)))
-                            .thenCompose(fenced -> fenceDead(key))
-                            .thenCompose(fenced -> delete(key, epoch, look));
+            boolean alone = look.flatMap(found -> own.filter(here -> here.isAlone(found.epoch())))
+                    .isPresent();
+            return alone || look.isEmpty()
+                    ? unlessPresent(key, epoch, own, look)
+                    : fenceDead(key).thenCompose(fenced -> STAYS);
         });
     }
 

@@ -6,6 +6,7 @@ import dev.holdfast.Session;
 import dev.holdfast.cluster.ClusterNode;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SharedSessionStore;
@@ -101,6 +102,11 @@ final class ClusterSide implements ClusterNode.Engine {
     /** Whether this node still has the lease under which it has created or joined a session. */
     boolean holds(SessionKey key) {
         return cluster.isEmpty() || cluster.get().holds(key);
+    }
+
+    /** Lets the store forget a session whose time is over here; completes with false where another engine may have used it later. */
+    CompletionStage<Boolean> expire(SessionKey key, Epoch last) {
+        return cluster.isPresent() ? cluster.get().expire(key, last) : store.delete(key, last);
     }
 
     /** A session has left memory. */

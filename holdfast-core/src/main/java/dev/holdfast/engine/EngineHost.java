@@ -19,6 +19,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /** What an engine's sessions need of it. */
@@ -217,9 +218,18 @@ final class EngineHost implements SessionHost {
 
     @Override
     public CompletionStage<Boolean> remove(SessionKey key, Epoch last) {
+        return letGo(key, () -> store.delete(key, last));
+    }
+
+    @Override
+    public CompletionStage<Boolean> expire(SessionKey key, Epoch last) {
+        return letGo(key, () -> cluster.expire(key, last));
+    }
+
+    private CompletionStage<Boolean> letGo(SessionKey key, Supplier<CompletionStage<Boolean>> shared) {
         // what nobody shares is ours in any epoch: the answer to a claim may have been lost
-        return StoreQuestion.ask(() ->
-                promise.shared() ? store.delete(key, last) : store.delete(key).thenApply(done -> true));
+        return StoreQuestion.ask(
+                () -> promise.shared() ? shared.get() : store.delete(key).thenApply(done -> true));
     }
 
     @Override

@@ -4,6 +4,7 @@ import dev.holdfast.EndReason;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.session.Lifecycle.State;
+import dev.holdfast.spi.Epoch;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -180,10 +181,20 @@ public final class SessionEnd implements SessionCore.Ends {
         };
     }
 
+    /** Whether it has ended because nobody used it here; another node may have used it later, unless it ends with its nodes. */
+    private boolean wasUnused() {
+        return switch (core.ended()) {
+            case EXPIRED, EVICTED -> core.outlives();
+            default -> false;
+        };
+    }
+
     private CompletionStage<?> removal() {
-        return endsForAll()
-                ? StoreQuestion.ask(() -> core.host().store().delete(core.key()))
-                : core.host().remove(core.key(), core.look(core.log().epochs()::present));
+        if (endsForAll()) {
+            return StoreQuestion.ask(() -> core.host().store().delete(core.key()));
+        }
+        Epoch last = core.look(core.log().epochs()::present);
+        return wasUnused() ? core.host().expire(core.key(), last) : core.host().remove(core.key(), last);
     }
 
     /** Nothing is left of it here. */

@@ -103,6 +103,13 @@ public interface SessionHost {
      */
     CompletionStage<Boolean> remove(SessionKey key, Epoch last);
 
+    /**
+     * Lets the store forget a session whose time is over here; false where another node may have used it later, and the store keeps it.
+     *
+     * @param last the last epoch that it had here
+     */
+    CompletionStage<Boolean> expire(SessionKey key, Epoch last);
+
     /** A session that is closed is not in memory any more, and who asks for it asks the store. */
     void forget(SessionKey key);
 
