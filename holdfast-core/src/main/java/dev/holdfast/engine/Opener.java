@@ -14,6 +14,7 @@ import dev.holdfast.session.SessionSeed;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.SessionKey;
 import java.util.Base64;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -23,6 +24,7 @@ import java.util.concurrent.CompletionStage;
 /** The way of a session into the engine: a place is taken for it, its backend asked, its record made; then it is let in. */
 final class Opener {
     private static final int ID_BYTES = 18;
+    private static final String TAKEN = "the backend proposed a session id that is taken";
 
     private final SessionHost host;
     private final LiveSessions live;
@@ -81,6 +83,11 @@ final class Opener {
     private CompletionStage<Opening> answered(LiveSession session, InboundMessage initialize, Backend.Outcome outcome) {
         if (outcome instanceof Backend.Opened opened) {
             String id = opened.sessionId().orElseGet(this::newId);
+            if (live.has(SessionKey.of(id, session.principal()))) {
+                // the store may have let that one go already
+                session.opening().decline(opened);
+                throw new IllegalStateException(TAKEN);
+            }
             return admit(
                     session, session.opening().create(id, initialize, opened), new Opened(session, opened.response()));
         }
@@ -113,7 +120,7 @@ final class Opener {
 
     private Opening letIn(LiveSession session, Opening opening) {
         if (!live.add(session)) {
-            throw new IllegalStateException("the backend proposed a session id that is taken");
+            throw new IllegalStateException(TAKEN);
         }
         host.telemetry().created(session.id());
         session.opening().start();

@@ -45,6 +45,11 @@ public final class SessionOpening {
                 : CompletableFuture.failedFuture(new IllegalStateException("closed while it was opened"));
     }
 
+    /** The backend has accepted a session that is not to be, and ends with it. */
+    public void decline(Backend.Opened opened) {
+        boolean unused = backend.connected(opened.connection());
+    }
+
     /** Gives a name to a session whose client will initialize it later. Completes when the store has its record. */
     public CompletionStage<Void> create(String name) {
         core.name(name);

@@ -72,6 +72,9 @@ final class FlakyCluster implements SharedSessionStore {
     /** What is held back though nothing else is. */
     private final Set<Question> held = EnumSet.noneOf(Question.class);
 
+    /** What arrives, and is answered later. */
+    private final Set<Question> answeredLate = EnumSet.noneOf(Question.class);
+
     /** What fails, each time that it is asked. */
     private final Set<Question> failing = EnumSet.noneOf(Question.class);
 
@@ -143,6 +146,11 @@ final class FlakyCluster implements SharedSessionStore {
         held.add(question);
     }
 
+    /** Lets one kind of question arrive, and holds back its answer until {@link #letGo}. */
+    void holdAnswers(Question question) {
+        answeredLate.add(question);
+    }
+
     /** Holds back no more of them; those that were held back stay so until {@link #letGo}. */
     void holdNoMore(Question question) {
         held.remove(question);
@@ -151,6 +159,7 @@ final class FlakyCluster implements SharedSessionStore {
     /** What was held back arrives, in the order in which it was asked. */
     void letGo() {
         held.clear();
+        answeredLate.clear();
         List<CompletableFuture<Void>> waiting = List.copyOf(holding);
         holding.clear();
         waiting.forEach(one -> one.complete(null));
@@ -190,12 +199,16 @@ final class FlakyCluster implements SharedSessionStore {
         if (failing.contains(kind)) {
             return away();
         }
-        if (!held.contains(kind)) {
-            return ask(question);
+        if (answeredLate.contains(kind)) {
+            return ask(question).thenCompose(answer -> turn().thenApply(now -> answer));
         }
+        return held.contains(kind) ? turn().thenCompose(now -> ask(question)) : ask(question);
+    }
+
+    private CompletionStage<Void> turn() {
         CompletableFuture<Void> turn = new CompletableFuture<>();
         holding.add(turn);
-        return turn.thenCompose(now -> ask(question));
+        return turn;
     }
 
     @Override

@@ -7,6 +7,8 @@ import dev.holdfast.Finding;
 import dev.holdfast.Opening;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SharedSessionStore;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
@@ -83,5 +85,32 @@ class LateSessionTest {
         second.store.letGo();
         bed.settle();
         serves(second, here);
+    }
+
+    @Test
+    void aNameIsTakenUntilItsSessionHasLeftThisNodeThoughTheStoreHasItNoMore() {
+        first.backend.propose("taken");
+        Session ending = first.open("alice");
+        first.store.holdAnswers(FlakyCluster.Question.DELETE);
+        ending.terminate();
+        first.backend.lives.clear();
+        CompletionStage<Opening> opening = first.engine.open(Wire.initialize(), "alice", TestBed.LIFETIME);
+        first.store.letGo();
+        bed.settle();
+        assertThat(opening.toCompletableFuture()).isCompletedExceptionally();
+        assertThat(first.backend.life().closed).isOne();
+        assertThat(first.has(ending, "alice")).isFalse();
+        SharedSessionStore.Counted counted =
+                TestBed.now(bed.shared.count("alice", SessionKey.of("other", "alice"), Long.MAX_VALUE, 1));
+        assertThat(counted.counts()).isTrue();
+    }
+
+    @Test
+    void aNameIsFreeAsSoonAsItsSessionHasLeftThisNode() {
+        first.backend.propose("free again");
+        first.open().terminate();
+        bed.settle();
+        first.backend.lives.clear();
+        serves(first, first.open());
     }
 }
