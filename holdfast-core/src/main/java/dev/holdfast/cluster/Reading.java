@@ -250,16 +250,15 @@ final class Reading {
     }
 
     private void end(StreamId stream, String writer, long older, Membership own) {
-        NodeMessage message = new NodeMessage.Superseded(key, stream, older);
+        if (!writer.isEmpty()) {
+            // nobody may have told the first reader, who has no token, of those that came before this one
+            node.peers().tell(writer, new NodeMessage.Superseded(key, stream, SharedSessionStore.NO_TOKEN));
+        }
         int counter = (int) (older >>> Integer.SIZE);
-        if (older == SharedSessionStore.NO_TOKEN) {
-            if (!writer.isEmpty()) {
-                node.peers().tell(writer, message);
-            }
-        } else if (own.has(counter)) {
+        if (own.has(counter)) {
             node.tails().superseded(here, stream, older);
-        } else {
-            node.peers().tell(key, counter, message);
+        } else if (older != SharedSessionStore.NO_TOKEN) {
+            node.peers().tell(key, counter, new NodeMessage.Superseded(key, stream, older));
         }
     }
 }

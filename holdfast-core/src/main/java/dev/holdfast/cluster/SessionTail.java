@@ -85,9 +85,11 @@ final class SessionTail {
         hint();
         boolean looks = polls % POLLS == 0;
         for (TailReader reader : readers.values()) {
+            if (looks) {
+                lookAtToken(reader);
+            }
             if (reader.listening()) {
                 if (looks) {
-                    lookAtToken(reader);
                     read.accept(session);
                 }
                 if (looks && session.listensOnly()) {
@@ -100,7 +102,7 @@ final class SessionTail {
         }
     }
 
-    /** Nobody may have told this node that a newer connection listens, or that the session is not its any more. */
+    /** Nobody may have told this node that a newer connection reads, or that the session is not its any more. */
     private void lookAtToken(TailReader reader) {
         long own = reader.token();
         StoreQuestion.ask(() ->

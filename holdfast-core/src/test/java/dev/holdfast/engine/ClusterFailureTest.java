@@ -1,13 +1,18 @@
 package dev.holdfast.engine;
 
+import static dev.holdfast.spi.SharedSessionStore.NO_TOKEN;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
 import dev.holdfast.Session;
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SharedSessionStore.Part;
+import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
@@ -187,12 +192,64 @@ class ClusterFailureTest {
     }
 
     @Test
+    void whoReadsACallIsSupersededThoughNobodyCouldSayThatToItsNode() {
+        ClusterBed.Node third = bed.start(network -> {});
+        bed.settle();
+        Session here = first.open();
+        Connection call = bed.post(here, 1);
+        call.broken();
+        Connection before = bed.resume(second.find(here), call.cursor());
+        third.store.decreeSendings(FlakyCluster.Fate.LOST);
+        Connection after = bed.resume(third.find(here), call.cursor());
+        bed.pass(Duration.ofSeconds(4));
+        assertThat(before.aborted).isTrue();
+        assertThat(after.aborted).isFalse();
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(after)).containsExactly("result 1");
+    }
+
+    @Test
+    void whoReadsACallIsSupersededThoughTheAnswerToWhoTookItsTokenWasLost() {
+        ClusterBed.Node third = bed.start(network -> {});
+        bed.settle();
+        Session here = first.open();
+        Connection call = bed.post(here, 1);
+        call.broken();
+        Connection before = bed.resume(second.find(here), call.cursor());
+        takeInVain(here, call);
+        Connection after = bed.resume(third.find(here), call.cursor());
+        bed.pass(Duration.ofSeconds(4));
+        assertThat(before.aborted).isTrue();
+        assertThat(after.aborted).isFalse();
+    }
+
+    @Test
+    void whoReadsACallFirstIsSupersededThoughTheAnswerToWhoTookItsTokenWasLost() {
+        Session here = first.open();
+        Connection before = bed.post(here, 1);
+        takeInVain(here, before);
+        Connection after = bed.resume(second.find(here), before.cursor());
+        assertThat(before.aborted).isTrue();
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(after)).containsExactly("result 1");
+    }
+
+    @Test
     void aDrainIsOverThoughTheOthersCannotBeToldThatTheNodeLeaves() {
         bed.listen(first.open());
         first.store.fail(FlakyCluster.Question.END, true);
         CompletionStage<Void> drained = first.engine.drain(Duration.ZERO);
         bed.pass(Duration.ofMinutes(1));
         assertThat(drained.toCompletableFuture()).isCompleted();
+    }
+
+    /** A node has taken the token of a call's stream, and the answer to that was lost. */
+    private void takeInVain(Session session, Connection call) {
+        SessionKey key = SessionKey.of(session.id(), "");
+        Epoch epoch = bed.members(session).get(0).epoch();
+        StreamId stream = call.cursor().stream();
+        long before = TestBed.now(bed.shared.token(key, epoch, stream, Part.READER, NO_TOKEN, NO_TOKEN));
+        TestBed.now(bed.shared.token(key, epoch, stream, Part.READER, before, Long.MAX_VALUE));
     }
 
     /** Lets the first node's backend ask the client something, which listens to a session on the second node. */

@@ -50,6 +50,7 @@ final class FlakyCluster implements SharedSessionStore {
         CREATE,
         JOIN,
         LOOK,
+        MEMBERS,
         READ,
         TOKEN,
         COUNT,
@@ -69,16 +70,11 @@ final class FlakyCluster implements SharedSessionStore {
     /** What holds back every question that is asked, while it is there. */
     private Optional<CompletableFuture<Void>> gate = Optional.empty();
 
-    /** What is held back though nothing else is. */
-    private final Set<Question> held = EnumSet.noneOf(Question.class);
-
-    /** What arrives, and is answered later. */
-    private final Set<Question> answeredLate = EnumSet.noneOf(Question.class);
+    private final HeldQuestions held = new HeldQuestions();
 
     /** What fails, each time that it is asked. */
     private final Set<Question> failing = EnumSet.noneOf(Question.class);
 
-    private final List<CompletableFuture<Void>> holding = new ArrayList<>();
     private final List<Runnable> late = new ArrayList<>();
 
     /** Whether messages of other nodes are lost on their way. */
@@ -143,26 +139,22 @@ final class FlakyCluster implements SharedSessionStore {
 
     /** Holds back one kind of question until {@link #letGo}. */
     void hold(Question question) {
-        held.add(question);
+        held.hold(question);
     }
 
     /** Lets one kind of question arrive, and holds back its answer until {@link #letGo}. */
     void holdAnswers(Question question) {
-        answeredLate.add(question);
+        held.holdAnswers(question);
     }
 
     /** Holds back no more of them; those that were held back stay so until {@link #letGo}. */
     void holdNoMore(Question question) {
-        held.remove(question);
+        held.holdNoMore(question);
     }
 
     /** What was held back arrives, in the order in which it was asked. */
     void letGo() {
-        held.clear();
-        answeredLate.clear();
-        List<CompletableFuture<Void>> waiting = List.copyOf(holding);
-        holding.clear();
-        waiting.forEach(one -> one.complete(null));
+        held.letGo();
     }
 
     /** Lets one kind of question fail, or succeed again. */
@@ -196,19 +188,7 @@ final class FlakyCluster implements SharedSessionStore {
     }
 
     private <T> CompletionStage<T> ask(Question kind, Supplier<CompletionStage<T>> question) {
-        if (failing.contains(kind)) {
-            return away();
-        }
-        if (answeredLate.contains(kind)) {
-            return ask(question).thenCompose(answer -> turn().thenApply(now -> answer));
-        }
-        return held.contains(kind) ? turn().thenCompose(now -> ask(question)) : ask(question);
-    }
-
-    private CompletionStage<Void> turn() {
-        CompletableFuture<Void> turn = new CompletableFuture<>();
-        holding.add(turn);
-        return turn;
+        return failing.contains(kind) ? away() : held.ask(kind, () -> ask(question));
     }
 
     @Override
@@ -252,7 +232,7 @@ final class FlakyCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<List<Member>> members(SessionKey key) {
-        return ask(() -> store.members(key));
+        return ask(Question.MEMBERS, () -> store.members(key));
     }
 
     @Override
