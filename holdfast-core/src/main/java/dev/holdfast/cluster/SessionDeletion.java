@@ -99,15 +99,15 @@ final class SessionDeletion {
 
     /** Ends a session that waits for its client, and that no node has; completes with whether it has ended. */
     CompletionStage<Boolean> waiting(SessionKey key) {
+        // a node has its lease before it joins: whoever is asked for it after that is not missed
         return store.members(key)
-                .thenCombine(
-                        store.bus().living(),
-                        (members, living) -> members.stream().anyMatch(one -> living.contains(one.node()))
+                .thenCompose(members -> store.bus()
+                        .living()
+                        .thenCompose(living -> members.stream().anyMatch(one -> living.contains(one.node()))
                                 ? STAYS
                                 : fences.all(key, members.stream().map(Member::epoch))
                                         .thenCompose(fenced -> store.look(key))
-                                        .thenCompose(look -> look.isEmpty() ? STAYS : delete(key, NOBODYS, look)))
-                .thenCompose(Function.identity());
+                                        .thenCompose(look -> look.isEmpty() ? STAYS : delete(key, NOBODYS, look))));
     }
 
     /** Fences those who have joined a session and are dead. */

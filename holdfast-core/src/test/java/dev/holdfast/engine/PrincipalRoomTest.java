@@ -170,6 +170,26 @@ class PrincipalRoomTest {
     }
 
     @Test
+    void aSessionThatANodeJoinsWhichHasJustBegunMakesNoRoom() {
+        Session earlier = idle(second);
+        Session later = idle(second);
+        second.engine.drain(Duration.ZERO);
+        bed.pass(Duration.ofSeconds(20));
+        first.store.hold(FlakyCluster.Question.MEMBERS);
+        CompletionStage<Opening> opening = first.engine.open(Wire.initialize(), ALICE, TestBed.LIFETIME);
+        bed.settle();
+        ClusterBed.Node third = bed.start(network -> {});
+        bed.settle();
+        Connection listening = bed.listen(third.find(earlier, ALICE));
+        first.store.letGo();
+        bed.settle();
+        assertThat(TestBed.now(opening)).isInstanceOf(Opening.Opened.class);
+        assertThat(listening.end).isEmpty();
+        assertThat(third.has(earlier, ALICE)).isTrue();
+        assertThat(third.has(later, ALICE)).isFalse();
+    }
+
+    @Test
     void theSessionsOfADeadNodeCountUntilItIsKnownToBeDead() {
         busy(second);
         busy(second);
