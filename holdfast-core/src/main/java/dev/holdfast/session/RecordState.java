@@ -28,24 +28,26 @@ final class RecordState {
     private final int born;
     private final boolean outlasts;
     private boolean followed;
-    private boolean followedIsKept;
     private Introduction introduction;
     private long expiresAt;
     private long confirmed;
     private long confirmedAt;
+    /** What the record has, as far as it was read or written here. */
+    private RecordExtension kept;
 
     /**
+     * @param born the counter of the epoch in which its present life began, as the record has to name it
      * @param outlasts whether the store outlasts this process, so that it is worth to tell it what the client has read
      */
-    RecordState(InstantSource clock, SessionSeed origin, boolean outlasts) {
+    RecordState(InstantSource clock, SessionSeed origin, int born, boolean outlasts) {
         this.clock = clock;
         this.lifetime = origin.lifetime();
-        this.born = origin.epoch().counter();
+        this.born = born;
         this.outlasts = outlasts;
-        this.followed = origin.extension().followed();
-        this.followedIsKept = followed;
-        this.introduction = origin.extension().introduction();
-        this.confirmed = origin.extension().confirmed();
+        this.kept = origin.extension();
+        this.followed = kept.followed();
+        this.introduction = kept.introduction();
+        this.confirmed = kept.confirmed();
         this.confirmedAt = clock.millis();
         this.expiresAt = fresh();
     }
@@ -85,18 +87,24 @@ final class RecordState {
 
     /** The record's extension as it has to be now. */
     byte[] extension() {
-        return new RecordExtension(lifetime, born, confirmed, followed, introduction).pack();
+        return present().pack();
+    }
+
+    private RecordExtension present() {
+        return new RecordExtension(lifetime, born, confirmed, followed, introduction);
     }
 
     /** Brings the record's extension to what it has to be. */
     RecordChange extended() {
-        followedIsKept = followed;
-        return new RecordChange.Extended(extension());
+        kept = present();
+        return new RecordChange.Extended(kept.pack());
     }
 
     /** What begins a life that is not the session's first. */
     List<RecordChange> begun() {
-        return List.of(new RecordChange.Expires(expiresAt), extended());
+        RecordChange expires = new RecordChange.Expires(expiresAt);
+        // what has not changed here may be older than what another node has written
+        return present().equals(kept) ? List.of(expires) : List.of(expires, extended());
     }
 
     /** What has changed so much that the store has to know. */
@@ -104,7 +112,7 @@ final class RecordState {
         long now = clock.millis();
         boolean expiry = Math.abs(fresh() - expiresAt) > MARGIN_MILLIS / 2;
         boolean progress = read > confirmed && Math.abs(now - confirmedAt) >= CONFIRMATION_MILLIS;
-        boolean reading = outlasts && (progress || followed != followedIsKept);
+        boolean reading = outlasts && (progress || followed != kept.followed());
         if (!expiry && !reading) {
             return List.of();
         }

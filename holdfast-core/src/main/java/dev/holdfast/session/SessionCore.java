@@ -61,7 +61,7 @@ public final class SessionCore {
         this.listensOnly = seed.listensOnly();
         this.since = clock.now();
         this.lifecycle = new Lifecycle(lifetime, clock);
-        this.record = new RecordState(host.wallClock(), seed, host.durable());
+        this.record = new RecordState(host.wallClock(), seed, born(host, seed), host.durable());
         this.log = new SessionLog(host.store(), new Epochs(seed.epochs(), seed.certainFrom()), this::end);
         boolean forgetful = listensOnly && lifetime.grace().isZero();
         this.streams = new Streams(
@@ -71,6 +71,11 @@ public final class SessionCore {
                 question -> requests.answered(question).ifPresent(givenUp::addLast),
                 forgetful);
         this.journal = new Journal(host.limits(), this::hold);
+    }
+
+    /** Where lives of the session stand side by side, none of them is the present one. */
+    private static int born(SessionHost host, SessionSeed seed) {
+        return host.joins() ? seed.extension().born() : seed.epoch().counter();
     }
 
     /** Lets others act on what is decided here. Called once, before the session is used. */

@@ -15,6 +15,7 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
@@ -178,6 +179,34 @@ class LeftBehindTest {
         bed.settle();
         second.die();
         bed.pass(Duration.ofSeconds(10));
+        third.find(here);
+        assertThat(third.backend.life().sink.followed()).isTrue();
+    }
+
+    @Test
+    void whoLeavesASessionDoesNotTakeBackWhatTheRecordHasOfItsClient() {
+        try (ClusterBed parking = ClusterBed.parking(3, Duration.ofSeconds(30))) {
+            Session here = parking.node(0).open();
+            parking.node(1).find(here);
+            parking.listen(parking.node(0).find(here));
+            parking.pass(Duration.ofSeconds(35));
+            assertThat(parking.members(here)).hasSize(1);
+            parking.node(0).die();
+            parking.pass(ClusterBed.LEASE.plusSeconds(1));
+            parking.node(2).find(here);
+            assertThat(parking.node(2).backend.life().sink.followed()).isTrue();
+        }
+    }
+
+    @Test
+    void whoJoinsASessionDoesNotTakeBackWhatTheRecordHasOfItsClient() {
+        Session here = first.open();
+        second.store.decree(Collections.nCopies(30, FlakyCluster.Fate.LOST).toArray(FlakyCluster.Fate[]::new));
+        second.find(here);
+        bed.listen(first.find(here));
+        bed.pass(Duration.ofSeconds(10));
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusSeconds(1));
         third.find(here);
         assertThat(third.backend.life().sink.followed()).isTrue();
     }
