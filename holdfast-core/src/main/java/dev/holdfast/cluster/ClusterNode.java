@@ -197,6 +197,11 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         return engine.session(key).map(writers::mayRun).orElseGet(() -> CompletableFuture.completedFuture(false));
     }
 
+    /** Completes with whether another node may have a session too; never fails. */
+    public CompletionStage<Boolean> isShared(SessionKey key) {
+        return peers.mayBe(key);
+    }
+
     /** Whether the incarnation that has created or joined a session still has its lease. */
     public boolean holds(SessionKey key) {
         return store.holds(key);

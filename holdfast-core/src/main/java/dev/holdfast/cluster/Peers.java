@@ -37,6 +37,11 @@ final class Peers {
         return others(key).thenCompose(members -> each(members, node -> deliver(node, message)));
     }
 
+    /** Completes with whether there may be any; never fails. */
+    CompletionStage<Boolean> mayBe(SessionKey key) {
+        return StoreQuestion.ask(() -> others(key)).handle((others, failure) -> failure != null || !others.isEmpty());
+    }
+
     private CompletionStage<List<Member>> others(SessionKey key) {
         return store.members(key)
                 .thenApply(members ->

@@ -23,6 +23,7 @@ final class ClusterSide implements ClusterNode.Engine {
     private static final Logger logger = LoggerFactory.getLogger(ClusterSide.class);
 
     private static final CompletionStage<Boolean> YES = CompletableFuture.completedFuture(true);
+    private static final CompletionStage<Boolean> NO = CompletableFuture.completedFuture(false);
 
     private final SessionStore store;
     private final Node node;
@@ -102,6 +103,11 @@ final class ClusterSide implements ClusterNode.Engine {
     /** Whether this node still has the lease under which it has created or joined a session. */
     boolean holds(SessionKey key) {
         return cluster.isEmpty() || cluster.get().holds(key);
+    }
+
+    /** Completes with whether another node may have a session too; never fails. */
+    CompletionStage<Boolean> isShared(SessionKey key) {
+        return cluster.isPresent() ? cluster.get().isShared(key) : NO;
     }
 
     /** Lets the store forget a session whose time is over here; completes with false where another engine may have used it later. */

@@ -150,6 +150,11 @@ final class EngineHost implements SessionHost {
     }
 
     @Override
+    public CompletionStage<Boolean> isShared(SessionKey key) {
+        return cluster.isShared(key);
+    }
+
+    @Override
     public boolean elsewhere(Runnable task) {
         return cluster.elsewhere(task);
     }

@@ -11,6 +11,7 @@ import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.Lifecycle.Detachment;
 import dev.holdfast.session.Lifecycle.Move;
+import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.Collections;
@@ -183,8 +184,9 @@ public final class Readers implements LiveReader.Host {
                 listenersOutside--;
                 leftAt = now;
             }
-            if (core.lifecycle().detach(now, detachment(how)).detaches()) {
-                detached(effects);
+            Move move = core.lifecycle().detach(now, detachment(how));
+            if (move.detaches()) {
+                detached(move.after(), effects);
             }
         });
     }
@@ -251,8 +253,9 @@ public final class Readers implements LiveReader.Host {
             if (delivered || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {
                 core.streams().finish(stream, now);
             }
-            if (core.lifecycle().detach(now, detachment(how)).detaches()) {
-                detached(effects);
+            Move move = core.lifecycle().detach(now, detachment(how));
+            if (move.detaches()) {
+                detached(move.after(), effects);
             }
         });
     }
@@ -265,13 +268,24 @@ public final class Readers implements LiveReader.Host {
         };
     }
 
-    private void detached(Effects effects) {
+    private void detached(State seen, Effects effects) {
         Duration grace = core.lifetime().grace();
-        if (grace.isZero()) {
+        if (!grace.isZero()) {
+            effects.then(() -> core.host().telemetry().detached(core.id(), grace));
+        } else if (core.listensOnly() || !core.host().joins()) {
             effects.end(EndReason.DISCONNECTED);
         } else {
-            effects.then(() -> core.host().telemetry().detached(core.id(), grace));
+            effects.then(() -> disconnected(seen));
         }
+    }
+
+    /** Its client may be connected to another node that has the session: then only time ends what is here. */
+    private void disconnected(State seen) {
+        core.host().isShared(core.key()).thenAccept(shared -> {
+            if (!shared) {
+                core.alive(core.lifecycle().closeIf(seen, EndReason.DISCONNECTED));
+            }
+        });
     }
 
     @Override

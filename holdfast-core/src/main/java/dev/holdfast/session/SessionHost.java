@@ -54,6 +54,9 @@ public interface SessionHost {
     /** Does something later, on the scheduler. */
     void later(Runnable task, long millis);
 
+    /** Completes with whether another node may have a session too; never fails. */
+    CompletionStage<Boolean> isShared(SessionKey key);
+
     /** Does something elsewhere, where it may block; false if nobody does it. */
     boolean elsewhere(Runnable task);
 
