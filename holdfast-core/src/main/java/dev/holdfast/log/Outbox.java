@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  *   RESTING -> APPENDING -> RESTING          one batch at a time
  *              APPENDING -> CLAIMING -> RESTING
  *   RESTING -> RENEWING -> RESTING           a new epoch is on its way, and batches wait for it
+ *   any -> CLAIMING                          whoever appends has no right to it any more
  *   any -> CLOSED
  * </pre>
  */
@@ -220,9 +221,20 @@ public final class Outbox {
             commit(effects);
             return;
         }
+        waiting.trimAgain(Objects.requireNonNull(appending).append().trims());
+        doubt(failure, effects);
+    }
+
+    /** Whoever appends has no right to it any more: the store has nothing of what waits, and of what is on its way nobody knows. */
+    public void fence(Throwable failure, Effects effects) {
+        if (state != State.CLOSED && state != State.CLAIMING) {
+            doubt(failure, effects);
+        }
+    }
+
+    private void doubt(Throwable failure, Effects effects) {
         state = State.CLAIMING;
         doubt = failure;
-        waiting.trimAgain(Objects.requireNonNull(appending).append().trims());
         refuse(waiting.take(), effects);
         owner().doubtful(failure, effects);
     }

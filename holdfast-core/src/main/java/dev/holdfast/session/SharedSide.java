@@ -13,6 +13,7 @@ import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionRecord.RunningCall;
 import dev.holdfast.spi.SessionStore.Extent;
+import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
 import java.util.List;
 import java.util.Optional;
@@ -252,7 +253,9 @@ public final class SharedSide {
     /** This node has no right to it any more: nothing is written, and clients come back, to whatever node. */
     public void abandon() {
         core.run(effects -> {
+            Epoch present = core.log().epochs().present();
             core.takenOver();
+            core.outbox().fence(new StaleEpochException(present, present), effects);
             effects.end(EndReason.TAKEN_OVER);
         });
     }

@@ -6,7 +6,9 @@ import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
@@ -103,5 +105,23 @@ class GoneElsewhereTest {
         second.store.letGo();
         fails(late);
         assertThat(second.engine.size()).isOne();
+    }
+
+    @Test
+    void nobodyIsToldThatWhatWasOnItsWayUnderAnEpochThatWasFencedIsInTheLog() {
+        try (ClusterBed each = new ClusterBed(2)) {
+            Session here = each.node(0).open();
+            Session there = each.node(1).find(here);
+            each.node(1).store.decree(FlakyCluster.Fate.LATE);
+            ListeningSink sink = each.node(1).backend.life().sink;
+            CompletionStage<Void> onItsWay = sink.send(Wire.notice("a"));
+            CompletionStage<Void> behindIt = sink.send(Wire.notice("b"));
+            Epoch last = each.members(here).get(1).epoch();
+            TestBed.now(each.shared.fence(SessionKey.of(here.id(), ""), last));
+            fails(there.listen());
+            assertThat(onItsWay.toCompletableFuture()).isCompletedExceptionally();
+            assertThat(behindIt.toCompletableFuture()).isCompletedExceptionally();
+            assertThat(each.kept(here, StreamId.LISTENING)).isEmpty();
+        }
     }
 }
