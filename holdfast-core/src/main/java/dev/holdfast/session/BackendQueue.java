@@ -72,7 +72,7 @@ final class BackendQueue {
 
     /** Tells all that they will not get the backend. */
     void refuseAll(String cause, Effects effects) {
-        takeAll().forEach(user -> effects.then(() -> user.refused(cause)));
+        takeAll().forEach(user -> user.turnAway(cause, effects));
     }
 
     /** Lets all go, in order. */

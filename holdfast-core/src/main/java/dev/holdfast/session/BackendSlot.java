@@ -171,11 +171,11 @@ final class BackendSlot implements BackendSink.Hearer {
                 return true;
             }
             if (incarnations.state() == BackendState.NEW) {
-                effects.then(() -> user.refused(UNINITIALIZED));
+                user.turnAway(UNINITIALIZED, effects);
                 return false;
             }
             if (incarnations.state() == BackendState.CLOSED || !waiting.add(user)) {
-                effects.then(() -> user.refused("no backend is there"));
+                user.turnAway("no backend is there", effects);
                 return false;
             }
             int next = incarnations.state() == BackendState.EMPTY ? beginRestore() : NONE;
@@ -292,7 +292,7 @@ final class BackendSlot implements BackendSink.Hearer {
         Optional<BackendConnection> dead = incarnations.disconnect();
         List<CallDispatch> again = calls.untouched(untouched, sink -> true);
         calls.backendLost(cause);
-        waiting.addAll(again).forEach(user -> effects.then(() -> user.refused(cause)));
+        waiting.addAll(again).forEach(user -> user.turnAway(cause, effects));
         effects.then(() -> core.host().telemetry().backendLost(core.id(), cause));
         dead.ifPresent(connection -> close(connection, effects));
         replace(which, cause, effects);

@@ -1,5 +1,6 @@
 package dev.holdfast.session;
 
+import dev.holdfast.log.Effects;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
 
@@ -18,6 +19,15 @@ interface BackendUser {
 
     /** Uses it. */
     void use(BackendConnection connection);
+
+    /** There will be none; inside a step. */
+    default void turnAway(String cause, Effects effects) {
+        turnedAway();
+        effects.then(() -> refused(cause));
+    }
+
+    /** No incarnation will be chosen; inside a step. */
+    default void turnedAway() {}
 
     /** There will be none. */
     void refused(String cause);

@@ -120,7 +120,10 @@ final class Inbound {
         return backend.use(new Forward(notification)) ? TAKEN : refused(Refusal.BACKEND);
     }
 
-    /** Hands a notification to the backend. From then on a fresh backend gets it with the journal, and not before. */
+    /**
+     * Hands a notification to the backend. A fresh backend gets it with the journal as soon as this one has it or none will, and not
+     * before: the store has its change in any case.
+     */
     private final class Forward implements BackendUser {
         private final InboundMessage notification;
 
@@ -140,6 +143,11 @@ final class Inbound {
 
         @Override
         public void handedTo(int incarnation) {
+            core.journal().apply(notification);
+        }
+
+        @Override
+        public void turnedAway() {
             core.journal().apply(notification);
         }
 

@@ -100,7 +100,7 @@ public final class SessionOpening {
             List<BackendUser> again = state.run(claim, events);
             known.run();
             List<BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again);
-            turnedAway.forEach(user -> effects.then(() -> user.refused("no backend is there")));
+            turnedAway.forEach(user -> user.turnAway("no backend is there", effects));
         });
         if (!core.host().backend().needsContext() && !mayBeElsewhere()) {
             restoreBackend(FIRST_RESTORE_MILLIS);

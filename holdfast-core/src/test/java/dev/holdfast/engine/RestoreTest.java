@@ -242,6 +242,20 @@ class RestoreTest {
     }
 
     @Test
+    void aNotificationOfTheJournalThatGotNoBackendComesWithTheNext() {
+        die();
+        bed.backend.slow = true;
+        session.notify(Wire.notification("again", new JournalChange.Put("again")));
+        bed.backend.life().stayAway();
+        bed.backend.life().closed = 1;
+        bed.backend.slow = false;
+        Connection post = bed.post(session, 11);
+        assertThat(bed.backend.life().heard).containsExactly(with("again", "tools/call 11"));
+        bed.backend.life().call(11).respond();
+        assertThat(post.read()).containsExactly("result 11");
+    }
+
+    @Test
     void aCallThatIsCancelledWhileItWaitsNeverReachesTheBackend() {
         die();
         bed.backend.slow = true;
