@@ -69,7 +69,8 @@ final class StdioConnection implements BackendConnection, Child.Listener {
     @Override
     public void replay(InboundMessage request, CallSink sink) {
         if (death.isPresent()) {
-            sink.send(JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.SERVER_ERROR, death.get()));
+            // an error would say that no server process can go on with the session; that this one is dead ends its replay
+            listening.lost(death.get());
         } else {
             begin(request, sink, token -> calls.startMute(request, token, sink));
         }

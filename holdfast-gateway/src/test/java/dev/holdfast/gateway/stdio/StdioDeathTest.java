@@ -103,6 +103,20 @@ class StdioDeathTest {
     }
 
     @Test
+    void aReplayToADeadChildTellsOfTheDeathAndIsNotRefused() {
+        try (StdioBed bed = StdioBed.running("exit 4")) {
+            BackendConnection connection = bed.opened();
+            loss(bed);
+            RecordedCall replayed = new RecordedCall();
+
+            connection.replay(Json.request(1, "logging/setLevel"), replayed);
+
+            assertThat(replayed.waiting()).isZero();
+            assertThat(loss(bed)).isEqualTo("the server process exited with code 4");
+        }
+    }
+
+    @Test
     void aLineBeyondTheLimitIsDeath() {
         String script = "head -c 3000 /dev/zero | tr '\\0' x; " + StdioBed.READS;
         try (StdioBed bed = new StdioBed(StdioBed.initialized(script), StdioBed.HASTY.withLineBytes(2000))) {
