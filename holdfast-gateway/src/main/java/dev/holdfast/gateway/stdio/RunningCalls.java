@@ -91,14 +91,19 @@ final class RunningCalls {
         return cancelledIds.remove(id);
     }
 
-    /** Forgets a call whose answer nobody waits for, and what still comes for its progress token. */
-    synchronized Optional<CallSink> cancel(RequestId id) {
-        Running call = remove(id);
-        if (call != null) {
-            cancelledIds.add(id);
-            call.token.ifPresent(cancelledTokens::add);
+    /**
+     * Forgets a call whose answer nobody waits for, and what still comes for its progress token; false if it has ended, whoever has its
+     * id by now.
+     */
+    synchronized boolean cancel(RequestId id, CallSink sink) {
+        Running call = calls.get(id);
+        if (call == null || call.sink != sink) {
+            return false;
         }
-        return Optional.ofNullable(call).map(Running::sink);
+        remove(id);
+        cancelledIds.add(id);
+        call.token.ifPresent(cancelledTokens::add);
+        return true;
     }
 
     private @Nullable Running remove(RequestId id) {

@@ -69,7 +69,8 @@ final class StdioConnection implements BackendConnection, Child.Listener {
     @Override
     public void replay(InboundMessage request, CallSink sink) {
         if (death.isPresent()) {
-            // an error would say that no server process can go on with the session; that this one is dead ends its replay
+            // an error would say that no server process can go on with the session; that this one is dead ends its
+            // replay
             listening.lost(death.get());
         } else {
             begin(request, sink, token -> calls.startMute(request, token, sink));
@@ -84,15 +85,18 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         } else {
             write(message.withId(theirs));
         }
-        sink.onCancel(notification -> cancel(theirs, notification));
+        sink.onCancel(notification -> {
+            if (calls.cancel(theirs, sink)) {
+                cancelled(theirs, sink, notification);
+            }
+        });
     }
 
-    private void cancel(RequestId theirs, Optional<InboundMessage> notification) {
-        Optional<CallSink> call = calls.cancel(theirs);
+    private void cancelled(RequestId theirs, CallSink sink, Optional<InboundMessage> notification) {
         write(notification
                 .map(told -> cancelling(theirs, parsed(told.bytes())))
                 .orElseGet(() -> JsonRpc.MESSAGES.cancelled(theirs, "cancelled").bytes()));
-        call.ifPresent(asking::ended);
+        asking.ended(sink);
         if (notification.isEmpty()) {
             // it was not the client that gave up: the call ran into its time limit
             probe.begin();

@@ -174,6 +174,21 @@ class StdioIdsTest {
         assertThat(id(child.hears())).as("free again").isEqualTo(5);
     }
 
+    @Test
+    void aCancellationThatComesAfterTheAnswerIsNotThatOfALaterCallWithTheSameId() {
+        RecordedCall first = child.call(5, "tools/call");
+        child.says(Json.result(5));
+        first.next();
+        RecordedCall second = child.call(5, "tools/call");
+
+        first.cancel(Optional.empty());
+
+        unheard(calling("6"));
+        assertThat(child.hears()).as("no cancellation").contains("tools/call");
+        child.says(Json.result(5));
+        assertThat(second.next()).isEqualTo(Json.result(5));
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
