@@ -43,8 +43,16 @@ final class BackendSlot implements BackendSink.Hearer {
      * @return those for whom there is no room
      */
     List<BackendUser> returned(List<? extends BackendUser> users) {
-        incarnations.become(BackendState.EMPTY);
-        return waiting.addAll(users);
+        return existed() ? waiting.addAll(users) : List.copyOf(users);
+    }
+
+    /** There was a backend, though none was here; inside a step. False if one was or is here, or none will be: nothing changes then. */
+    boolean existed() {
+        boolean first = incarnations.state() == BackendState.NEW;
+        if (first) {
+            incarnations.become(BackendState.EMPTY);
+        }
+        return first;
     }
 
     /** Opens a fresh backend if there was one and nobody has asked for it yet. */

@@ -6,7 +6,7 @@ package dev.holdfast.session;
  * <pre>
  *   NEW --open--> OPENING --accepted--> SERVING --nobody waits--> CONNECTED --lost--> EMPTY
  *                 OPENING --refused--> NEW
- *   NEW --the session is back from the store--> EMPTY
+ *   NEW --the session is back from the store, another node has initialized it--> EMPTY
  *   EMPTY --use--> RESTORING --replayed--> SERVING
  *                  RESTORING --not reached, lost--> EMPTY, those who waited are refused; if it was begun for nobody, RESTORING for them
  *                  RESTORING --refused--> the session ends

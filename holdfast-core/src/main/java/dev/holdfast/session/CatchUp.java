@@ -75,10 +75,9 @@ final class CatchUp {
 
     /** Another node has initialized it. */
     private void begin(String revision, @Nullable InboundMessage initialize) {
-        if (core.revision().isEmpty() && initialize != null) {
+        if (initialize != null && backend.existed()) {
             core.negotiated(revision);
             core.journal().accepted(initialize);
-            backend.returned(List.of());
         }
     }
 

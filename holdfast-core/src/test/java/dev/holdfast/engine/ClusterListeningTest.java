@@ -6,6 +6,7 @@ import dev.holdfast.Finding;
 import dev.holdfast.Lifetime;
 import dev.holdfast.Opening;
 import dev.holdfast.Session;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
 import java.time.Duration;
 import java.util.List;
@@ -53,6 +54,24 @@ class ClusterListeningTest {
         first.die();
         bed.pass(ClusterBed.LEASE.plusMillis(1));
         assertThat(TestBed.now(second.engine.find(here.id(), ""))).isInstanceOf(Finding.Missing.class);
+    }
+
+    @Test
+    void aSessionThatHasEndedGetsNoBackendFromWhatTheStoreStillKnewOfIt() {
+        Session here = await(ENDS_WITH_ITS_CONNECTION);
+        Connection listening = bed.listen(here);
+        Session there = second.find(here);
+        TestBed.accepted(there.call(List.of(Wire.initialize()))).dispatch();
+        assertThat(bed.read(listening)).containsExactly("result 0");
+        there.notify(Wire.notification("notifications/initialized", new JournalChange.Put("initialized")));
+        bed.settle();
+        first.store.hold(FlakyCluster.Question.LOOK);
+        first.store.hold(FlakyCluster.Question.DELETE);
+        here.notify(Wire.notification("notifications/roots/list_changed"));
+        listening.broken();
+        first.store.letGo();
+        bed.settle();
+        assertThat(first.backend.lives).isEmpty();
     }
 
     @Test
