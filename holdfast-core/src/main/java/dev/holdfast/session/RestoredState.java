@@ -88,8 +88,10 @@ final class RestoredState {
         Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
         interrupted.addAll(running.keySet());
         List<BackendUser> again = new ArrayList<>(0);
-        interrupted.forEach(
-                id -> interrupt(id, Objects.requireNonNull(running.get(id))).ifPresent(again::add));
+        for (StreamId id : interrupted) {
+            core.lifecycle().callStarted(host.clock().now());
+            interrupt(id, Objects.requireNonNull(running.get(id))).ifPresent(again::add);
+        }
         retention.makeRoom();
         return again;
     }
@@ -100,7 +102,7 @@ final class RestoredState {
     }
 
     /**
-     * Takes over the call of a node that has died, with what the store has kept of its stream; inside a step.
+     * Takes over the call of a node that has died, which counts as started, with what the store has kept of its stream; inside a step.
      *
      * @return the call, if it is to be run again
      */
@@ -162,7 +164,6 @@ final class RestoredState {
                 : running.requests().stream().map(RestoredState::unknown).toList();
         long now = host.clock().now();
         LiveCall call = LiveCall.unread(id, stream, callHost, requests, now);
-        core.lifecycle().callStarted(now);
         host.running(requests.size());
         core.requests().start(call);
         if (rerun.isEmpty()) {

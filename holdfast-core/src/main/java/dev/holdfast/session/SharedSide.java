@@ -185,7 +185,12 @@ public final class SharedSide {
      */
     public void inherit(StreamId stream, RunningCall running, List<Event> kept, Extent extent, boolean mayRun) {
         core.run(effects -> {
-            if (core.lifecycle().state().closed() || isWritten(stream)) {
+            if (isWritten(stream)) {
+                return;
+            }
+            Lifecycle.Move move = core.lifecycle().callStarted(core.now());
+            if (move.leavesClosed()) {
+                effects.then(() -> core.alive(move));
                 return;
             }
             RunningCall inherited = mayRun ? running : new RunningCall(running.requests(), SessionRecord.NO_EXTENSION);

@@ -3,12 +3,15 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.EndReason;
+import dev.holdfast.Opening;
+import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.StreamReader;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -180,6 +183,29 @@ class DeadNodeTest {
         assertThat(there.resume(before.cursor()).toCompletableFuture()).isCompletedExceptionally();
         second.store.fail(FlakyCluster.Question.READ, false);
         assertThat(bed.read(bed.resume(there, before.cursor()))).containsExactly(INTERRUPTED);
+    }
+
+    @Test
+    void aSessionWhoseTimeIsOverWhenItTakesACallOverEndsLikeAnyOther() {
+        Duration idle = Duration.ofSeconds(10);
+        Session here = ((Opening.Opened)
+                        TestBed.now(first.engine.open(Wire.initialize(), "", TestBed.LIFETIME.withIdle(idle))))
+                .session();
+        Connection before = bed.post(here, 1);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        Session there = second.find(here);
+        second.store.hold(FlakyCluster.Question.READ);
+        CompletableFuture<Resume> resumed = there.resume(before.cursor()).toCompletableFuture();
+        bed.settle();
+        assertThat(resumed).isNotDone();
+        bed.pass(idle);
+        second.store.letGo();
+        bed.settle();
+        assertThat(resumed).isDone();
+        assertThat(second.news.heard).contains("closed: EXPIRED");
+        assertThat(second.has(here)).isFalse();
+        assertThat(second.engine.size()).isZero();
     }
 
     @Test
