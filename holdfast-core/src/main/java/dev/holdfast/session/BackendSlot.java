@@ -298,7 +298,7 @@ final class BackendSlot implements BackendSink.Hearer {
     private void lose(int which, String cause, List<InboundMessage> untouched, Effects effects) {
         incarnations.gone(which);
         Optional<BackendConnection> dead = incarnations.disconnect();
-        List<CallDispatch> again = calls.untouched(untouched, sink -> true);
+        List<CallDispatch> again = calls.untouched(untouched, sink -> sink.incarnation() == which);
         calls.backendLost(cause);
         waiting.addAll(again).forEach(user -> user.turnAway(cause, effects));
         effects.then(() -> core.host().telemetry().backendLost(core.id(), cause));

@@ -11,9 +11,12 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
@@ -195,13 +198,14 @@ final class CallEnding {
      * @return those who need another backend for them, one for each call
      */
     List<CallDispatch> untouched(List<InboundMessage> requests, Predicate<RequestSink> which) {
+        // of two with one id only the later one can be open
+        Map<RequestId, InboundMessage> latest = new LinkedHashMap<>();
+        requests.forEach(request -> latest.put(request.requiredId(), request));
         Set<LiveCall> again = new LinkedHashSet<>();
-        for (InboundMessage request : requests) {
-            core.requests()
-                    .find(request.requiredId())
-                    .filter(sink -> which.test(sink) && sink.giveBack(request))
-                    .ifPresent(sink -> again.add(sink.call()));
-        }
+        latest.forEach((id, request) -> core.requests()
+                .find(id)
+                .filter(sink -> which.test(sink) && sink.giveBack(request))
+                .ifPresent(sink -> again.add(sink.call())));
         return again.stream()
                 .map(call -> new CallDispatch(core, this, call, Runnable::run))
                 .toList();

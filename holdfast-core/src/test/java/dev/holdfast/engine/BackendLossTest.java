@@ -8,6 +8,7 @@ import dev.holdfast.Session;
 import dev.holdfast.SessionState;
 import dev.holdfast.engine.TestStore.Fate;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.List;
@@ -220,6 +221,19 @@ class BackendLossTest {
         bed.backend.life().call(1).respond();
         first.call(1).respond();
         assertThat(untouched.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void ofTwoThatHadOneIdTheLaterOneGoesToTheNext() {
+        InboundMessage cancelled = Wire.request(Wire.id(5), "cancelled", JournalChange.NONE);
+        TestBed.accepted(session.call(List.of(cancelled))).dispatch();
+        session.cancel(Wire.id(5), Wire.cancelled(5));
+        Connection post = bed.post(session, 5);
+        InboundMessage wanted = first.call(5).request();
+        first.sink.lost("it forgot the session", List.of(cancelled, wanted));
+        assertThat(bed.backend.life().heard).containsExactly("tools/call 5");
+        bed.backend.life().call(5).respond();
+        assertThat(post.read()).containsExactly("result 5");
     }
 
     @Test

@@ -256,6 +256,19 @@ class RestoreTest {
     }
 
     @Test
+    void aReplayedRequestThatIsGivenBackIsNotACallOfTheOneBeforeWithItsId() {
+        first.meanwhile = request -> {
+            die();
+            Connection waiting = bed.post(session, 10);
+            TestBackend.Life fresh = bed.backend.life();
+            fresh.sink.lost("it forgot the session", List.of(fresh.call(3).request()));
+            assertThat(waiting.read()).containsExactly("error 10 -32603: it forgot the session");
+        };
+        assertThat(bed.post(session, 3).read()).containsExactly("error 3 -32603: it forgot the session");
+        assertThat(bed.backend.lives).hasSize(2);
+    }
+
+    @Test
     void aCallThatIsCancelledWhileItWaitsNeverReachesTheBackend() {
         die();
         bed.backend.slow = true;
