@@ -25,7 +25,8 @@ final class UpstreamCalls {
 
     private final Map<RequestId, Call> running = new LinkedHashMap<>(4);
     private final Set<Call> ending = new HashSet<>(0);
-    private final List<InboundMessage> untouched = new ArrayList<>(0);
+    private final Set<Call> cancelled = new HashSet<>(0);
+    private final List<Call> untouched = new ArrayList<>(0);
     private final Map<RequestId, Boolean> endedTokens = new LinkedHashMap<>(0) {
         @Override
         protected boolean removeEldestEntry(Map.Entry<RequestId, Boolean> eldest) {
@@ -65,7 +66,10 @@ final class UpstreamCalls {
     }
 
     synchronized void start(Call call) {
-        running.put(call.id(), call);
+        Call before = running.put(call.id(), call);
+        if (before != null) {
+            cancelled.remove(before);
+        }
         call.token.ifPresent(endedTokens::remove);
     }
 
@@ -83,6 +87,9 @@ final class UpstreamCalls {
         if (!ending.isEmpty()) {
             ending.remove(call);
         }
+        if (!cancelled.isEmpty()) {
+            cancelled.remove(call);
+        }
         if (running.remove(call.id(), call)) {
             call.token
                     .filter(token -> token.token().length() <= LONGEST_TOKEN && !call.mayBeTask())
@@ -95,14 +102,22 @@ final class UpstreamCalls {
      * again. Not one that is about to end with an error.
      */
     synchronized void endUntouched(Call call) {
-        if (!ending.contains(call) && running.remove(call.id(), call)) {
-            untouched.add(call.request);
+        if (!ending.contains(call) && running.remove(call.id(), call) && !cancelled.remove(call)) {
+            untouched.add(call);
         }
     }
 
-    /** Those that may run in another session. */
+    /** Nobody waits for the call any more. */
+    synchronized void cancelled(Call call) {
+        if (running(call)) {
+            cancelled.add(call);
+        }
+        untouched.remove(call);
+    }
+
+    /** Those that may run in another session, and that somebody waits for. */
     synchronized List<InboundMessage> untouched() {
-        return List.copyOf(untouched);
+        return untouched.stream().map(Call::request).toList();
     }
 
     /** Those that run. */

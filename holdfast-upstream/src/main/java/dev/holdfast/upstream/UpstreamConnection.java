@@ -107,19 +107,23 @@ final class UpstreamConnection implements BackendConnection {
         Call call = new Call(request, message.progressToken(), sink, harmless, unanswered);
         calls.start(call);
         if (loss.begun()) {
+            sink.onCancel(notification -> calls.cancelled(call));
             calls.endUntouched(call);
             loss.settled();
             return;
         }
         link.call(message, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
                 .thenAccept(outcome -> ended(call, outcome));
-        sink.onCancel(notification -> link.post(
-                notification
-                        .map(InboundMessage::bytes)
-                        .orElseGet(() -> JsonRpc.MESSAGES
-                                .cancelled(call.id(), "cancelled")
-                                .bytes()),
-                context));
+        sink.onCancel(notification -> {
+            calls.cancelled(call);
+            link.post(
+                    notification
+                            .map(InboundMessage::bytes)
+                            .orElseGet(() -> JsonRpc.MESSAGES
+                                    .cancelled(call.id(), "cancelled")
+                                    .bytes()),
+                    context);
+        });
     }
 
     /** What comes behind the response belongs to no call any more. */
