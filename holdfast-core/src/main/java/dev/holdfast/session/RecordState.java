@@ -85,9 +85,10 @@ final class RecordState {
         return introduction;
     }
 
-    /** The record's extension as it has to be now. */
+    /** The record's extension as it has to be now, for the record of a session that is made. */
     byte[] extension() {
-        return present().pack();
+        kept = present();
+        return kept.pack();
     }
 
     private RecordExtension present() {
@@ -96,8 +97,7 @@ final class RecordState {
 
     /** Brings the record's extension to what it has to be. */
     RecordChange extended() {
-        kept = present();
-        return new RecordChange.Extended(kept.pack());
+        return new RecordChange.Extended(extension());
     }
 
     /** What begins a life that is not the session's first. */

@@ -204,7 +204,6 @@ class DeadNodeTest {
         bed.settle();
         assertThat(resumed).isDone();
         assertThat(second.news.heard).contains("closed: EXPIRED");
-        assertThat(second.has(here)).isFalse();
         assertThat(second.engine.size()).isZero();
     }
 
