@@ -325,7 +325,7 @@ final class NodeStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
-        return deletion.unlessPresent(key, epoch, membership(key));
+        return deletion.unlessNeeded(key, epoch, membership(key));
     }
 
     /** Ends a session here whose time is over, and in the store if no other node may have used it later. */

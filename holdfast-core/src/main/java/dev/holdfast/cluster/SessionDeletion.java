@@ -59,9 +59,14 @@ final class SessionDeletion {
                         .exceptionally(failure -> ""));
     }
 
-    /** Ends a session here, and for good if no other node has it. */
-    CompletionStage<Boolean> unlessPresent(SessionKey key, Epoch epoch, Optional<Membership> own) {
-        return store.look(key).thenCompose(look -> unlessPresent(key, epoch, own, look));
+    /** Ends a session here, and for good if no other node has it, or will need what it has left behind. */
+    CompletionStage<Boolean> unlessNeeded(SessionKey key, Epoch epoch, Optional<Membership> own) {
+        long expiresAt = own.map(Membership::expiresAt).orElse(Long.MAX_VALUE);
+        return store.look(key).thenCompose(look -> {
+            boolean needed =
+                    look.filter(found -> found.record().expiresAt() > expiresAt).isPresent();
+            return needed ? STAYS : unlessPresent(key, epoch, own, look);
+        });
     }
 
     private CompletionStage<Boolean> unlessPresent(

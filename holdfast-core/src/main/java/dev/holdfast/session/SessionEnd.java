@@ -173,10 +173,14 @@ public final class SessionEnd implements SessionCore.Ends {
         });
     }
 
-    /** What its client wants no more, or nobody can bring back, ends for every node. */
+    /**
+     * What its client wants no more, or nobody can bring back, ends for every node. A client without a connection here may have come to
+     * another node meanwhile, unless it has one only.
+     */
     private boolean endsForAll() {
         return switch (core.ended()) {
-            case TERMINATED, RESTORE_FAILED, DISCONNECTED -> true;
+            case TERMINATED, RESTORE_FAILED -> true;
+            case DISCONNECTED -> core.listensOnly() || !core.host().joins();
             default -> false;
         };
     }

@@ -194,9 +194,18 @@ public final class SharedSide {
                 return;
             }
             RunningCall inherited = mayRun ? running : new RunningCall(running.requests(), SessionRecord.NO_EXTENSION);
-            Optional<BackendUser> again = state.inherit(stream, inherited, kept, extent);
-            again.ifPresent(user -> effects.then(() -> backend.use(user)));
+            takeOver(stream, inherited, kept, extent).ifPresent(user -> effects.then(() -> backend.use(user)));
         });
+    }
+
+    /** The call counts already; one that cannot be read does not. */
+    private Optional<BackendUser> takeOver(StreamId stream, RunningCall running, List<Event> kept, Extent extent) {
+        try {
+            return state.inherit(stream, running, kept, extent);
+        } catch (RuntimeException e) {
+            core.lifecycle().callEnded(core.now());
+            throw e;
+        }
     }
 
     /** Brings the journal to what it is in the store, and the backend with it; completes when the backend has it. */

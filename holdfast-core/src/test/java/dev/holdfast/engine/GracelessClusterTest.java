@@ -73,6 +73,19 @@ class GracelessClusterTest {
     }
 
     @Test
+    void aClientThatComesToAnotherNodeWhileThisOneAsksKeepsItsSession() {
+        Session here = open();
+        first.store.holdAnswers(FlakyCluster.Question.MEMBERS);
+        bed.post(here, 1).broken();
+        bed.settle();
+        Connection listening = bed.listen(second.find(here));
+        first.store.letGo();
+        bed.pass(MOMENT);
+        assertThat(listening.end).isEmpty();
+        assertThat(isKept(here)).isTrue();
+    }
+
+    @Test
     void whileTheStoreIsAwayAStreamThatBreaksEndsTheSessionHereAlone() {
         Session here = open();
         Connection listening = bed.listen(second.find(here));
