@@ -16,6 +16,7 @@ final class BackendOpenings {
     private final Outbound outbound;
     private final Readers readers;
     private @Nullable BackendSink latest;
+    private boolean abandoned;
 
     BackendOpenings(SessionCore core, Outbound outbound, Readers readers) {
         this.core = core;
@@ -38,7 +39,7 @@ final class BackendOpenings {
         Epoch present = core.look(core.log().epochs()::present);
         String name = Long.toString(present.nonce(), 36) + "." + incarnation;
         BackendSink sink = new BackendSink(core, outbound, readers, hearer, incarnation);
-        core.run(effects -> latest = sink);
+        core.run(effects -> began(sink, effects));
         try {
             return core.host()
                     .backend()
@@ -46,6 +47,14 @@ final class BackendOpenings {
                     .whenComplete((outcome, failure) -> sink.opened());
         } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    private void began(BackendSink sink, Effects effects) {
+        if (abandoned) {
+            effects.then(sink::abandon);
+        } else {
+            latest = sink;
         }
     }
 
@@ -59,8 +68,9 @@ final class BackendOpenings {
         latest = null;
     }
 
-    /** Nobody waits any more for the latest connection, if it is still being opened; inside a step. */
+    /** Nobody waits any more for a connection, neither for one that is being opened nor for one that will be; inside a step. */
     void abandon(Effects effects) {
+        abandoned = true;
         if (latest != null) {
             effects.then(latest::abandon);
         }

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
+import dev.holdfast.RestoreOutcome;
 import dev.holdfast.Session;
+import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionState;
 import dev.holdfast.engine.TestStore.Fate;
 import dev.holdfast.spi.InboundMessage;
@@ -252,6 +254,29 @@ class BackendLossTest {
         assertThat(bed.backend.lives).hasSize(3);
         bed.backend.life().call(1).respond();
         assertThat(post.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void oneThatIsOpenedForASessionThatHasEndedMeanwhileIsGivenUp() {
+        TestBed.listen(session);
+        die();
+        bed.backend.slow = true;
+        bed.pass(Duration.ofMinutes(1));
+        bed.post(session, 1);
+        TestBackend.Life away = bed.backend.life();
+        bed.restores = new SessionLifecycleListener() {
+            @Override
+            public void onRestoreEnded(String sessionId, RestoreOutcome outcome, Duration took) {
+                session.terminate();
+            }
+        };
+
+        away.stayAway();
+
+        away.closed++; // it left nothing behind
+        assertThat(bed.backend.lives).hasSize(3);
+        assertThat(bed.backend.life().abandoned).isOne();
+        bed.backend.life().accept();
     }
 
     @Test
