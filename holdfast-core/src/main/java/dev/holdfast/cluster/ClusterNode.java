@@ -83,8 +83,8 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     private final Tails tails;
     private final Writers writers;
     private final Optional<Forwarding> forwarding;
-    private final ForwardedCalls forwarded;
-    private final SessionTasks tasks;
+    private final JournalVersions versions;
+    private final BackendMessages forBackends;
     private final PrincipalRoom room;
     private volatile List<Future<?>> running = List.of();
 
@@ -99,7 +99,6 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
             RandomGenerator random,
             Engine engine) {
         this.engine = engine;
-        this.tasks = new SessionTasks(engine::elsewhere);
         this.setting = setting;
         this.scheduler = scheduler;
         this.clock = clock;
@@ -114,8 +113,10 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         this.peers = new Peers(store);
         Optional<Placement> placement =
                 engine.backendExistsOnce() ? Optional.of(new Placement(store)) : Optional.empty();
-        this.forwarding = placement.map(where -> new Forwarding(store, lease, where, this));
-        this.forwarded = new ForwardedCalls(store, lease, engine::elsewhere);
+        this.versions = new JournalVersions(store);
+        this.forwarding = placement.map(where -> new Forwarding(store, lease, where, versions, this));
+        this.forBackends = new BackendMessages(
+                new ForwardedCalls(store, lease, versions, engine::elsewhere), versions, engine::elsewhere);
         this.writers = new Writers(store, placement);
         this.tails = new Tails(store, writers, session -> forwarding.ifPresent(once -> once.read(session)));
     }
@@ -174,7 +175,8 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     }
 
     private SharedSession.Node parts() {
-        return new SharedSession.Node(engine, peers, tails, writers, new Deliveries(store, writers, peers), forwarding);
+        return new SharedSession.Node(
+                engine, peers, tails, writers, new Deliveries(store, writers, peers), versions, forwarding);
     }
 
     @Override
@@ -288,11 +290,11 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
             forwarding.ifPresent(once -> once.said(taken.number(), taken));
         } else if (message instanceof NodeMessage.Declined declined) {
             forwarding.ifPresent(once -> once.said(declined.number(), declined));
-        } else if (!(message instanceof NodeMessage.Forwarded call) || forwarded.comesFirst(call)) {
+        } else if (forBackends.comesFirst(message)) {
             Optional<LiveSession> session = engine.session(message.key());
             session.ifPresent(found -> heard(found, message));
             if (session.isEmpty()) {
-                declined(message);
+                forBackends.notTaken(message);
             }
         }
     }
@@ -311,30 +313,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         } else if (message instanceof NodeMessage.Read) {
             session.shared().read();
         } else {
-            // a backend may do much on the thread that tells it something
-            boolean taken = tasks.add(session, () -> backendHears(session, message));
-            if (!taken) {
-                logger.warn("session {}: what another node has sent is dropped", session.shortId());
-                declined(message);
-            }
-        }
-    }
-
-    private void declined(NodeMessage message) {
-        if (message instanceof NodeMessage.Forwarded call) {
-            forwarded.decline(call);
-        }
-    }
-
-    private void backendHears(LiveSession session, NodeMessage message) {
-        if (message instanceof NodeMessage.Answered answered) {
-            CompletionStage<Boolean> unused = session.answer(answered.answer());
-        } else if (message instanceof NodeMessage.Cancelled cancelled) {
-            CompletionStage<Void> unused = session.cancel(cancelled.request(), cancelled.notification());
-        } else if (message instanceof NodeMessage.Notified notified) {
-            session.notify(notified.notification());
-        } else if (message instanceof NodeMessage.Forwarded call) {
-            forwarded.run(session, call);
+            forBackends.heard(session, message);
         }
     }
 }

@@ -24,6 +24,7 @@ final class ForwardedCalls {
 
     private final NodeStore store;
     private final Lease lease;
+    private final JournalVersions versions;
     private final Predicate<Runnable> elsewhere;
     /** What was said of those that have come last, and what is still to be said. */
     private final Map<Name, CompletableFuture<NodeMessage>> answers =
@@ -44,9 +45,10 @@ final class ForwardedCalls {
     /**
      * @param elsewhere does something where it may block; false if nobody does it
      */
-    ForwardedCalls(NodeStore store, Lease lease, Predicate<Runnable> elsewhere) {
+    ForwardedCalls(NodeStore store, Lease lease, JournalVersions versions, Predicate<Runnable> elsewhere) {
         this.store = store;
         this.lease = lease;
+        this.versions = versions;
         this.elsewhere = elsewhere;
     }
 
@@ -63,7 +65,8 @@ final class ForwardedCalls {
     void run(LiveSession session, NodeMessage.Forwarded call) {
         StoreQuestion.ask(() -> session.call(call.requests())).whenComplete((outcome, failure) -> {
             if (outcome instanceof Call.Accepted accepted) {
-                run(session, call, accepted.call());
+                taken(session, call, accepted.call());
+                versions.reached(session).thenAccept(done -> dispatch(accepted.call()));
             } else {
                 ForwardedAnswer why = failure == null ? ForwardedAnswer.of(outcome) : ForwardedAnswer.FAILED;
                 reply(call, new NodeMessage.Declined(session.key(), call.number(), why));
@@ -71,7 +74,7 @@ final class ForwardedCalls {
         });
     }
 
-    private void run(LiveSession session, NodeMessage.Forwarded forwarded, Call call) {
+    private void taken(LiveSession session, NodeMessage.Forwarded forwarded, Call call) {
         StreamId stream = call instanceof LiveCall live ? live.streamRead() : StreamId.LISTENING;
         // its client reads it on the node that has forwarded it
         call.reader().ifPresent(reader -> reader.close(StreamReader.Close.IN_ORDER));
@@ -82,6 +85,9 @@ final class ForwardedCalls {
                         forwarded.number(),
                         stream,
                         session.shared().epoch()));
+    }
+
+    private void dispatch(Call call) {
         if (!elsewhere.test(call::dispatch)) {
             call.dispatch();
         }

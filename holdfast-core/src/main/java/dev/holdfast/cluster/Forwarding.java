@@ -9,6 +9,7 @@ import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionStore.Look;
 import dev.holdfast.spi.SharedSessionStore.Member;
@@ -47,6 +48,7 @@ final class Forwarding {
     private final NodeStore store;
     private final Lease lease;
     private final Placement placement;
+    private final JournalVersions versions;
     private final Surroundings surroundings;
     private final AtomicLong numbers = new AtomicLong();
     private final Map<Long, CompletableFuture<Optional<NodeMessage>>> waiting = new ConcurrentHashMap<>();
@@ -74,10 +76,11 @@ final class Forwarding {
         CompletionStage<Writers.Standing> standing(LiveSession session, StreamId stream);
     }
 
-    Forwarding(NodeStore store, Lease lease, Placement placement, Surroundings surroundings) {
+    Forwarding(NodeStore store, Lease lease, Placement placement, JournalVersions versions, Surroundings surroundings) {
         this.store = store;
         this.lease = lease;
         this.placement = placement;
+        this.versions = versions;
         this.surroundings = surroundings;
     }
 
@@ -87,7 +90,7 @@ final class Forwarding {
                 .of(session)
                 .thenCompose(place -> place instanceof Placement.There there
                         ? holding(session, requests, there.member())
-                        : session.call(requests));
+                        : here(session, requests));
     }
 
     /** The session stays here until the outcome is known, be it run elsewhere or here in the end. */
@@ -99,17 +102,39 @@ final class Forwarding {
                         .whenComplete((outcome, failure) -> session.shared().forwarded());
     }
 
-    /** Hands a notification to the backend where that is. */
+    private CompletionStage<Call.Outcome> here(LiveSession session, List<InboundMessage> requests) {
+        return session.call(requests).thenCompose(outcome -> versions.before(session, outcome));
+    }
+
+    /** Lets the backend hear a notification, wherever it is. */
     CompletionStage<Optional<Refusal>> notify(LiveSession session, InboundMessage notification) {
         return placement
                 .of(session)
                 .thenCompose(place -> place instanceof Placement.There there
-                        ? store.bus()
-                                .send(
-                                        there.member().node(),
-                                        new NodeMessage.Notified(session.key(), notification).pack())
-                                .thenApply(sent -> sent ? Optional.empty() : Optional.of(Refusal.BACKEND))
+                        ? notify(session, notification, there.member())
                         : session.notify(notification));
+    }
+
+    /**
+     * What adds to the journal is written from here, and so gets to whatever backend comes next; the one that is there is told, or
+     * lacks it until the next call begins.
+     */
+    private CompletionStage<Optional<Refusal>> notify(LiveSession session, InboundMessage notification, Member host) {
+        if (notification.journal() instanceof JournalChange.Put) {
+            return session.journal(notification).thenApply(refusal -> {
+                store.membership(session.key())
+                        .filter(own -> refusal.isEmpty())
+                        .ifPresent(own -> tell(host, new NodeMessage.Journaled(session.key(), own.newest())));
+                return refusal;
+            });
+        }
+        return store.bus()
+                .send(host.node(), new NodeMessage.Notified(session.key(), notification).pack())
+                .thenApply(sent -> sent ? Optional.empty() : Optional.of(Refusal.BACKEND));
+    }
+
+    private void tell(Member host, NodeMessage message) {
+        CompletionStage<Boolean> unused = StoreQuestion.ask(() -> store.bus().send(host.node(), message.pack()));
     }
 
     /** The session is read here: the node that has its backend keeps it. */
@@ -129,7 +154,7 @@ final class Forwarding {
                 .of(session)
                 .thenCompose(place -> place instanceof Placement.There there
                         ? forward(session, requests, there.member(), attempt)
-                        : session.call(requests));
+                        : here(session, requests));
     }
 
     /** Looks again after a pause who has the backend. */

@@ -29,7 +29,7 @@ final class Membership {
 
     private final Map<StreamId, Long> tokens = new ConcurrentHashMap<>(0);
 
-    /** The newest version of the journal that a commit has told of. */
+    /** The newest version of the journal that a commit has told of, or another node. */
     private final AtomicLong newest;
     /** The version that the session here has. */
     private final AtomicLong known;
@@ -99,6 +99,16 @@ final class Membership {
         return change instanceof RecordChange.Negotiated
                 || change instanceof RecordChange.JournalPut
                 || change instanceof RecordChange.JournalRemoved;
+    }
+
+    /** The newest version of the journal that is known of. */
+    long newest() {
+        return newest.get();
+    }
+
+    /** There is this version of the journal. */
+    void heardOf(long version) {
+        newest.accumulateAndGet(version, Math::max);
     }
 
     /** The newest version of the journal, if the session here has an older one; else -1. */

@@ -37,8 +37,11 @@ sealed interface NodeMessage {
     /** The client cancels a request. */
     record Cancelled(SessionKey key, RequestId request, InboundMessage notification) implements NodeMessage {}
 
-    /** A notification of the client, for the node that has the backend. */
+    /** A notification of the client that the journal does not keep, for the node that has the backend. */
     record Notified(SessionKey key, InboundMessage notification) implements NodeMessage {}
+
+    /** The client has changed the journal, which has this version now: the backend is to hear of it. */
+    record Journaled(SessionKey key, long version) implements NodeMessage {}
 
     /** The client reads the listening stream elsewhere: the session is in use. */
     record Read(SessionKey key) implements NodeMessage {}
@@ -87,6 +90,8 @@ sealed interface NodeMessage {
             into.head(11, key()).number(m.number).text(m.why.kind().name()).text(m.why.detail());
         } else if (this instanceof Read) {
             into.head(12, key());
+        } else if (this instanceof Journaled m) {
+            into.head(13, key()).number(m.version);
         }
         return into.bytes();
     }
@@ -125,6 +130,7 @@ sealed interface NodeMessage {
                         from.number(),
                         new ForwardedAnswer(ForwardedAnswer.Kind.valueOf(from.text()), from.text()));
             case 12 -> new Read(key);
+            case 13 -> new Journaled(key, from.number());
             default -> throw new IllegalArgumentException("a message of kind " + kind);
         };
     }

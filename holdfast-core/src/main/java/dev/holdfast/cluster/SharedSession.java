@@ -18,16 +18,12 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A session as those who talk to its client use it, on one node of several: calls run here, with streams of their own; what other
  * nodes have of it is read from the store, and reached through their inboxes.
  */
 final class SharedSession implements Session {
-    private static final Logger logger = LoggerFactory.getLogger(SharedSession.class);
-
     private final LiveSession here;
     private final NodeStore store;
     private final Node node;
@@ -39,6 +35,7 @@ final class SharedSession implements Session {
             Tails tails,
             Writers writers,
             Deliveries deliveries,
+            JournalVersions versions,
             Optional<Forwarding> forwarding) {}
 
     SharedSession(LiveSession here, NodeStore store, Node node) {
@@ -84,31 +81,7 @@ final class SharedSession implements Session {
         }
         return node.forwarding.isPresent()
                 ? ask(() -> node.forwarding.get().call(here, requests))
-                : here.call(requests).thenCompose(this::caughtUp);
-    }
-
-    /** Before a call runs, the backend here has what other nodes have put into the journal: the start of the call has told of it. */
-    private <T> CompletionStage<T> caughtUp(T value) {
-        Optional<Membership> own = store.membership(here.key());
-        long missing = own.map(Membership::missing).orElse(-1L);
-        if (own.isEmpty() || missing < 0) {
-            return CompletableFuture.completedFuture(value);
-        }
-        return ask(() -> store.look(here.key()))
-                .thenCompose(look -> {
-                    if (look.isEmpty()) {
-                        return CompletableFuture.completedFuture(value);
-                    }
-                    return here.shared().catchUp(look.get().record()).thenCompose(done -> {
-                        own.get().caughtUp(missing);
-                        return caughtUp(value);
-                    });
-                })
-                .exceptionally(failure -> {
-                    // the call has started, and has to run; the next one catches up
-                    logger.warn("session {}: what other nodes have set could not be read", shortId(), failure);
-                    return value;
-                });
+                : here.call(requests).thenCompose(outcome -> node.versions.before(here, outcome));
     }
 
     @Override

@@ -67,6 +67,11 @@ final class BackendSlot implements BackendSink.Hearer {
         }));
     }
 
+    /** Whether there is none, and the next one gets the journal when it is opened; inside a step. */
+    boolean awaitsJournal() {
+        return incarnations.state() == BackendState.EMPTY;
+    }
+
     /** What there is of a backend. */
     BackendPresence presence() {
         return core.look(incarnations::presence);

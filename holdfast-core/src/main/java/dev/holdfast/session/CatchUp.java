@@ -40,7 +40,7 @@ final class CatchUp {
         CompletableFuture<Void> done = new CompletableFuture<>();
         core.run(effects -> {
             List<InboundMessage> missing = become(record.revision(), wanted);
-            if (missing.isEmpty()) {
+            if (missing.isEmpty() || backend.awaitsJournal()) {
                 effects.complete(done);
             } else {
                 effects.then(() -> backend.use(new Late(missing, done)));

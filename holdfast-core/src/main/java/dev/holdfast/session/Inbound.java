@@ -85,9 +85,21 @@ final class Inbound {
 
     CompletionStage<Optional<Refusal>> notify(InboundMessage notification) {
         List<RecordChange> changes = Journal.changes(notification);
-        if (changes.isEmpty()) {
-            return forward(notification);
-        }
+        return changes.isEmpty() ? forward(notification) : record(notification, changes, () -> forward(notification));
+    }
+
+    /** Puts what a notification changes into the journal, for a backend that is elsewhere. */
+    CompletionStage<Optional<Refusal>> journal(InboundMessage notification) {
+        return record(notification, Journal.changes(notification), () -> {
+            core.run(effects -> core.journal().apply(notification));
+            return TAKEN;
+        });
+    }
+
+    private CompletionStage<Optional<Refusal>> record(
+            InboundMessage notification,
+            List<RecordChange> changes,
+            Supplier<CompletionStage<Optional<Refusal>>> meanwhile) {
         Supplier<CompletionStage<Optional<Refusal>>> then = core.step(effects -> {
             if (!core.outbox().open()) {
                 return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
@@ -110,7 +122,7 @@ final class Inbound {
             return () -> {
                 CompletionStage<Void> stored =
                         StoreQuestion.ask(() -> core.log().stageOf(pending));
-                return forward(notification).thenCombine(stored, (refusal, done) -> refusal);
+                return meanwhile.get().thenCombine(stored, (refusal, done) -> refusal);
             };
         });
         return then.get();

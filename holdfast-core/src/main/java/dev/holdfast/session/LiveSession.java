@@ -141,6 +141,11 @@ public final class LiveSession implements Session, LiveCall.Host {
         return visit() ? inbound.notify(notification) : inbound.refusedFor(core.ended());
     }
 
+    /** Puts what a notification says of the client into the journal; the backend, which is on another node, has yet to hear of it. */
+    public CompletionStage<Optional<Refusal>> journal(InboundMessage notification) {
+        return visit() ? inbound.journal(notification) : inbound.refusedFor(core.ended());
+    }
+
     @Override
     public CompletionStage<Boolean> answer(InboundMessage response) {
         return visit() && inbound.answer(response) ? TAKEN : DROPPED;

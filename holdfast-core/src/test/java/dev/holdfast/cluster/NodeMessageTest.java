@@ -35,6 +35,7 @@ class NodeMessageTest {
                     KEY, new RequestId("1"), message(InboundMessage.Kind.NOTIFICATION, JournalChange.NONE)),
             new NodeMessage.Notified(KEY, message(InboundMessage.Kind.NOTIFICATION, new JournalChange.Put("k"))),
             new NodeMessage.Read(KEY),
+            new NodeMessage.Journaled(KEY, 8),
             new NodeMessage.Forwarded(
                     KEY,
                     "n-1",

@@ -1,0 +1,93 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Call;
+import dev.holdfast.Session;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What a client says of itself on one node of three, when the session's only backend is on another. */
+class OnceJournalTest {
+    private static final String METHOD = "notifications/initialized";
+    private static final InboundMessage INITIALIZED = Wire.notification(METHOD, new JournalChange.Put(METHOD));
+
+    private final ClusterBed bed = ClusterBed.once(3);
+    private final ClusterBed.Node first = bed.node(0);
+    private final ClusterBed.Node second = bed.node(1);
+    private final ClusterBed.Node third = bed.node(2);
+    private final Session here = first.open();
+    private final Session there = second.find(here);
+
+    @AfterEach
+    void close() {
+        bed.close();
+    }
+
+    private void post(Session session, int id) {
+        CompletionStage<Call.Outcome> outcome = session.call(TestBed.requests(id));
+        bed.settle();
+        bed.connected(outcome);
+    }
+
+    private void initialized() {
+        assertThat(TestBed.now(there.notify(INITIALIZED))).isEmpty();
+    }
+
+    @Test
+    void theBackendHearsItOnce() {
+        initialized();
+        bed.settle();
+        assertThat(first.backend.life().heard).containsExactly(METHOD);
+        post(here, 1);
+        post(there, 2);
+        assertThat(first.backend.life().heard).containsExactly(METHOD, "tools/call 1", "tools/call 2");
+    }
+
+    @Test
+    void aCallThatReachesTheBackendsNodeDoesNotPassIt() {
+        List<Runnable> tasks = new ArrayList<>();
+        first.executor = tasks::add;
+        initialized();
+        bed.settle();
+        post(here, 1);
+        tasks.forEach(Runnable::run);
+        assertThat(first.backend.life().heard).containsExactly(METHOD, "tools/call 1");
+    }
+
+    @Test
+    void aForwardedCallMakesGoodThatNobodyHasTold() {
+        second.store.decreeSendings(FlakyCluster.Fate.LOST);
+        initialized();
+        bed.settle();
+        post(there, 1);
+        assertThat(first.backend.life().heard).containsExactly(METHOD, "tools/call 1");
+    }
+
+    @Test
+    void theNextNodesBackendHearsItWhereTheFirstDiesBeforeItIsTold() {
+        first.store.deaf = true;
+        initialized();
+        bed.settle();
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        post(third.find(here), 1);
+        assertThat(third.backend.life().heard).containsExactly(METHOD, "tools/call 1");
+    }
+
+    @Test
+    void aNotificationThatComesBehindItDoesNotPassIt() {
+        first.store.hold(FlakyCluster.Question.LOOK);
+        initialized();
+        there.notify(Wire.notification("notifications/roots"));
+        bed.settle();
+        first.store.letGo();
+        bed.settle();
+        assertThat(first.backend.life().heard).containsExactly(METHOD, "notifications/roots");
+    }
+}
