@@ -61,8 +61,12 @@ final class ForwardedCalls {
         return answer == null;
     }
 
-    /** Runs a call. */
+    /** Runs a call, unless nothing of it is wanted any more. */
     void run(LiveSession session, NodeMessage.Forwarded call) {
+        if (call.requests().isEmpty()) {
+            decline(call);
+            return;
+        }
         StoreQuestion.ask(() -> session.call(call.requests())).whenComplete((outcome, failure) -> {
             if (outcome instanceof Call.Accepted accepted) {
                 taken(session, call, accepted.call());

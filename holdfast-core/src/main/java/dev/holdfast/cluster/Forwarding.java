@@ -4,6 +4,7 @@ import dev.holdfast.Call;
 import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
+import dev.holdfast.session.CallOnItsWay;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Epoch;
@@ -22,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -84,26 +86,13 @@ final class Forwarding {
         this.surroundings = surroundings;
     }
 
-    /** Runs a call where the backend is. */
+    /** Runs a call where the backend is; until that is known to have it, the call is on its way. */
     CompletionStage<Call.Outcome> call(LiveSession session, List<InboundMessage> requests) {
-        return placement
-                .of(session)
-                .thenCompose(place -> place instanceof Placement.There there
-                        ? holding(session, requests, there.member())
-                        : here(session, requests));
-    }
-
-    /** The session stays here until the outcome is known, be it run elsewhere or here in the end. */
-    private CompletionStage<Call.Outcome> holding(LiveSession session, List<InboundMessage> requests, Member host) {
-        Optional<Call.Outcome> refusal = session.shared().forwards();
+        CallOnItsWay call = session.shared().onItsWay(requests);
+        Optional<Call.Outcome> refusal = call.begin();
         return refusal.isPresent()
                 ? CompletableFuture.completedFuture(refusal.get())
-                : StoreQuestion.ask(() -> forward(session, requests, host, 1))
-                        .whenComplete((outcome, failure) -> session.shared().forwarded());
-    }
-
-    private CompletionStage<Call.Outcome> here(LiveSession session, List<InboundMessage> requests) {
-        return session.call(requests).thenCompose(outcome -> versions.before(session, outcome));
+                : StoreQuestion.ask(() -> call(session, call, 1)).whenComplete((outcome, failure) -> call.end());
     }
 
     /** Lets the backend hear a notification, wherever it is. */
@@ -146,19 +135,20 @@ final class Forwarding {
         });
     }
 
-    private CompletionStage<Call.Outcome> call(LiveSession session, List<InboundMessage> requests, int attempt) {
-        if (session.shared().draining()) {
-            return CompletableFuture.completedFuture(new Call.Refused(Refusal.DRAINING));
+    private CompletionStage<Call.Outcome> call(LiveSession session, CallOnItsWay call, int attempt) {
+        if (call.wanted().isEmpty()) {
+            // it ends where its client waits for it, and needs no backend
+            return session.call(call);
         }
         return placement
                 .of(session)
                 .thenCompose(place -> place instanceof Placement.There there
-                        ? forward(session, requests, there.member(), attempt)
-                        : here(session, requests));
+                        ? forward(session, call, there.member(), attempt)
+                        : session.call(call).thenCompose(outcome -> versions.before(session, outcome)));
     }
 
     /** Looks again after a pause who has the backend. */
-    private CompletionStage<Call.Outcome> again(LiveSession session, List<InboundMessage> requests, int attempt) {
+    private CompletionStage<Call.Outcome> again(LiveSession session, CallOnItsWay call, int attempt) {
         if (attempt == MOST_ATTEMPTS) {
             return CompletableFuture.failedFuture(
                     new StoreUnavailableException(new IllegalStateException("no node takes the call")));
@@ -166,24 +156,26 @@ final class Forwarding {
         long pause = Math.min(FIRST_PAUSE_MILLIS << Math.min(attempt - 1, MOST_DOUBLINGS), MOST_PAUSE_MILLIS);
         CompletableFuture<Void> over = new CompletableFuture<>();
         surroundings.later(() -> over.complete(null), pause);
-        return over.thenCompose(now -> call(session, requests, attempt + 1));
+        return over.thenCompose(now -> session.shared().draining()
+                ? CompletableFuture.completedFuture(new Call.Refused(Refusal.DRAINING))
+                : call(session, call, attempt + 1));
     }
 
-    private CompletionStage<Call.Outcome> forward(
-            LiveSession session, List<InboundMessage> requests, Member host, int attempt) {
+    private CompletionStage<Call.Outcome> forward(LiveSession session, CallOnItsWay call, Member host, int attempt) {
         String node = lease.node();
         long number = numbers.incrementAndGet();
         CompletableFuture<Optional<NodeMessage>> answer = new CompletableFuture<>();
         waiting.put(number, answer);
-        byte[] message = new NodeMessage.Forwarded(session.key(), node, number, requests).pack();
+        // what is cancelled before it is sent, be it once more, does not run there
+        Supplier<byte[]> message = () -> new NodeMessage.Forwarded(session.key(), node, number, call.wanted()).pack();
         send(node, host, message, answer);
         return answer.thenCompose(said -> said.isPresent()
-                        ? answered(node, session, requests, host, said.get())
-                        : store.insist(node, () -> dead(session, requests, host)))
+                        ? answered(node, session, call, host, said.get())
+                        : store.insist(node, () -> dead(session, call.requests(), host)))
                 .whenComplete((outcome, failure) -> waiting.remove(number))
                 .exceptionally(failure -> undecided(session, failure))
                 .thenCompose(outcome -> outcome.<CompletionStage<Call.Outcome>>map(CompletableFuture::completedFuture)
-                        .orElseGet(() -> again(session, requests, attempt)));
+                        .orElseGet(() -> again(session, call, attempt)));
     }
 
     /** From here on a failure does not say that the call has not run. */
@@ -196,8 +188,9 @@ final class Forwarding {
      * Sends a call until it is answered: who has got it takes no notice of what comes once more. There is no answer where its node
      * has died.
      */
-    private void send(String node, Member host, byte[] message, CompletableFuture<Optional<NodeMessage>> answer) {
-        store.insist(node, () -> store.bus().send(host.node(), message)).whenComplete((sent, failure) -> {
+    private void send(
+            String node, Member host, Supplier<byte[]> message, CompletableFuture<Optional<NodeMessage>> answer) {
+        store.insist(node, () -> store.bus().send(host.node(), message.get())).whenComplete((sent, failure) -> {
             if (failure != null) {
                 answer.completeExceptionally(failure);
             } else if (sent) {
@@ -209,7 +202,8 @@ final class Forwarding {
     }
 
     /** The node does not live any more, or has too much in its inbox. */
-    private void look(String node, Member host, byte[] message, CompletableFuture<Optional<NodeMessage>> answer) {
+    private void look(
+            String node, Member host, Supplier<byte[]> message, CompletableFuture<Optional<NodeMessage>> answer) {
         store.insist(node, () -> store.lives(Optional.of(host))).whenComplete((lives, failure) -> {
             if (failure != null) {
                 answer.completeExceptionally(failure);
@@ -221,7 +215,8 @@ final class Forwarding {
         });
     }
 
-    private void sendLater(String node, Member host, byte[] message, CompletableFuture<Optional<NodeMessage>> answer) {
+    private void sendLater(
+            String node, Member host, Supplier<byte[]> message, CompletableFuture<Optional<NodeMessage>> answer) {
         surroundings.afterLease(() -> {
             if (!answer.isDone()) {
                 send(node, host, message, answer);
@@ -230,10 +225,10 @@ final class Forwarding {
     }
 
     private CompletionStage<Optional<Call.Outcome>> answered(
-            String node, LiveSession session, List<InboundMessage> requests, Member host, NodeMessage said) {
+            String node, LiveSession session, CallOnItsWay call, Member host, NodeMessage said) {
         if (said instanceof NodeMessage.Taken taken) {
             return store.insist(
-                    node, () -> taken(session, requests, new Started(taken.stream(), taken.epoch(), host.node())));
+                    node, () -> taken(session, call.wanted(), new Started(taken.stream(), taken.epoch(), host.node())));
         }
         ForwardedAnswer why = said instanceof NodeMessage.Declined declined ? declined.why() : ForwardedAnswer.NOT_HERE;
         return CompletableFuture.completedFuture(why.outcome());

@@ -39,8 +39,18 @@ final class CallStart {
      * is stored with its first message; else it runs when the store has its start.
      */
     CompletionStage<Call.Outcome> call(List<InboundMessage> messages) {
+        return call(messages, Optional.empty());
+    }
+
+    /** Opens a call that was on its way until now. */
+    CompletionStage<Call.Outcome> call(CallOnItsWay arriving) {
+        return call(arriving.requests(), Optional.of(arriving));
+    }
+
+    private CompletionStage<Call.Outcome> call(List<InboundMessage> messages, Optional<CallOnItsWay> arriving) {
         byte[] extension = harmless(messages) ? Rerun.first(messages.get(0)) : SessionRecord.NO_EXTENSION;
         Supplier<CompletionStage<Call.Outcome>> outcome = core.step(effects -> {
+            arriving.ifPresent(core.requests()::arrive);
             Optional<Call.Outcome> refusal = refusal(messages);
             if (refusal.isPresent()) {
                 return () -> CompletableFuture.completedFuture(refusal.get());
@@ -54,7 +64,9 @@ final class CallStart {
                 effects.then(() -> core.alive(move));
                 return () -> CompletableFuture.completedFuture(new Call.Closed(core.ended()));
             }
-            return begin(messages, extension, now, effects);
+            Supplier<CompletionStage<Call.Outcome>> begun = begin(messages, extension, now, effects);
+            arriving.ifPresent(call -> call.cancelled().forEach((id, by) -> cancel(id, by, effects)));
+            return begun;
         });
         return outcome.get();
     }
@@ -202,9 +214,14 @@ final class CallStart {
         return attached ? new Call.Accepted(call) : new Call.Closed(core.ended());
     }
 
-    /** Hands a call that was started to the backend, by one task on an executor. */
+    /** Hands a call that was started to the backend, by one task on an executor; one of which nothing is wanted needs none. */
     void dispatch(LiveCall call, Executor caller) {
-        backend.use(new CallDispatch(core, ending, call, caller));
+        CallDispatch dispatch = new CallDispatch(core, ending, call, caller);
+        if (core.look(call::answered)) {
+            dispatch.dropped();
+        } else {
+            backend.use(dispatch);
+        }
     }
 
     /** Nobody waits any longer for the call to start. If the store should have it after all, it has ended. */
@@ -226,10 +243,17 @@ final class CallStart {
 
     /** The client cancels a request; without such a call nothing happens. */
     void cancel(RequestId request, InboundMessage notification) {
-        core.run(effects -> core.requests()
+        core.run(effects -> {
+            cancel(request, notification, effects);
+            core.requests().onItsWay(request).ifPresent(call -> call.cancel(request, notification));
+        });
+    }
+
+    private void cancel(RequestId request, InboundMessage notification, Effects effects) {
+        core.requests()
                 .find(request)
                 .filter(sink -> sink.cancel(Optional.of(notification), effects))
-                .ifPresent(sink -> cancelled(sink, effects)));
+                .ifPresent(sink -> cancelled(sink, effects));
     }
 
     private void cancelled(RequestSink sink, Effects effects) {

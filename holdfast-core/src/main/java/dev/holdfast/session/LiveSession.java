@@ -141,6 +141,11 @@ public final class LiveSession implements Session, LiveCall.Host {
         return visit() ? inbound.notify(notification) : inbound.refusedFor(core.ended());
     }
 
+    /** Lets a call begin here that was on its way; those of its requests that are cancelled do not run. */
+    public CompletionStage<Call.Outcome> call(CallOnItsWay call) {
+        return starts.call(call);
+    }
+
     /** Puts what a notification says of the client into the journal; the backend, which is on another node, has yet to hear of it. */
     public CompletionStage<Optional<Refusal>> journal(InboundMessage notification) {
         return visit() ? inbound.journal(notification) : inbound.refusedFor(core.ended());

@@ -15,14 +15,15 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * The questions that are open between client and backend, in both directions: the client's requests in flight, and the
- * backend's requests to the client. Used inside a step.
+ * The questions that are open between client and backend, in both directions: the client's requests in flight, here or on their way
+ * to another node, and the backend's requests to the client. Used inside a step.
  */
 final class OpenRequests {
     /** So many pings may wait for their answers: a client that is away, or answers none, is not to find more. */
     static final int MOST_PINGS = 128;
 
     private final Map<RequestId, RequestSink> inFlight = new LinkedHashMap<>(0);
+    private Map<RequestId, CallOnItsWay> onTheirWay = Collections.emptyMap();
     private Map<RequestId, Question> asked = Collections.emptyMap();
     private int pings;
 
@@ -42,7 +43,7 @@ final class OpenRequests {
     Optional<RequestId> duplicate(List<InboundMessage> requests) {
         for (int i = 0; i < requests.size(); i++) {
             RequestId id = requests.get(i).requiredId();
-            if (inFlight.containsKey(id)) {
+            if (inFlight.containsKey(id) || onTheirWay.containsKey(id)) {
                 return Optional.of(id);
             }
             for (int j = 0; j < i; j++) {
@@ -52,6 +53,27 @@ final class OpenRequests {
             }
         }
         return Optional.empty();
+    }
+
+    /** A call sets out, unless one of its requests must not come now: that is returned. */
+    Optional<RequestId> setOut(CallOnItsWay call) {
+        Optional<RequestId> duplicate = duplicate(call.requests());
+        if (duplicate.isEmpty()) {
+            onTheirWay = onTheirWay.isEmpty() ? new LinkedHashMap<>() : onTheirWay;
+            call.requests().forEach(request -> onTheirWay.put(request.requiredId(), call));
+        }
+        return duplicate;
+    }
+
+    /** A call is not on its way any more. */
+    void arrive(CallOnItsWay call) {
+        onTheirWay.values().removeIf(call::equals);
+        onTheirWay = onTheirWay.isEmpty() ? Collections.emptyMap() : onTheirWay;
+    }
+
+    /** The call with which a request is on its way. */
+    Optional<CallOnItsWay> onItsWay(RequestId id) {
+        return Optional.ofNullable(onTheirWay.get(id));
     }
 
     int running() {

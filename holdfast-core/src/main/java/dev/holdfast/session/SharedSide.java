@@ -1,14 +1,13 @@
 package dev.holdfast.session;
 
-import dev.holdfast.Call;
 import dev.holdfast.CallWatch.Attachment;
 import dev.holdfast.EndReason;
-import dev.holdfast.Refusal;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionRecord.RunningCall;
@@ -90,7 +89,7 @@ public final class SharedSide {
                         .anyMatch(sink -> sink.call().id().equals(stream));
     }
 
-    /** Whether a request of the client is in flight here. */
+    /** Whether a request of the client runs here. */
     public boolean runs(RequestId request) {
         return core.look(() -> core.requests().find(request).isPresent());
     }
@@ -233,25 +232,9 @@ public final class SharedSide {
         }
     }
 
-    /**
-     * A call is on its way to another node: until its {@link #forwarded outcome} is known, the session stays, and a drain waits.
-     *
-     * @return why the call is not to be sent, if it is not
-     */
-    public Optional<Call.Outcome> forwards() {
-        core.host().forwarded(1);
-        Lifecycle.Move move = core.lifecycle().callStarted(core.now());
-        if (core.alive(move) && !core.host().handingOver()) {
-            return Optional.empty();
-        }
-        forwarded();
-        return Optional.of(move.leavesClosed() ? new Call.Closed(core.ended()) : new Call.Refused(Refusal.DRAINING));
-    }
-
-    /** The outcome of a call that was on its way to another node is known. */
-    public void forwarded() {
-        core.lifecycle().callEnded(core.now());
-        core.host().forwarded(-1);
+    /** A call that is to set out for the node that has the backend. */
+    public CallOnItsWay onItsWay(List<InboundMessage> requests) {
+        return new CallOnItsWay(core, requests);
     }
 
     /** Whether this node takes no more calls. */

@@ -1,0 +1,76 @@
+package dev.holdfast.session;
+
+import dev.holdfast.Call;
+import dev.holdfast.Refusal;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A call of the client that is on its way to the node that has the backend, be it this one. Its requests are in flight from its {@link
+ * #begin} to its {@link #end}: none comes twice, and one that is cancelled is not sent any more. Meanwhile the session stays, and a drain
+ * waits.
+ */
+public final class CallOnItsWay {
+    private final SessionCore core;
+    private final List<InboundMessage> requests;
+    /** By which notifications its requests were cancelled; changed inside steps. */
+    private final Map<RequestId, InboundMessage> cancelled = new LinkedHashMap<>(0);
+
+    CallOnItsWay(SessionCore core, List<InboundMessage> requests) {
+        this.core = core;
+        this.requests = requests;
+    }
+
+    /** Sets out; returns why it does not, if so. */
+    public Optional<Call.Outcome> begin() {
+        core.host().forwarded(1);
+        Lifecycle.Move move = core.lifecycle().callStarted(core.now());
+        Optional<Call.Outcome> refusal = refusal(core.alive(move));
+        if (refusal.isPresent()) {
+            end();
+        }
+        return refusal;
+    }
+
+    private Optional<Call.Outcome> refusal(boolean alive) {
+        if (!alive) {
+            return Optional.of(new Call.Closed(core.ended()));
+        }
+        return core.host().handingOver()
+                ? Optional.of(new Call.Refused(Refusal.DRAINING))
+                : core.step(effects -> core.requests().setOut(this)).map(Call.Duplicate::new);
+    }
+
+    /** What becomes of it is known. */
+    public void end() {
+        core.run(effects -> core.requests().arrive(this));
+        core.lifecycle().callEnded(core.now());
+        core.host().forwarded(-1);
+    }
+
+    /** All its requests. */
+    public List<InboundMessage> requests() {
+        return requests;
+    }
+
+    /** Those of its requests that are not cancelled. */
+    public List<InboundMessage> wanted() {
+        return core.look(() -> requests.stream()
+                .filter(request -> !cancelled.containsKey(request.requiredId()))
+                .toList());
+    }
+
+    /** The client cancels one of its requests; inside a step. */
+    void cancel(RequestId request, InboundMessage notification) {
+        cancelled.putIfAbsent(request, notification);
+    }
+
+    /** By which notifications its requests were cancelled; inside a step. */
+    Map<RequestId, InboundMessage> cancelled() {
+        return cancelled;
+    }
+}

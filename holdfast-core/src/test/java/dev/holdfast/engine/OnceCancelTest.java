@@ -1,0 +1,129 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Call;
+import dev.holdfast.EndReason;
+import dev.holdfast.Session;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A client cancels a call that is on its way to the node that has the session's only backend. */
+class OnceCancelTest {
+    private final ClusterBed bed = ClusterBed.once(3);
+    private final ClusterBed.Node first = bed.node(0);
+    private final ClusterBed.Node second = bed.node(1);
+    private final ClusterBed.Node third = bed.node(2);
+    private final Session here = first.open();
+    private final Session there = second.find(here);
+
+    @AfterEach
+    void close() {
+        bed.close();
+    }
+
+    private CompletionStage<Call.Outcome> call(int... ids) {
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(ids));
+        bed.settle();
+        return outcome;
+    }
+
+    private void cancel(Session session, int id) {
+        TestBed.now(session.cancel(Wire.id(id), Wire.cancelled(id)));
+        bed.settle();
+    }
+
+    private void endsCancelled(CompletionStage<Call.Outcome> outcome, int id) {
+        Connection call = bed.connected(outcome);
+        assertThat(bed.read(call)).isEmpty();
+        assertThat(call.reason()).isEqualTo(EndReason.CANCELLED);
+        assertThat(bed.record(here).running().values())
+                .noneSatisfy(running -> assertThat(running.requests()).contains(Wire.id(id)));
+    }
+
+    /** A call for which the node of the backend drains, as long as another one runs. */
+    private CompletionStage<Call.Outcome> waiting() {
+        Connection running = bed.connected(call(1));
+        first.engine.drain(Duration.ofSeconds(20));
+        CompletionStage<Call.Outcome> waiting = call(2);
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(waiting.toCompletableFuture()).isNotDone();
+        assertThat(running.end).isEmpty();
+        return waiting;
+    }
+
+    @Test
+    void aCallThatWaitsForTheBackendEndsAndIsNotRun() {
+        CompletionStage<Call.Outcome> waiting = waiting();
+        cancel(there, 2);
+        bed.pass(Duration.ofSeconds(1));
+        endsCancelled(waiting, 2);
+        first.backend.life().call(1).respond();
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(first.backend.life().calls).hasSize(1);
+        assertThat(second.backend.lives).isEmpty();
+    }
+
+    @Test
+    void soItDoesWhereTheCancellationReachesAnotherNode() {
+        Session elsewhere = third.find(here);
+        CompletionStage<Call.Outcome> waiting = waiting();
+        cancel(elsewhere, 2);
+        bed.pass(Duration.ofSeconds(1));
+        endsCancelled(waiting, 2);
+        assertThat(first.backend.life().calls).hasSize(1);
+    }
+
+    @Test
+    void ofSeveralRequestsTheOthersRun() {
+        Connection running = bed.connected(call(1));
+        first.engine.drain(Duration.ofSeconds(20));
+        CompletionStage<Call.Outcome> waiting = call(2, 3);
+        cancel(there, 2);
+        first.backend.life().call(1).respond();
+        bed.read(running);
+        bed.pass(Duration.ofSeconds(1));
+        Connection call = bed.connected(waiting);
+        second.backend.life().call(3).respond();
+        assertThat(bed.read(call)).containsExactly("result 3");
+        assertThat(second.backend.life().heard).containsExactly("tools/call 3");
+    }
+
+    @Test
+    void aCallThatIsSentOnceMoreIsNotRun() {
+        second.store.decreeSendings(FlakyCluster.Fate.LOST);
+        CompletionStage<Call.Outcome> outcome = call(1);
+        cancel(there, 1);
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(first.backend.life().heard).isEmpty();
+        endsCancelled(outcome, 1);
+    }
+
+    @Test
+    void aCallThatDoesNotKnowItsWayYetIsNotRun() {
+        second.store.hold(FlakyCluster.Question.TOKEN);
+        CompletionStage<Call.Outcome> outcome = call(1);
+        cancel(there, 1);
+        second.store.letGo();
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(first.backend.life().heard).isEmpty();
+        endsCancelled(outcome, 1);
+    }
+
+    @Test
+    void aCallThatRunsIsCancelledThere() {
+        Connection call = bed.connected(call(1));
+        cancel(there, 1);
+        bed.pass(Duration.ofSeconds(4));
+        assertThat(bed.read(call)).isEmpty();
+        assertThat(bed.record(here).running()).isEmpty();
+    }
+
+    @Test
+    void anIdThatIsOnItsWayIsInFlight() {
+        waiting();
+        assertThat(TestBed.now(there.call(TestBed.requests(2)))).isEqualTo(new Call.Duplicate(Wire.id(2)));
+    }
+}
