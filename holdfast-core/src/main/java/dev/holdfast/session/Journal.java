@@ -22,6 +22,7 @@ public final class Journal {
     public static final int MOST_INITIALIZE_BYTES = 1 << 16;
 
     private final SessionLimits limits;
+    private final OpenRequests coming;
     private final LongConsumer weight;
     private @Nullable InboundMessage initialize;
     /** Most sessions have one entry for ever. */
@@ -30,10 +31,12 @@ public final class Journal {
     private long bytes;
 
     /**
+     * @param coming the requests in flight, by which it grows when the backend accepts them
      * @param weight learns by how many bytes it grows or shrinks
      */
-    Journal(SessionLimits limits, LongConsumer weight) {
+    Journal(SessionLimits limits, OpenRequests coming, LongConsumer weight) {
         this.limits = limits;
+        this.coming = coming;
         this.weight = weight;
     }
 
@@ -74,17 +77,35 @@ public final class Journal {
         return missing;
     }
 
-    /** Whether what these messages would add is within the session's limits, of events and of bytes. */
+    /** Whether what these messages would add is within the session's limits, of events and of bytes, with all that is in flight. */
     boolean hasRoom(List<InboundMessage> messages) {
-        int count = entries.size();
-        long sum = bytes;
+        long more = moreBytes(messages);
+        if (more == 0) {
+            return true;
+        }
+        List<InboundMessage> before =
+                coming.all().stream().map(RequestSink::request).toList();
+        return entries.size() + moreEntries(before) + moreEntries(messages) <= limits.sessionEvents()
+                && bytes + moreBytes(before) + more <= limits.sessionBytes();
+    }
+
+    private int moreEntries(List<InboundMessage> messages) {
+        int more = 0;
+        for (InboundMessage message : messages) {
+            more += message.journal() instanceof JournalChange.Put put && !entries.containsKey(put.key()) ? 1 : 0;
+        }
+        return more;
+    }
+
+    /** By how many bytes these may let it grow; that one of them takes less than what it replaces leaves no room for others. */
+    private long moreBytes(List<InboundMessage> messages) {
+        long more = 0;
         for (InboundMessage message : messages) {
             if (message.journal() instanceof JournalChange.Put put) {
-                count += entries.containsKey(put.key()) ? 0 : 1;
-                sum += size(put.key(), message) - size(put.key(), entries.get(put.key()));
+                more += Math.max(0, size(put.key(), message) - size(put.key(), entries.get(put.key())));
             }
         }
-        return sum == bytes || (count <= limits.sessionEvents() && sum <= limits.sessionBytes());
+        return more;
     }
 
     /** Applies the change of a message that succeeded. */

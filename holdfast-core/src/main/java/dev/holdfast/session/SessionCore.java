@@ -70,7 +70,7 @@ public final class SessionCore {
                 log,
                 question -> requests.answered(question).ifPresent(givenUp::addLast),
                 forgetful);
-        this.journal = new Journal(host.limits(), this::hold);
+        this.journal = new Journal(host.limits(), requests, this::hold);
     }
 
     /** Where lives of the session stand side by side, none of them is the present one. */

@@ -228,6 +228,24 @@ class LimitsTest {
     }
 
     @Test
+    void theJournalIsBoundedForThoseWhoComeAtOnce() {
+        try (TestBed small = new TestBed(new SessionLimits(1 << 20, 100, 1 << 10, 100, 10, 10))) {
+            Session session = small.open();
+            Call first = TestBed.accepted(session.call(List.of(subscribe(1, "a".repeat(500)))));
+            assertThat(TestBed.now(session.call(List.of(subscribe(2, "b".repeat(500))))))
+                    .as("the first has no answer yet")
+                    .isEqualTo(new Call.Refused(Refusal.JOURNAL));
+            assertThat(TestBed.now(session.notify(Wire.notification("b", new JournalChange.Put("b".repeat(500))))))
+                    .contains(Refusal.JOURNAL);
+            first.dispatch();
+            small.backend.life().call(1).sink().send(Wire.refusal(Wire.id(1)));
+            assertThat(TestBed.now(session.call(List.of(subscribe(3, "b".repeat(500))))))
+                    .as("nothing came of the first")
+                    .isInstanceOf(Call.Accepted.class);
+        }
+    }
+
+    @Test
     void theJournalIsBoundedInBytes() {
         try (TestBed small = new TestBed(new SessionLimits(1 << 20, 100, 1 << 10, 100, 10, 10))) {
             Session session = small.open();
