@@ -66,7 +66,7 @@ final class BackendSink implements ListeningSink {
 
     @Override
     public void onAbandon(Runnable next) {
-        boolean late = core.look(() -> {
+        boolean late = core.step(effects -> {
             hook = opened ? BackendSink::nothing : next;
             return abandoned;
         });
@@ -110,7 +110,7 @@ final class BackendSink implements ListeningSink {
 
     /** Nobody waits for the connection any more. */
     void abandon() {
-        Runnable now = core.look(() -> {
+        Runnable now = core.step(effects -> {
             abandoned = !opened;
             return hook;
         });

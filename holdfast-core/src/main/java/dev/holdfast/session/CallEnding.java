@@ -17,7 +17,6 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Predicate;
@@ -177,9 +176,11 @@ final class CallEnding {
 
     /** An incarnation of the backend has been given a request; if it was lost meanwhile, the request ends with it. */
     void entered(RequestSink sink, int incarnation) {
-        Optional<String> loss =
-                core.look(() -> sink.entered(incarnation) ? Optional.<String>empty() : Optional.of(lastLoss));
-        loss.ifPresent(cause -> failNow(sink, cause));
+        core.run(effects -> {
+            if (!sink.entered(incarnation)) {
+                fail(sink, lastLoss);
+            }
+        });
     }
 
     /** An incarnation of the backend has thrown on a request; if that went back from it meanwhile, it goes on elsewhere. */

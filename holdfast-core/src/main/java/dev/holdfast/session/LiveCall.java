@@ -18,7 +18,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 /** A call, and the sinks of its requests. What changes here changes inside a step. */
 public final class LiveCall implements Call {
@@ -39,8 +39,8 @@ public final class LiveCall implements Call {
         /** Finds out who follows a request from now on. */
         CallWatch follow(InboundMessage request);
 
-        /** Looks at something that steps change. */
-        <T> T look(Supplier<T> question);
+        /** Makes a decision, then does what it causes. */
+        <T> T step(Function<Effects, T> decision);
 
         /** The session id that the client holds. */
         String id();

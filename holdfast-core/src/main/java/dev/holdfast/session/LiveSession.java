@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 /** A session in memory: what the edge and the engine do to it. It puts the parts together; what they share is the core. */
 public final class LiveSession implements Session, LiveCall.Host {
@@ -208,8 +208,8 @@ public final class LiveSession implements Session, LiveCall.Host {
     }
 
     @Override
-    public <T> T look(Supplier<T> question) {
-        return core.look(question);
+    public <T> T step(Function<Effects, T> decision) {
+        return core.step(decision);
     }
 
     /** Sends a notification that no backend has sent; nothing is sent where the session is leaving. */

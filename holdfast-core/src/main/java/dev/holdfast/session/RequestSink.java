@@ -121,7 +121,7 @@ public final class RequestSink implements CallSink {
         if (follower == CallWatch.NONE) {
             return;
         }
-        boolean late = call.host().look(() -> {
+        boolean late = call.host().step(effects -> {
             watch = progress == RequestProgress.OVER ? CallWatch.NONE : follower;
             return progress == RequestProgress.OVER;
         });
