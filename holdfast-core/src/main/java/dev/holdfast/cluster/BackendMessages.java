@@ -1,15 +1,24 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.SessionKey;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What other nodes have for the backend of a session here: each thing after what came before it. Safe for use by any thread. */
+/**
+ * What other nodes have for the backend of a session here: each thing after what came before it. What opens a backend where none is
+ * there is for an epoch, the one that has the backend; an epoch that the session here does not have was left behind, and is fenced, so
+ * that another one can have it. Safe for use by any thread.
+ */
 final class BackendMessages {
     private static final Logger logger = LoggerFactory.getLogger(BackendMessages.class);
 
+    private final NodeStore store;
     private final ForwardedCalls calls;
     private final JournalVersions versions;
     private final SessionTasks tasks;
@@ -17,7 +26,8 @@ final class BackendMessages {
     /**
      * @param elsewhere does something where it may block; false if nobody does it
      */
-    BackendMessages(ForwardedCalls calls, JournalVersions versions, Predicate<Runnable> elsewhere) {
+    BackendMessages(NodeStore store, ForwardedCalls calls, JournalVersions versions, Predicate<Runnable> elsewhere) {
+        this.store = store;
         this.calls = calls;
         this.versions = versions;
         this.tasks = new SessionTasks(elsewhere);
@@ -36,15 +46,32 @@ final class BackendMessages {
         }
     }
 
-    /** There is no such session in memory here, or too much waits for it. */
+    /** There is no such session in memory here, it does not have the epoch, or too much waits for it. */
     void notTaken(NodeMessage message) {
+        host(message).filter(epoch -> !has(message.key(), epoch)).ifPresent(epoch -> {
+            CompletionStage<Boolean> unused = StoreQuestion.ask(() -> store.fence(message.key(), epoch));
+        });
         if (message instanceof NodeMessage.Forwarded call) {
             calls.decline(call);
         }
     }
 
+    /** The epoch that a message is for, if it is for one. */
+    private static Optional<Epoch> host(NodeMessage message) {
+        if (message instanceof NodeMessage.Forwarded call) {
+            return Optional.of(call.host());
+        }
+        return message instanceof NodeMessage.Notified notified ? Optional.of(notified.host()) : Optional.empty();
+    }
+
+    private boolean has(SessionKey key, Epoch epoch) {
+        return store.membership(key).filter(own -> own.epochs.contains(epoch)).isPresent();
+    }
+
     private void hears(LiveSession session, NodeMessage message) {
-        if (message instanceof NodeMessage.Answered answered) {
+        if (host(message).filter(epoch -> !has(session.key(), epoch)).isPresent()) {
+            notTaken(message);
+        } else if (message instanceof NodeMessage.Answered answered) {
             CompletionStage<Boolean> unused = session.answer(answered.answer());
         } else if (message instanceof NodeMessage.Cancelled cancelled) {
             CompletionStage<Void> unused = session.cancel(cancelled.request(), cancelled.notification());

@@ -116,7 +116,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         this.versions = new JournalVersions(store);
         this.forwarding = placement.map(where -> new Forwarding(store, lease, where, versions, this));
         this.forBackends = new BackendMessages(
-                new ForwardedCalls(store, lease, versions, engine::elsewhere), versions, engine::elsewhere);
+                store, new ForwardedCalls(store, lease, versions, engine::elsewhere), versions, engine::elsewhere);
         this.writers = new Writers(store, placement);
         this.tails = new Tails(store, writers, session -> forwarding.ifPresent(once -> once.read(session)));
     }

@@ -118,7 +118,7 @@ final class Forwarding {
             });
         }
         return store.bus()
-                .send(host.node(), new NodeMessage.Notified(session.key(), notification).pack())
+                .send(host.node(), new NodeMessage.Notified(session.key(), host.epoch(), notification).pack())
                 .thenApply(sent -> sent ? Optional.empty() : Optional.of(Refusal.BACKEND));
     }
 
@@ -167,7 +167,8 @@ final class Forwarding {
         CompletableFuture<Optional<NodeMessage>> answer = new CompletableFuture<>();
         waiting.put(number, answer);
         // what is cancelled before it is sent, be it once more, does not run there
-        Supplier<byte[]> message = () -> new NodeMessage.Forwarded(session.key(), node, number, call.wanted()).pack();
+        Supplier<byte[]> message =
+                () -> new NodeMessage.Forwarded(session.key(), host.epoch(), node, number, call.wanted()).pack();
         send(node, host, message, answer);
         return answer.thenCompose(said -> said.isPresent()
                         ? answered(node, session, call, host, said.get())

@@ -1,5 +1,6 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
@@ -37,6 +38,10 @@ final class MessageBytes {
 
     MessageBytes stream(StreamId stream) {
         return number(stream.epoch()).number(stream.number());
+    }
+
+    MessageBytes epoch(Epoch epoch) {
+        return number(epoch.counter()).number(epoch.nonce());
     }
 
     MessageBytes text(String text) {
@@ -88,6 +93,10 @@ final class MessageBytes {
 
         StreamId stream() {
             return new StreamId((int) number(), number());
+        }
+
+        Epoch epoch() {
+            return new Epoch((int) number(), (int) number());
         }
 
         String text() {

@@ -37,8 +37,8 @@ sealed interface NodeMessage {
     /** The client cancels a request. */
     record Cancelled(SessionKey key, RequestId request, InboundMessage notification) implements NodeMessage {}
 
-    /** A notification of the client that the journal does not keep, for the node that has the backend. */
-    record Notified(SessionKey key, InboundMessage notification) implements NodeMessage {}
+    /** A notification of the client that the journal does not keep, for the epoch that has the backend. */
+    record Notified(SessionKey key, Epoch host, InboundMessage notification) implements NodeMessage {}
 
     /** The client has changed the journal, which has this version now: the backend is to hear of it. */
     record Journaled(SessionKey key, long version) implements NodeMessage {}
@@ -47,12 +47,13 @@ sealed interface NodeMessage {
     record Read(SessionKey key) implements NodeMessage {}
 
     /**
-     * A call of the client, for the node that has the backend.
+     * A call of the client, for the epoch that has the backend.
      *
      * @param from who gets the answer
      * @param number which question of that node this is
      */
-    record Forwarded(SessionKey key, String from, long number, List<InboundMessage> requests) implements NodeMessage {}
+    record Forwarded(SessionKey key, Epoch host, String from, long number, List<InboundMessage> requests)
+            implements NodeMessage {}
 
     /** A forwarded call is taken: its start is in the log under this epoch, and its answers go to this stream. */
     record Taken(SessionKey key, long number, StreamId stream, Epoch epoch) implements NodeMessage {}
@@ -78,14 +79,12 @@ sealed interface NodeMessage {
         } else if (this instanceof Cancelled m) {
             into.head(7, key()).text(m.request.token()).message(m.notification);
         } else if (this instanceof Notified m) {
-            into.head(8, key()).message(m.notification);
+            into.head(8, key()).epoch(m.host).message(m.notification);
         } else if (this instanceof Forwarded m) {
-            into.head(9, key()).text(m.from).number(m.number).number(m.requests.size());
+            into.head(9, key()).epoch(m.host).text(m.from).number(m.number).number(m.requests.size());
             m.requests.forEach(into::message);
         } else if (this instanceof Taken m) {
-            into.head(10, key()).number(m.number).stream(m.stream)
-                    .number(m.epoch.counter())
-                    .number(m.epoch.nonce());
+            into.head(10, key()).number(m.number).stream(m.stream).epoch(m.epoch);
         } else if (this instanceof Declined m) {
             into.head(11, key()).number(m.number).text(m.why.kind().name()).text(m.why.detail());
         } else if (this instanceof Read) {
@@ -120,10 +119,9 @@ sealed interface NodeMessage {
             case 5 -> new Delivered(key, from.stream());
             case 6 -> new Answered(key, from.message());
             case 7 -> new Cancelled(key, new RequestId(from.text()), from.message());
-            case 8 -> new Notified(key, from.message());
-            case 9 -> new Forwarded(key, from.text(), from.number(), from.messages());
-            case 10 ->
-                new Taken(key, from.number(), from.stream(), new Epoch((int) from.number(), (int) from.number()));
+            case 8 -> new Notified(key, from.epoch(), from.message());
+            case 9 -> new Forwarded(key, from.epoch(), from.text(), from.number(), from.messages());
+            case 10 -> new Taken(key, from.number(), from.stream(), from.epoch());
             case 11 ->
                 new Declined(
                         key,

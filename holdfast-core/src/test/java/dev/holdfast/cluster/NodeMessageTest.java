@@ -33,11 +33,13 @@ class NodeMessageTest {
             new NodeMessage.Answered(KEY, message(InboundMessage.Kind.RESPONSE, JournalChange.NONE)),
             new NodeMessage.Cancelled(
                     KEY, new RequestId("1"), message(InboundMessage.Kind.NOTIFICATION, JournalChange.NONE)),
-            new NodeMessage.Notified(KEY, message(InboundMessage.Kind.NOTIFICATION, new JournalChange.Put("k"))),
+            new NodeMessage.Notified(
+                    KEY, new Epoch(2, -3), message(InboundMessage.Kind.NOTIFICATION, new JournalChange.Put("k"))),
             new NodeMessage.Read(KEY),
             new NodeMessage.Journaled(KEY, 8),
             new NodeMessage.Forwarded(
                     KEY,
+                    new Epoch(2, -3),
                     "n-1",
                     9,
                     List.of(

@@ -57,7 +57,8 @@ final class FlakyCluster implements SharedSessionStore {
         UNCOUNT,
         FENCE,
         DELETE,
-        END
+        END,
+        SEND
     }
 
     private final SharedSessionStore store;
@@ -352,7 +353,7 @@ final class FlakyCluster implements SharedSessionStore {
             if (fate == Fate.REFUSED) {
                 return CompletableFuture.completedFuture(false);
             }
-            CompletionStage<Boolean> sent = ask(() -> store.bus().send(node, message));
+            CompletionStage<Boolean> sent = ask(Question.SEND, () -> store.bus().send(node, message));
             return fate == Fate.DONE ? sent : sent.thenCompose(answer -> away());
         }
 
