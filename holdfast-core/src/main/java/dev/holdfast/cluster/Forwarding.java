@@ -126,11 +126,13 @@ final class Forwarding {
         CompletionStage<Boolean> unused = StoreQuestion.ask(() -> store.bus().send(host.node(), message.pack()));
     }
 
-    /** The session is read here: the node that has its backend keeps it. */
+    /** The session is read here: the node that has its backend keeps it, or has yet to open it. */
     void read(LiveSession session) {
         placement.of(session).thenAccept(place -> {
             if (place instanceof Placement.There there) {
                 store.bus().send(there.member().node(), new NodeMessage.Read(session.key()).pack());
+            } else {
+                session.shared().openBackend();
             }
         });
     }

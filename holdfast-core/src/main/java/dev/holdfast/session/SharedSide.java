@@ -20,8 +20,6 @@ import java.util.concurrent.CompletionStage;
 
 /** What a session in memory shows to its cluster, whose other nodes may have it too, each with streams of its own. */
 public final class SharedSide {
-    private static final long RETRY_MILLIS = 1_000;
-
     private final SessionCore core;
     private final Readers readers;
     private final BackendSlot backend;
@@ -217,10 +215,16 @@ public final class SharedSide {
         new CatchUp(core, backend).follow(record);
     }
 
-    /** Opens a fresh backend, which exists once and was on a node that has died; one that takes headers of a request along waits for that. */
+    /**
+     * Opens the first backend here, which exists once and is to be on this node. One that takes headers of a request along waits for
+     * that; the next one after a loss is opened when it is needed. Where nobody can open it now, whoever needs it asks again.
+     */
     public void openBackend() {
-        if (!core.host().backend().needsContext() && !core.host().elsewhere(backend::restore)) {
-            core.host().later(this::openBackend, RETRY_MILLIS);
+        boolean missing = backend.presence() == BackendPresence.PENDING
+                && !core.host().draining()
+                && !core.host().backend().needsContext();
+        if (missing) {
+            boolean unused = core.host().elsewhere(backend::restore);
         }
     }
 

@@ -89,8 +89,8 @@ final class FlakyCluster implements SharedSessionStore {
     /** Whether the next inbox cannot be opened. */
     boolean withoutInbox;
 
-    /** Whether the answer to the next join is lost. */
-    boolean losesJoin;
+    /** Whether the answer to the next join is lost, or to the next change of a token. */
+    boolean losesJoin, losesToken;
 
     /** Whether the next read throws. */
     boolean throwing;
@@ -265,7 +265,10 @@ final class FlakyCluster implements SharedSessionStore {
     @Override
     public CompletionStage<Long> token(
             SessionKey key, Epoch epoch, StreamId stream, Part part, long expected, long token) {
-        return ask(Question.TOKEN, () -> store.token(key, epoch, stream, part, expected, token));
+        boolean lost = losesToken && expected != token;
+        losesToken &= !lost;
+        CompletionStage<Long> set = ask(Question.TOKEN, () -> store.token(key, epoch, stream, part, expected, token));
+        return lost ? set.thenCompose(answer -> away()) : set;
     }
 
     @Override

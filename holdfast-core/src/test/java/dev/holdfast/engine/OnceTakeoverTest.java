@@ -114,6 +114,17 @@ class OnceTakeoverTest {
     }
 
     @Test
+    void whoHasTakenItOverAndWasNotToldSoOpensItForAClientThatOnlyListens() {
+        Session there = setAndDie();
+        bed.listen(there);
+        second.store.losesToken = true;
+        bed.pass(Duration.ofSeconds(8));
+        assertThat(second.store.losesToken).isFalse();
+        assertThat(second.backend.lives).hasSize(1);
+        assertThat(second.backend.life().heard).containsExactly("logging/setLevel 7");
+    }
+
+    @Test
     void oneThatNeedsTheContextOfARequestIsOpenedForTheRequestThatNeedsIt() {
         bed.nodes.forEach(node -> node.backend.needsContext = true);
         Session there = setAndDie();
