@@ -97,28 +97,41 @@ final class Forwarding {
 
     /** Lets the backend hear a notification, wherever it is. */
     CompletionStage<Optional<Refusal>> notify(LiveSession session, InboundMessage notification) {
-        return placement
-                .of(session)
-                .thenCompose(place -> place instanceof Placement.There there
-                        ? notify(session, notification, there.member())
-                        : session.notify(notification));
+        return placement.of(session).thenCompose(place -> {
+            if (place instanceof Placement.Here) {
+                return session.notify(notification);
+            }
+            Optional<Member> host =
+                    place instanceof Placement.There there ? Optional.of(there.member()) : Optional.empty();
+            return notification.journal() instanceof JournalChange.Put
+                    ? journal(session, notification, host)
+                    : hand(session, notification, host);
+        });
     }
 
     /**
      * What adds to the journal is written from here, and so gets to whatever backend comes next; the one that is there is told, or
      * lacks it until the next call begins.
      */
-    private CompletionStage<Optional<Refusal>> notify(LiveSession session, InboundMessage notification, Member host) {
-        if (notification.journal() instanceof JournalChange.Put) {
-            return session.journal(notification).thenApply(refusal -> {
-                store.membership(session.key())
-                        .filter(own -> refusal.isEmpty())
-                        .ifPresent(own -> tell(host, new NodeMessage.Journaled(session.key(), own.newest())));
-                return refusal;
-            });
+    private CompletionStage<Optional<Refusal>> journal(
+            LiveSession session, InboundMessage notification, Optional<Member> host) {
+        return session.journal(notification).thenApply(refusal -> {
+            store.membership(session.key())
+                    .filter(own -> refusal.isEmpty())
+                    .ifPresent(own -> host.ifPresent(
+                            there -> tell(there, new NodeMessage.Journaled(session.key(), own.newest()))));
+            return refusal;
+        });
+    }
+
+    private CompletionStage<Optional<Refusal>> hand(
+            LiveSession session, InboundMessage notification, Optional<Member> host) {
+        if (host.isEmpty()) {
+            return CompletableFuture.completedFuture(Optional.of(Refusal.DRAINING));
         }
+        Epoch epoch = host.get().epoch();
         return store.bus()
-                .send(host.node(), new NodeMessage.Notified(session.key(), host.epoch(), notification).pack())
+                .send(host.get().node(), new NodeMessage.Notified(session.key(), epoch, notification).pack())
                 .thenApply(sent -> sent ? Optional.empty() : Optional.of(Refusal.BACKEND));
     }
 
@@ -131,7 +144,7 @@ final class Forwarding {
         placement.of(session).thenAccept(place -> {
             if (place instanceof Placement.There there) {
                 store.bus().send(there.member().node(), new NodeMessage.Read(session.key()).pack());
-            } else {
+            } else if (place instanceof Placement.Here) {
                 session.shared().openBackend();
             }
         });

@@ -28,6 +28,9 @@ final class Placement {
     /** On another node, which lives. */
     record There(Member member) implements Place {}
 
+    /** On no node that lives; and this one, which drains, takes it over from none. */
+    record Nowhere() implements Place {}
+
     private final NodeStore store;
     private final SharedWork<LiveSession, Long> takeovers = new SharedWork<>();
 
@@ -39,7 +42,7 @@ final class Placement {
         return CompletableFuture.completedFuture(place);
     }
 
-    /** Finds it, and takes it over from a node that has died. */
+    /** Finds it, and takes it over from a node that has died, unless this one drains. */
     CompletionStage<Place> of(LiveSession session) {
         SessionKey key = session.key();
         return token(session).thenCompose(token -> {
@@ -52,9 +55,12 @@ final class Placement {
                 Optional<Member> member = members.stream()
                         .filter(one -> one.epoch().counter() == counter)
                         .findFirst();
-                return elsewhere(member, own)
-                        .thenCompose(there ->
-                                there ? is(new There(member.orElseThrow())) : takeOver(session, token, member));
+                return elsewhere(member, own).thenCompose(there -> {
+                    if (there) {
+                        return is(new There(member.orElseThrow()));
+                    }
+                    return session.shared().draining() ? is(new Nowhere()) : takeOver(session, token, member);
+                });
             });
         });
     }

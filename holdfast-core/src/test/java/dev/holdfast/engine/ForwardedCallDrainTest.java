@@ -6,6 +6,7 @@ import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
+import dev.holdfast.spi.JournalChange;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
@@ -85,6 +86,47 @@ class ForwardedCallDrainTest {
         listening.handover();
         bed.pass(Duration.ofMillis(50));
         TestBed.now(drained);
+    }
+
+    /** A session on a node that drains, and waits for a call that it has forwarded to one that is dead then. */
+    private Session drainsAndTheOtherDies() {
+        Session here = first.open();
+        Session there = second.find(here);
+        bed.listen(there);
+        second.store.deaf = true;
+        there.call(TestBed.requests(1));
+        bed.settle();
+        second.engine.drain(Duration.ofSeconds(30));
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        return there;
+    }
+
+    private void runsOnTheThird(Session session) {
+        CompletionStage<Call.Outcome> taken = third.find(session).call(TestBed.requests(3));
+        bed.settle();
+        bed.connected(taken);
+        assertThat(third.backend.life().heard).endsWith("tools/call 3");
+        assertThat(second.backend.lives).isEmpty();
+    }
+
+    @Test
+    void aNodeThatDrainsRefusesACallOfWhichNobodyHasTheBackend() {
+        Session there = drainsAndTheOtherDies();
+        assertThat(TestBed.now(there.call(TestBed.requests(2)))).isEqualTo(new Call.Refused(Refusal.DRAINING));
+        runsOnTheThird(there);
+    }
+
+    @Test
+    void aNodeThatDrainsKeepsWhatAClientSaysOfItselfForTheNextBackend() {
+        Session there = drainsAndTheOtherDies();
+        String initialized = "notifications/initialized";
+        assertThat(TestBed.now(there.notify(Wire.notification(initialized, new JournalChange.Put(initialized)))))
+                .isEmpty();
+        assertThat(TestBed.now(there.notify(Wire.notification("notifications/roots"))))
+                .contains(Refusal.DRAINING);
+        runsOnTheThird(there);
+        assertThat(third.backend.life().heard).startsWith(initialized);
     }
 
     @Test
