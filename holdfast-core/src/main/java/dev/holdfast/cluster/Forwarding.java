@@ -274,8 +274,11 @@ final class Forwarding {
                                         .filter(member -> member.node().equals(host.node()))
                                         .map(Member::epoch))))
                 .thenCompose(fenced -> store.look(session.key()))
-                .thenCompose(look -> look.map(found -> started(session, requests, host.epoch(), found))
-                        .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())))
+                .thenCompose(look -> started(
+                        session,
+                        requests,
+                        host.epoch(),
+                        look.orElseThrow(() -> new IllegalStateException("the session has ended meanwhile"))))
                 .thenCompose(stream -> stream.isEmpty()
                         ? CompletableFuture.completedFuture(Optional.empty())
                         : surroundings

@@ -7,6 +7,7 @@ import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -250,6 +251,20 @@ class OnceBackendTest {
         bed.pass(ClusterBed.LEASE.multipliedBy(2));
         assertThat(TestBed.now(outcome)).isEqualTo(new Call.Undecided());
         assertThat(first.backend.life().calls).hasSize(1);
+    }
+
+    @Test
+    void ofACallWhoseSessionIsGoneWithItsNodeNobodyKnowsWhetherItRan() {
+        Session here = first.open();
+        Session there = second.find(here);
+        second.store.deaf = true;
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.settle();
+        assertThat(first.backend.life().calls).hasSize(1);
+        first.die();
+        TestBed.now(bed.shared.delete(SessionKey.of(here.id(), "")));
+        bed.pass(ClusterBed.LEASE.multipliedBy(2).plusSeconds(1));
+        assertThat(TestBed.now(outcome)).isEqualTo(new Call.Undecided());
     }
 
     @Test
