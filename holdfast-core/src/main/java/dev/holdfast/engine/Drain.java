@@ -79,7 +79,7 @@ final class Drain {
         if (until == null) {
             session.end().handOver();
         } else if (state.readers() == 0 || now - until >= 0) {
-            session.parking().drain();
+            session.parking().leave(state);
         }
     }
 

@@ -54,7 +54,15 @@ public final class Parking {
             end.end(EndReason.DRAINED);
             return;
         }
-        Move move = core.lifecycle().close(EndReason.PARKED);
+        leave(core.lifecycle().close(EndReason.PARKED));
+    }
+
+    /** The session leaves a server that ends before its others do, if it is still in this state. */
+    public void leave(State seen) {
+        leave(core.lifecycle().closeIf(seen, EndReason.PARKED));
+    }
+
+    private void leave(Move move) {
         if (move.closes()) {
             boolean detached = move.before().phase() == SessionState.DETACHED;
             long patience =

@@ -8,6 +8,7 @@ import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.spi.JournalChange;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -86,6 +87,19 @@ class ForwardedCallDrainTest {
         listening.handover();
         bed.pass(Duration.ofMillis(50));
         TestBed.now(drained);
+    }
+
+    @Test
+    void aSessionDoesNotLeaveANodeThatDrainsWhileACallSetsOut() {
+        Session there = second.find(first.open());
+        bed.post(second.open(), 1);
+        second.engine.drain(Duration.ofSeconds(20));
+        CompletableFuture<Call.Outcome> outcome = new CompletableFuture<>();
+        bed.time.atNextLook(() -> there.call(TestBed.requests(2)).thenAccept(outcome::complete));
+        bed.pass(Duration.ofMillis(15));
+        Connection call = bed.connected(outcome);
+        first.backend.life().call(2).respond();
+        assertThat(bed.read(call)).containsExactly("result 2");
     }
 
     /** A session on a node that drains, and waits for a call that it has forwarded to one that is dead then. */

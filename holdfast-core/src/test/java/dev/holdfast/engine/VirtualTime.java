@@ -29,9 +29,18 @@ final class VirtualTime extends AbstractExecutorService
     private Duration ahead = Duration.ZERO;
     private long sequence;
     private boolean shutdown;
+    private Runnable meanwhile = () -> {};
+
+    /** Lets something happen just before somebody looks at the monotonic clock next. */
+    void atNextLook(Runnable what) {
+        meanwhile = what;
+    }
 
     @Override
     public long getAsLong() {
+        Runnable first = meanwhile;
+        meanwhile = () -> {};
+        first.run();
         return now;
     }
 
