@@ -1,5 +1,6 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.Refusal;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Epoch;
@@ -40,7 +41,7 @@ final class BackendMessages {
 
     /** Lets the backend have it; it may do much on the thread that tells it something. */
     void heard(LiveSession session, NodeMessage message) {
-        if (!tasks.add(session, () -> hears(session, message))) {
+        if (!tasks.add(session, () -> ready(session, message), () -> hears(session, message))) {
             logger.warn("session {}: what another node has sent is dropped", session.shortId());
             notTaken(message);
         }
@@ -68,6 +69,11 @@ final class BackendMessages {
         return store.membership(key).filter(own -> own.epochs.contains(epoch)).isPresent();
     }
 
+    /** A notification comes behind what was put into the journal before it. */
+    private CompletionStage<Void> ready(LiveSession session, NodeMessage message) {
+        return message instanceof NodeMessage.Notified ? versions.reached(session) : SessionTasks.DONE;
+    }
+
     private void hears(LiveSession session, NodeMessage message) {
         if (host(message).filter(epoch -> !has(session.key(), epoch)).isPresent()) {
             notTaken(message);
@@ -78,7 +84,7 @@ final class BackendMessages {
         } else if (message instanceof NodeMessage.Journaled journaled) {
             CompletionStage<Void> unused = versions.reach(session, journaled.version());
         } else if (message instanceof NodeMessage.Notified notified) {
-            versions.reached(session).thenAccept(done -> session.notify(notified.notification()));
+            CompletionStage<Optional<Refusal>> unused = session.notify(notified.notification());
         } else if (message instanceof NodeMessage.Forwarded call) {
             calls.run(session, call);
         }

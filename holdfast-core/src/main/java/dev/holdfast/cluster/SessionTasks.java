@@ -5,10 +5,13 @@ import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,8 +25,18 @@ final class SessionTasks {
     /** A session whose backend is so far behind hears no more. */
     private static final int MOST = 1_024;
 
+    /** What may be done at once is ready so. */
+    static final CompletableFuture<Void> DONE = CompletableFuture.completedFuture(null);
+
     private final Predicate<Runnable> elsewhere;
-    private final Map<LiveSession, Queue<Runnable>> waiting = new ConcurrentHashMap<>();
+    private final Map<LiveSession, Queue<Task>> waiting = new ConcurrentHashMap<>();
+
+    /**
+     * Something to do.
+     *
+     * @param ready completes when it may be done, and never fails; what comes after it waits too
+     */
+    private record Task(Supplier<? extends CompletionStage<?>> ready, Runnable work) {}
 
     /**
      * @param elsewhere does something where it may block; false if nobody does it
@@ -32,38 +45,74 @@ final class SessionTasks {
         this.elsewhere = elsewhere;
     }
 
-    /** Does this after what came before it for the session; false where too much waits. */
-    boolean add(LiveSession session, Runnable task) {
+    /**
+     * Does this after what came before it for the session; false where too much waits.
+     *
+     * @param ready completes when it may be done, and never fails
+     */
+    boolean add(LiveSession session, Supplier<? extends CompletionStage<?>> ready, Runnable work) {
         AtomicBoolean begins = new AtomicBoolean();
         AtomicBoolean taken = new AtomicBoolean();
         waiting.compute(session, (key, found) -> {
             begins.setPlain(found == null);
-            Queue<Runnable> queue = found == null ? new ArrayDeque<>(1) : found;
+            Queue<Task> queue = found == null ? new ArrayDeque<>(1) : found;
             if (queue.size() < MOST) {
-                taken.setPlain(queue.add(task));
+                taken.setPlain(queue.add(new Task(ready, work)));
             }
             return queue;
         });
-        if (begins.getPlain() && !elsewhere.test(() -> work(session))) {
-            work(session);
+        if (begins.getPlain()) {
+            goOn(() -> work(session));
         }
         return taken.getPlain();
     }
 
-    private void work(LiveSession session) {
-        for (Optional<Runnable> task = next(session); task.isPresent(); task = next(session)) {
-            try {
-                task.get().run();
-            } catch (Throwable e) {
-                logger.error("session {}: what another node has sent failed", session.shortId(), e);
-            }
+    private void goOn(Runnable work) {
+        if (!elsewhere.test(work)) {
+            work.run();
         }
     }
 
-    private Optional<Runnable> next(LiveSession session) {
-        AtomicReference<@Nullable Runnable> next = new AtomicReference<>();
+    private void work(LiveSession session) {
+        for (Optional<Task> next = next(session); next.isPresent(); next = next(session)) {
+            Task task = next.get();
+            CompletableFuture<?> ready = ready(session, task);
+            if (!ready.isDone()) {
+                ready.whenComplete((done, failure) -> goOn(() -> {
+                    run(session, task);
+                    work(session);
+                }));
+                return;
+            }
+            run(session, task);
+        }
+    }
+
+    private static CompletableFuture<?> ready(LiveSession session, Task task) {
+        try {
+            return task.ready().get().toCompletableFuture();
+        } catch (Throwable e) {
+            failed(session, e);
+            return DONE;
+        }
+    }
+
+    private static void run(LiveSession session, Task task) {
+        try {
+            task.work().run();
+        } catch (Throwable e) {
+            failed(session, e);
+        }
+    }
+
+    private static void failed(LiveSession session, Throwable failure) {
+        logger.error("session {}: what another node has sent failed", session.shortId(), failure);
+    }
+
+    private Optional<Task> next(LiveSession session) {
+        AtomicReference<@Nullable Task> next = new AtomicReference<>();
         waiting.computeIfPresent(session, (key, queue) -> {
-            Runnable task = queue.poll();
+            Task task = queue.poll();
             next.setPlain(task);
             return task == null ? null : queue;
         });

@@ -9,6 +9,7 @@ import dev.holdfast.spi.JournalChange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -89,5 +90,18 @@ class OnceJournalTest {
         first.store.letGo();
         bed.settle();
         assertThat(first.backend.life().heard).containsExactly(METHOD, "notifications/roots");
+    }
+
+    @Test
+    void whatComesBehindItKeepsItsOrder() {
+        first.store.hold(FlakyCluster.Question.LOOK);
+        initialized();
+        List<String> methods =
+                IntStream.range(0, 5).mapToObj(i -> "notifications/" + i).toList();
+        methods.forEach(method -> there.notify(Wire.notification(method)));
+        bed.settle();
+        first.store.letGo();
+        bed.settle();
+        assertThat(first.backend.life().heard).startsWith(METHOD).endsWith(methods.toArray(String[]::new));
     }
 }
