@@ -312,6 +312,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
             session.shared().delivered(delivered.stream());
         } else if (message instanceof NodeMessage.Read) {
             session.shared().read();
+            forwarding.ifPresent(once -> once.readElsewhere(session));
         } else {
             forBackends.heard(session, message);
         }

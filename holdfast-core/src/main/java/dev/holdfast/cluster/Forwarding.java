@@ -139,6 +139,17 @@ final class Forwarding {
         CompletionStage<Boolean> unused = StoreQuestion.ask(() -> store.bus().send(host.node(), message.pack()));
     }
 
+    /** The session is read on another node, which takes this one for that which has the backend: it may have yet to open it. */
+    void readElsewhere(LiveSession session) {
+        if (session.shared().lacksBackend()) {
+            placement.of(session).thenAccept(place -> {
+                if (place instanceof Placement.Here) {
+                    session.shared().openBackend();
+                }
+            });
+        }
+    }
+
     /** The session is read here: the node that has its backend keeps it, or has yet to open it. */
     void read(LiveSession session) {
         placement.of(session).thenAccept(place -> {

@@ -215,12 +215,17 @@ public final class SharedSide {
         new CatchUp(core, backend).follow(record);
     }
 
+    /** Whether no backend was here yet. */
+    public boolean lacksBackend() {
+        return backend.presence() == BackendPresence.PENDING;
+    }
+
     /**
      * Opens the first backend here, which exists once and is to be on this node. One that takes headers of a request along waits for
      * that; the next one after a loss is opened when it is needed. Where nobody can open it now, whoever needs it asks again.
      */
     public void openBackend() {
-        boolean missing = backend.presence() == BackendPresence.PENDING
+        boolean missing = lacksBackend()
                 && !core.host().draining()
                 && !core.host().backend().needsContext();
         if (missing) {

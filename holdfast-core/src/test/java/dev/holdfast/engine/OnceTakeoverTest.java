@@ -125,6 +125,19 @@ class OnceTakeoverTest {
     }
 
     @Test
+    void soItDoesForOneThatListensOnAnotherNode() {
+        Session there = setAndDie();
+        second.store.losesToken = true;
+        assertThat(there.call(TestBed.requests(1)).toCompletableFuture()).isCompletedExceptionally();
+        Connection listening = bed.listen(third.find(there));
+        bed.pass(Duration.ofSeconds(4));
+        assertThat(second.backend.life().heard).containsExactly("logging/setLevel 7");
+        assertThat(third.backend.lives).isEmpty();
+        second.backend.life().sink.send(Wire.notice("here"));
+        assertThat(bed.read(listening)).containsExactly("here");
+    }
+
+    @Test
     void oneThatNeedsTheContextOfARequestIsOpenedForTheRequestThatNeedsIt() {
         bed.nodes.forEach(node -> node.backend.needsContext = true);
         Session there = setAndDie();
