@@ -71,7 +71,7 @@ final class CallDispatch implements BackendUser {
         CallWatch.Scope current = CallWatch.Scope.NONE;
         try {
             current = each.watch().enter();
-            connection.call(each.request(), each.sink());
+            connection.call(each.request(), each.way());
             if (each.sink().entering()) {
                 calls.entered(each.sink(), to);
             }

@@ -2,24 +2,21 @@ package dev.holdfast.session;
 
 import dev.holdfast.CallWatch;
 import dev.holdfast.log.Effects;
-import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.concurrent.CompletionStage;
 
-/** A request of a call, and the way back for its answer. What changes here changes inside a step. */
-public final class RequestSink implements CallSink {
+/** A request of a call, and what becomes of it. What changes here changes inside a step. */
+public final class RequestSink {
     /** How often a request is given to another backend that the ones before did nothing of. */
     private static final int MOST_RETURNS = 3;
 
     /** A request in the hands of a backend: what only that needs is not kept here while it works. */
-    record Handed(RequestSink sink, InboundMessage request, CallWatch watch) {}
+    record Handed(RequestSink sink, HandedSink way, InboundMessage request, CallWatch watch) {}
 
     private final LiveCall call;
     private InboundMessage request;
@@ -29,8 +26,11 @@ public final class RequestSink implements CallSink {
     private int incarnation;
     private boolean cancelled;
     private boolean stopped;
-    private Optional<InboundMessage> cancellation = Optional.empty();
-    private final CancelTarget target = new CancelTarget();
+    /** Changed inside steps, and read outside of them too. */
+    private volatile Optional<InboundMessage> cancellation = Optional.empty();
+    /** In whose hands it is, or was last. */
+    private Optional<HandedSink> holder = Optional.empty();
+
     private int returns;
 
     private OptionalDouble told = OptionalDouble.empty();
@@ -68,10 +68,12 @@ public final class RequestSink implements CallSink {
         InboundMessage whole = request;
         progress = RequestProgress.ENTERING;
         incarnation = next;
+        HandedSink way = new HandedSink(this);
+        holder = Optional.of(way);
         if (request.journal() instanceof JournalChange.None) {
             request = request.withoutContent();
         }
-        return new Handed(this, whole, watch);
+        return new Handed(this, way, whole, watch);
     }
 
     /**
@@ -156,26 +158,9 @@ public final class RequestSink implements CallSink {
         return incarnation;
     }
 
-    @Override
-    public CompletionStage<Void> send(OutboundMessage message) {
-        return call.host().send(this, message);
-    }
-
-    @Override
-    public void onCancel(CancelHook next) {
-        if (!target.set(next)) {
-            next.cancelled(cancellation);
-        }
-    }
-
-    @Override
-    public void disconnect(Duration retry) {
-        call.host().disconnect(call.stream(), retry);
-    }
-
-    @Override
-    public String sessionId() {
-        return call.host().id();
+    /** What its client has said when it gave it up, if it has. */
+    Optional<InboundMessage> cancellation() {
+        return cancellation;
     }
 
     /** Whether the request is neither answered nor cancelled. */
@@ -241,6 +226,6 @@ public final class RequestSink implements CallSink {
 
     private void tellBackend(Effects effects) {
         Optional<InboundMessage> notification = cancellation;
-        effects.then(() -> target.tell(notification));
+        holder.ifPresent(present -> effects.then(() -> present.cancelled(notification)));
     }
 }

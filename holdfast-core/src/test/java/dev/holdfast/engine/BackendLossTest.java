@@ -13,6 +13,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -254,6 +255,18 @@ class BackendLossTest {
         assertThat(bed.backend.lives).hasSize(3);
         bed.backend.life().call(1).respond();
         assertThat(post.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void aCancellationGoesToTheOneThatHasTheRequestThoughTheOneBeforeAsksForItLate() {
+        List<String> told = new ArrayList<>();
+        bed.post(session, 1);
+        TestBackend.Asked before = first.call(1);
+        first.sink.lost("it forgot the session", List.of(before.request()));
+        bed.backend.life().call(1).sink().onCancel(notification -> told.add("second"));
+        before.sink().onCancel(notification -> told.add("first"));
+        session.cancel(Wire.id(1), Wire.cancelled(1));
+        assertThat(told).containsExactly("second");
     }
 
     @Test
