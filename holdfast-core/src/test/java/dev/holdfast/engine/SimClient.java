@@ -252,6 +252,7 @@ final class SimClient {
         world.trace(() -> "client " + session.number + " sends " + Wire.text(notification.bytes()));
         String text = Wire.text(notification.bytes());
         LiveSession live = session.live();
+        session.sends(notification);
         live.notify(notification).thenAccept(refusal -> {
             boolean due = refusal.isEmpty() && !(change instanceof JournalChange.None) && session.closed.isEmpty();
             boolean ended = live.state() == SessionState.CLOSED && live.core().ended() != EndReason.PARKED;

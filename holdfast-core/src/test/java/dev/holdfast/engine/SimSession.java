@@ -67,6 +67,9 @@ final class SimSession {
     final Set<StreamId> brought = new HashSet<>();
     /** Complete streams that came back, and until when they are kept. */
     final Map<StreamId, Long> undecided = new HashMap<>();
+    /** What its client has sent for the journal and no backend has got yet: it waits for one, or stands in the journal since none came. */
+    private final Map<String, InboundMessage> unheard = new LinkedHashMap<>();
+
     /** What the store had of its journal, at any time. */
     final Set<String> journaled = new HashSet<>();
     /** A backend has accepted it. */
@@ -245,6 +248,41 @@ final class SimSession {
         }
     }
 
+    /** Its client sends what may change the journal. */
+    void sends(InboundMessage notification) {
+        if (notification.journal() instanceof JournalChange.Put) {
+            unheard.put(Wire.text(notification.bytes()), notification);
+        }
+    }
+
+    /** A backend gets it, and with it nothing that was sent before it for the same key any more. */
+    void heard(String text) {
+        List<String> sent = List.copyOf(unheard.keySet());
+        unheard.keySet().removeAll(sent.subList(0, sent.indexOf(text) + 1));
+    }
+
+    /**
+     * Whether a message that is replayed was sent and not heard yet: it stood in the journal since no backend came for it, in the place of
+     * the next one or before that.
+     */
+    boolean turnedAway(String text, String next) {
+        InboundMessage message = unheard.get(text);
+        if (message == null || !(message.journal() instanceof JournalChange.Put put)) {
+            return false;
+        }
+        Map<String, InboundMessage> before = new LinkedHashMap<>(journal);
+        journal.clear();
+        before.forEach((key, entry) -> {
+            if (Wire.text(entry.bytes()).equals(next)) {
+                journal.put(put.key(), message);
+            }
+            if (!key.equals(put.key())) {
+                journal.put(key, entry);
+            }
+        });
+        return true;
+    }
+
     /** The store has changed its record. */
     void stored(List<RecordChange> changes) {
         for (RecordChange change : changes) {
@@ -270,6 +308,7 @@ final class SimSession {
         log.returned(claim.streams());
         answered.clear();
         accepted = !claim.record().revision().isEmpty();
+        unheard.clear();
         journal.clear();
         claim.record().journal().forEach((key, message) -> {
             if (!key.equals(SessionRecord.INITIALIZE)) {
