@@ -118,7 +118,7 @@ final class SharedSession implements Session {
         CompletionStage<Void> cancelled = here.cancel(request, notification);
         return runs
                 ? cancelled
-                : ask(() -> node.peers.tellOthers(
+                : ask(() -> node.peers.deliver(
                                 here.key(), new NodeMessage.Cancelled(here.key(), request, notification)))
                         .thenAccept(others -> {});
     }

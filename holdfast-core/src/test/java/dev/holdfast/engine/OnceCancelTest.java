@@ -122,6 +122,16 @@ class OnceCancelTest {
     }
 
     @Test
+    void aCancellationThatDoesNotArriveIsNotSaidToHave() {
+        bed.connected(call(1));
+        second.store.decreeSendings(FlakyCluster.Fate.LOST);
+        assertThat(there.cancel(Wire.id(1), Wire.cancelled(1)).toCompletableFuture())
+                .isCompletedExceptionally();
+        cancel(there, 1);
+        assertThat(bed.record(here).running()).isEmpty();
+    }
+
+    @Test
     void anIdThatIsOnItsWayIsInFlight() {
         waiting();
         assertThat(TestBed.now(there.call(TestBed.requests(2)))).isEqualTo(new Call.Duplicate(Wire.id(2)));
