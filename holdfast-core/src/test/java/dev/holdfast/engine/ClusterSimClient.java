@@ -9,20 +9,33 @@ import dev.holdfast.Finding;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.StreamReader;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /** One client of a simulated cluster: what it has asked, what it reads, and what it has got. */
 final class ClusterSimClient {
     private final ClusterSimulation world;
+    /** What the backends of its session know it by. */
+    final RequestId name;
+
     private final String id;
+    private boolean initialized;
+    /** What was posted last, and where. */
+    private Optional<Posted> last = Optional.empty();
+
+    private final Set<RequestId> cancelled = new HashSet<>();
     private final Stream listening = new Stream(Optional.empty());
     private final List<Stream> streams = new ArrayList<>(List.of(listening));
+
+    private record Posted(RequestId call, Session session) {}
 
     /** One stream as the client sees it, through all its connections. */
     private static final class Stream {
@@ -54,7 +67,7 @@ final class ClusterSimClient {
             received.addAll(reading.received.subList(before, reading.received.size()));
             cursor = reading.cursor();
             reading.end.ifPresent(end -> {
-                over |= end.reason() == EndReason.COMPLETED;
+                over |= end.reason() == EndReason.COMPLETED || end.reason() == EndReason.CANCELLED;
                 reading.inOrder();
                 connection = Optional.empty();
             });
@@ -71,8 +84,9 @@ final class ClusterSimClient {
     }
 
     ClusterSimClient(ClusterSimulation world, ClusterSimNode node) {
-        Session session = node.open();
         this.world = world;
+        this.name = Wire.id(world.next());
+        Session session = node.open(name);
         this.id = session.id();
         // so that it has a cursor from the first event on
         listening.connected(((Resume.Resumed) TestBed.now(session.listen())).reader(), node);
@@ -86,9 +100,44 @@ final class ClusterSimClient {
                 });
     }
 
+    /** Tells that it is there, until somebody has heard it. */
+    private void initialize(Session session) {
+        String method = "notifications/initialized";
+        session.notify(Wire.notification(method, new JournalChange.Put(method)))
+                .thenAccept(refusal -> initialized |= refusal.isEmpty());
+    }
+
+    /** Cancels what it has posted last, where it has posted it. */
+    void cancel() {
+        last.ifPresent(posted -> {
+            last = Optional.empty();
+            world.trace("call " + posted.call + " is cancelled");
+            cancelled.add(posted.call);
+            posted.session.cancel(posted.call, Wire.cancelled(0)).thenAccept(done -> world.cancelled(posted.call));
+        });
+    }
+
+    /** Whether it reads the listening stream. */
+    boolean listens() {
+        listening.pump();
+        return listening.connection.isPresent();
+    }
+
+    /** Reads the listening stream, if it does not. */
+    void listen(ClusterSimNode node) {
+        if (!listens()) {
+            find(node).ifPresent(session -> comeBack(listening, session, node));
+        }
+    }
+
     void post(ClusterSimNode node) {
         int number = world.next();
         find(node).ifPresent(session -> {
+            if (!initialized) {
+                initialize(session);
+                return;
+            }
+            last = Optional.of(new Posted(Wire.id(number), session));
             world.trace("call " + number + " is posted to " + node);
             CompletionStage<Call.Outcome> outcome = session.call(TestBed.requests(number));
             outcome.whenComplete((taken, failure) -> {
@@ -131,6 +180,11 @@ final class ClusterSimClient {
                 }
             } else if (resume instanceof Resume.Ended) {
                 stream.over = true;
+            } else if (resume instanceof Resume.Unknown
+                    && stream.request.filter(cancelled::contains).isPresent()) {
+                // it was cancelled before anybody had kept anything of it
+                stream.over = true;
+                return;
             } else if (resume != null && !(resume instanceof Resume.Closed)) {
                 throw new AssertionError(name(cursor.stream()) + " after " + cursor + ": " + resume);
             }
@@ -175,7 +229,7 @@ final class ClusterSimClient {
                 assertThat(stream.received)
                         .as("call %s has one answer", request)
                         .filteredOn(text -> text.startsWith("result") || text.startsWith("error"))
-                        .hasSize(1);
+                        .hasSizeBetween(cancelled.contains(request) ? 0 : 1, 1);
             });
         }
         List<String> written = world.shared.listening(id);

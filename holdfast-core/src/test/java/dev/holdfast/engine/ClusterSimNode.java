@@ -7,7 +7,9 @@ import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,8 +50,15 @@ final class ClusterSimNode implements Backend {
                 .start();
     }
 
-    Session open() {
-        return ((Opening.Opened) TestBed.now(engine.open(Wire.initialize(), "", TestBed.LIFETIME))).session();
+    /** Opens a session, of which its backends know this name. */
+    Session open(RequestId name) {
+        InboundMessage initialize = Wire.request(name, "initialize", JournalChange.NONE);
+        return ((Opening.Opened) TestBed.now(engine.open(initialize, "", TestBed.LIFETIME))).session();
+    }
+
+    /** How many backends a session has here. */
+    long backends(RequestId session) {
+        return lives.stream().filter(life -> life.session.equals(session)).count();
     }
 
     void die() {
@@ -93,7 +102,7 @@ final class ClusterSimNode implements Backend {
 
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
-        Life life = new Life(sink);
+        Life life = new Life(request.initialize().requiredId(), sink);
         lives.add(life);
         return CompletableFuture.completedFuture(new Opened(
                 life, Wire.out(EventKind.RESPONSE, Wire.id(0), "result 0"), TestBackend.REVISION, Optional.empty()));
@@ -116,22 +125,30 @@ final class ClusterSimNode implements Backend {
 
     /** One connection. */
     private final class Life implements BackendConnection {
+        private final RequestId session;
         private final ListeningSink sink;
+        private boolean initialized;
         private boolean closed;
 
-        private Life(ListeningSink sink) {
+        private Life(RequestId session, ListeningSink sink) {
+            this.session = session;
             this.sink = sink;
         }
 
         @Override
         public void call(InboundMessage request, CallSink call) {
             world.trace(ClusterSimNode.this + " runs " + request.id());
+            if (kind.once() && !initialized) {
+                world.shared.wrong(ClusterSimNode.this + " runs " + request.id() + " and has not heard of its client");
+            }
             world.ran(request.requiredId());
             running.add(new Running(request, call));
         }
 
         @Override
-        public void notify(InboundMessage notification) {}
+        public void notify(InboundMessage notification) {
+            initialized = true;
+        }
 
         @Override
         public void answer(InboundMessage response) {}

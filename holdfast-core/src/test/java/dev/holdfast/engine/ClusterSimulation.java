@@ -6,17 +6,19 @@ import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
  * One seeded life of a cluster: its nodes die, lose the store for a while and come back as others, answers of the store are lost,
  * wall clocks differ, and clients post, listen, break off and come back wherever chance sends them. At the end nothing that was
- * acknowledged is lost, nothing came twice or out of order, no call ran twice that must not, and of each stream there was one writer.
- * The same seed gives the same life.
+ * acknowledged is lost, nothing came twice or out of order, no call ran twice that must not, or after it was cancelled, and of each stream
+ * there was one writer. A backend that exists once is there once, and has heard of its client before its first call. The same seed gives the same life.
  */
 final class ClusterSimulation {
     private static final int STEPS = 120;
@@ -31,6 +33,10 @@ final class ClusterSimulation {
     private final Kind kind;
     private final Map<RequestId, Integer> runs = new HashMap<>();
     private final List<RequestId> refused = new ArrayList<>();
+    /** Those whose cancellation has reached every inbox, and those of which clients were told so since the last step. */
+    private final Set<RequestId> cancelled = new HashSet<>();
+
+    private final Set<RequestId> lately = new HashSet<>();
     private final List<String> trace;
     private int counter;
     private int processes;
@@ -63,6 +69,8 @@ final class ClusterSimulation {
         for (int i = 0; i < STEPS; i++) {
             step();
             settle();
+            cancelled.addAll(lately);
+            lately.clear();
         }
         finish();
     }
@@ -70,7 +78,7 @@ final class ClusterSimulation {
     private void step() {
         ClusterSimNode node = node();
         ClusterSimClient client = clients.get(random.nextInt(clients.size()));
-        switch (random.nextInt(22)) {
+        switch (random.nextInt(24)) {
             case 0 -> replace(node);
             case 1 -> {
                 trace(node + " loses the store");
@@ -95,6 +103,12 @@ final class ClusterSimulation {
             case 13 -> client.breakOff();
             case 14, 15 -> client.pump();
             case 16, 17 -> node.respond();
+            case 18 -> client.cancel();
+            case 19 -> {
+                trace(node + " loses the answer to a join or a token");
+                node.store.losesJoin = random.nextBoolean();
+                node.store.losesToken = !node.store.losesJoin;
+            }
             default -> node.say();
         }
     }
@@ -109,7 +123,11 @@ final class ClusterSimulation {
 
     /** Everybody is well again, and every client comes back until it has everything. */
     private void finish() {
-        nodes.forEach(node -> node.store.open());
+        nodes.forEach(node -> {
+            node.store.open();
+            node.store.losesJoin = false;
+            node.store.losesToken = false;
+        });
         pass(ClusterBed.LEASE.multipliedBy(3));
         for (int round = 0; round < ROUNDS && clients.stream().anyMatch(client -> !client.complete()); round++) {
             nodes.forEach(ClusterSimNode::respondAll);
@@ -121,6 +139,19 @@ final class ClusterSimulation {
             clients.forEach(ClusterSimClient::breakOff);
         }
         clients.forEach(ClusterSimClient::check);
+        if (kind.once()) {
+            for (int round = 0; round < ROUNDS && !clients.stream().allMatch(ClusterSimClient::listens); round++) {
+                clients.forEach(client -> client.listen(node()));
+                pass(Duration.ofMillis(500));
+            }
+            pass(ClusterBed.LEASE.multipliedBy(3));
+            assertThat(clients)
+                    .allSatisfy(client -> assertThat(nodes.stream()
+                                    .mapToLong(node -> node.backends(client.name))
+                                    .sum())
+                            .as("backends of a session that is listened to")
+                            .isOne());
+        }
         assertThat(runs).as("runs of calls that were refused").doesNotContainKeys(refused.toArray(RequestId[]::new));
         if (!kind.harmless()) {
             assertThat(runs)
@@ -137,6 +168,14 @@ final class ClusterSimulation {
     /** A backend was called. */
     void ran(RequestId call) {
         runs.merge(call, 1, Integer::sum);
+        if (cancelled.contains(call) && !kind.harmless()) {
+            shared.wrong("call " + call + " runs though it is cancelled");
+        }
+    }
+
+    /** A client was told that its call is cancelled. */
+    void cancelled(RequestId call) {
+        lately.add(call);
     }
 
     /** A client was told that its call does not run. */
