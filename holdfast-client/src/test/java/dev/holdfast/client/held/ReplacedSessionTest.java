@@ -50,6 +50,8 @@ class ReplacedSessionTest {
     private final Set<String> known = ConcurrentHashMap.newKeySet();
     private final AtomicInteger sessions = new AtomicInteger();
     private volatile CountDownLatch openings = new CountDownLatch(0);
+    /** Holds back what the server says of a session that it does not know. */
+    private volatile CountDownLatch refusals = new CountDownLatch(0);
     /** Holds the thread on which another session is opened. */
     private volatile CountDownLatch opens = new CountDownLatch(0);
 
@@ -107,6 +109,7 @@ class ReplacedSessionTest {
     void stop() {
         slow.countDown();
         opens.countDown();
+        refusals.countDown();
         openings.countDown();
         session.close();
         server.stop(0);
@@ -128,6 +131,7 @@ class ReplacedSessionTest {
             known.add(opened);
             exchange.getResponseHeaders().add("Mcp-Session-Id", opened);
         } else if (id == null || !known.contains(id)) {
+            await(refusals);
             answer(exchange, 404, "");
             return;
         }
@@ -197,7 +201,9 @@ class ReplacedSessionTest {
     private CompletableFuture<Outcome> refused(int id) {
         known.clear();
         openings = new CountDownLatch(1);
+        refusals = new CountDownLatch(1);
         CompletableFuture<Outcome> call = call(id);
+        refusals.countDown();
         awaitSent(" initialize \"holdfast-");
         return call;
     }
