@@ -11,6 +11,7 @@ import io.modelcontextprotocol.spec.McpClientTransport;
 import io.modelcontextprotocol.spec.McpServerTransportProvider;
 import io.modelcontextprotocol.spec.McpServerTransportProviderBase;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
+import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import java.time.Duration;
@@ -54,6 +55,11 @@ class SdkClientServerTest extends AbstractMcpClientServerIntegrationTests {
                 .build();
     }
 
+    /** What stands in front of it. */
+    List<Filter> filters() {
+        return List.of();
+    }
+
     /** The transport of a client, to a server at a port. */
     McpClientTransport clientTransport(int port) {
         return HttpClientStreamableHttpTransport.builder("http://localhost:" + port)
@@ -77,7 +83,7 @@ class SdkClientServerTest extends AbstractMcpClientServerIntegrationTests {
 
     @BeforeEach
     void start() throws Exception {
-        container.start((HttpServlet) transport, List.of());
+        container.start((HttpServlet) transport, filters());
         prepareClients(container.port(), "/mcp");
     }
 

@@ -6,8 +6,10 @@ import io.modelcontextprotocol.client.transport.HttpClientSseClientTransport;
 import io.modelcontextprotocol.server.McpTransportContextExtractor;
 import io.modelcontextprotocol.spec.McpClientTransport;
 import io.modelcontextprotocol.spec.McpServerTransportProviderBase;
+import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServletRequest;
 import java.net.URI;
+import java.util.List;
 import java.util.Optional;
 
 /** The same over HTTP+SSE on both sides of the gateway: the SDK's client, and its server that has nothing else. */
@@ -22,6 +24,11 @@ class UpstreamSseClientServerTest extends UpstreamClientServerTest {
     @Override
     McpServerTransportProviderBase transport(McpTransportContextExtractor<HttpServletRequest> extractor) {
         return OfficialSseServer.transport("/events", extractor);
+    }
+
+    @Override
+    List<Filter> filters() {
+        return List.of(new SerializedWrites());
     }
 
     @Override
