@@ -67,6 +67,11 @@ public sealed interface Outcome {
         return this instanceof SessionGone || this instanceof NotSent;
     }
 
+    /** Whether it says that the server has lost the session. */
+    default boolean sessionLost() {
+        return this instanceof SessionGone || (this instanceof Unknown unknown && unknown.sessionGone());
+    }
+
     /** The same; {@link Closed} where a connection broke, if the session was closed by then: closing breaks connections. */
     default Outcome since(boolean closed) {
         return closed && (this instanceof Unknown || this instanceof NotSent) ? new Closed() : this;

@@ -96,7 +96,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     }
 
     private Outcome noticed(Outcome outcome) {
-        if (outcome instanceof Outcome.SessionGone || (outcome instanceof Outcome.Unknown lost && lost.sessionGone())) {
+        if (outcome.sessionLost()) {
             tellGone();
         }
         return outcome;

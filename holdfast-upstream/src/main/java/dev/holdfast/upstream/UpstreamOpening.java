@@ -25,6 +25,11 @@ import org.slf4j.LoggerFactory;
 final class UpstreamOpening {
     private static final Logger log = LoggerFactory.getLogger(UpstreamOpening.class);
 
+    /** So many sessions may be lost before one is there. */
+    private static final int MOST_LOST = 3;
+
+    private static final long PAUSE_MILLIS = 100;
+
     private final OpenRequest request;
     private final UpstreamConnection connection;
     private final SessionOpening opening;
@@ -44,14 +49,31 @@ final class UpstreamOpening {
                 timeout.toNanos(),
                 TimeUnit.NANOSECONDS);
         connection.loss().onDistrust(this::abandon);
-        Envelope initialize = UpstreamLink.parsed(request.initialize().bytes());
+        attempt(UpstreamLink.parsed(request.initialize().bytes()), MOST_LOST, clock);
+        return end.whenComplete((outcome, failure) -> deadline.cancel(false));
+    }
+
+    /** Opens a session; another, where it is lost before it is there. */
+    private void attempt(Envelope initialize, int more, ScheduledExecutorService clock) {
         opening.open(
                         Protocol.AUTOMATIC,
                         initialize,
                         connection.link().context(request.initialize()),
                         message -> take(initialize, message))
-                .thenAccept(this::opened);
-        return end.whenComplete((outcome, failure) -> deadline.cancel(false));
+                .thenAccept(result -> {
+                    boolean lost = result instanceof SessionOpening.NotOpened not
+                            && not.outcome().sessionLost();
+                    if (lost && more > 0 && !end.isDone()) {
+                        Future<?> unused = clock.schedule(
+                                () -> attempt(initialize, more - 1, clock), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+                    } else {
+                        opened(result);
+                    }
+                })
+                .exceptionally(failure -> {
+                    end.complete(unreachable("the upstream has not opened a session: " + failure.getMessage()));
+                    return null;
+                });
     }
 
     /** Gives up, if the upstream has not answered yet. */

@@ -6,6 +6,7 @@ import io.modelcontextprotocol.server.McpServerFeatures.AsyncToolSpecification;
 import io.modelcontextprotocol.server.McpTransportContextExtractor;
 import io.modelcontextprotocol.server.transport.HttpServletSseServerTransportProvider;
 import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
+import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServletRequest;
 import java.time.Duration;
 import java.util.List;
@@ -18,6 +19,11 @@ record OfficialSseServer(HttpServletSseServerTransportProvider transport, Contai
 
     /** Starts one with these tools; its stream is at {@code /sse}. */
     static OfficialSseServer start(AsyncToolSpecification... tools) throws Exception {
+        return start(List.of(), tools);
+    }
+
+    /** The same behind filters. */
+    static OfficialSseServer start(List<Filter> filters, AsyncToolSpecification... tools) throws Exception {
         HttpServletSseServerTransportProvider transport = transport("/sse", request -> McpTransportContext.EMPTY);
         McpServer.async(transport)
                 .serverInfo("test", "1")
@@ -25,7 +31,7 @@ record OfficialSseServer(HttpServletSseServerTransportProvider transport, Contai
                 .tools(tools)
                 .build();
         Container container = ContainerKind.JETTY.create(40, Duration.ofSeconds(20));
-        container.start(transport, List.of());
+        container.start(transport, filters);
         return new OfficialSseServer(transport, container);
     }
 

@@ -7,17 +7,22 @@ import dev.holdfast.servlet.HttpSseOptions;
 import io.modelcontextprotocol.server.McpAsyncServerExchange;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.ElicitFormRequest;
+import jakarta.servlet.Filter;
+import jakarta.servlet.http.HttpServletRequest;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 import tools.jackson.databind.JsonNode;
 
@@ -159,6 +164,29 @@ class UpstreamSseCutsTest {
             session.assertAlive();
         }
         assertThat(executed).containsExactly("asking");
+    }
+
+    /** Over Streamable HTTP the {@code initialize} would be sent again in the same way. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void anUpstreamThatLosesItsSessionWhileItIsOpenedIsAskedForAnother(int losses) throws Exception {
+        AtomicInteger messages = new AtomicInteger();
+        CompletableFuture<CuttingProxy> leg = new CompletableFuture<>();
+        Filter cutting = (request, response, chain) -> {
+            if (((HttpServletRequest) request).getRequestURI().equals("/messages")
+                    && messages.incrementAndGet() <= losses) {
+                leg.join().cutStreams(CuttingProxy.Cut.RST);
+            }
+            chain.doFilter(request, response);
+        };
+        leg.complete(open.add(CuttingProxy.to(open.add(OfficialSseServer.start(List.of(cutting), Tools.echo()))
+                .port())));
+
+        try (RawSseSession session =
+                RawSseSession.open(before(leg.join().port()).port())) {
+            session.assertAlive();
+        }
+        assertThat(leg.join().cuts()).isEqualTo(losses);
     }
 
     private static void assertFateIsUnknown(RawSseSession session) {

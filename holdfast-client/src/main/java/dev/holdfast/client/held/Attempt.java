@@ -15,8 +15,6 @@ sealed interface Attempt {
 
     /** What a message has come to that was to open it, or to bring it to its place, and has not done so. */
     static Attempt of(Outcome outcome) {
-        boolean lost = outcome instanceof Outcome.SessionGone
-                || (outcome instanceof Outcome.Unknown unknown && unknown.sessionGone());
-        return lost ? new LostAgain() : new Failed();
+        return outcome.sessionLost() ? new LostAgain() : new Failed();
     }
 }
