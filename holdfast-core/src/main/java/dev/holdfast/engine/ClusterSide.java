@@ -24,6 +24,7 @@ final class ClusterSide implements ClusterNode.Engine {
 
     private static final CompletionStage<Boolean> YES = CompletableFuture.completedFuture(true);
     private static final CompletionStage<Boolean> NO = CompletableFuture.completedFuture(false);
+    private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
     private final SessionStore store;
     private final Node node;
@@ -98,6 +99,11 @@ final class ClusterSide implements ClusterNode.Engine {
     /** Completes with whether the backend of a session may be opened here; fails where nobody knows. */
     CompletionStage<Boolean> mayOpenBackend(SessionKey key) {
         return cluster.isPresent() ? cluster.get().mayOpenBackend(key) : YES;
+    }
+
+    /** Completes when a session has what other nodes have put into its journal, as far as this one knows; never fails. */
+    CompletionStage<Void> journalReached(SessionKey key) {
+        return cluster.isPresent() ? cluster.get().journalReached(key) : DONE;
     }
 
     /** Whether this node still has the lease under which it has created or joined a session. */

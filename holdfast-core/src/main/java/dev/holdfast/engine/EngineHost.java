@@ -125,6 +125,11 @@ final class EngineHost implements SessionHost {
     }
 
     @Override
+    public CompletionStage<Void> journalReached(SessionKey key) {
+        return cluster.journalReached(key);
+    }
+
+    @Override
     public MessageFactory messages() {
         return messages;
     }

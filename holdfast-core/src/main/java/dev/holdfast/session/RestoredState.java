@@ -102,15 +102,14 @@ final class RestoredState {
     }
 
     /**
-     * Takes over the call of a node that has died, which counts as started, with what the store has kept of its stream; inside a step.
-     *
-     * @return the call, if it is to be run again
+     * Takes over the call of a node that has died, which counts as started, with what the store has kept of its stream; inside a step. If
+     * it is to be run again, it starts like any call: the commit tells what its backend has to hear first.
      */
-    Optional<BackendUser> inherit(StreamId id, RunningCall running, List<Event> kept, Extent extent) {
+    void inherit(StreamId id, RunningCall running, List<Event> kept, Extent extent) {
         if (!core.listensOnly()) {
             withdrawQuestions(streams.restore(id, running.requests(), kept, extent), 0);
         }
-        return interrupt(id, running).map(BackendUser.class::cast);
+        interrupt(id, running).ifPresent(NextRun::count);
     }
 
     private InboundMessage read(byte[] message) {
@@ -179,7 +178,10 @@ final class RestoredState {
         return Optional.of(new NextRun(call, new RecordChange.CallStarted(id, running.requests(), extension)));
     }
 
-    /** A call that is run again: when a backend is there for it, and the store has counted that. */
+    /**
+     * A call that is run again when the store has counted that, and the journal is here that it had then. After a restart it is counted
+     * when there is a backend again: it may be long until one is needed.
+     */
     private final class NextRun implements BackendUser {
         private final LiveCall call;
         private final RecordChange counted;
@@ -204,6 +206,7 @@ final class RestoredState {
             core.run(effects -> count());
         }
 
+        /** Inside a step. */
         private void count() {
             if (core.outbox().closed() || call.answered()) {
                 return;
@@ -217,14 +220,21 @@ final class RestoredState {
             core.outbox().add(pending);
             CompletionStage<Void> unused = core.log()
                     .stageOf(pending)
-                    .whenComplete((done, failure) -> run(failure == null, pending.failure() != null));
+                    .whenComplete((done, failure) -> counted(failure == null, pending.failure() != null));
         }
 
         /** What was refused comes again; what was in doubt for too long ends, though the store may have counted it. */
-        private void run(boolean isCounted, boolean comesAgain) {
+        private void counted(boolean isCounted, boolean comesAgain) {
+            if (isCounted) {
+                CompletionStage<Void> unused = host.journalReached(core.key()).thenAccept(reached -> run());
+            } else if (!comesAgain) {
+                refused(INTERRUPTED);
+            }
+        }
+
+        private void run() {
             // handlers may run on the thread that dispatches: it must not be one of the store's
-            boolean runs = isCounted && host.elsewhere(call::dispatch);
-            if (!runs && !comesAgain) {
+            if (!host.elsewhere(call::dispatch)) {
                 refused(INTERRUPTED);
             }
         }

@@ -41,6 +41,12 @@ public interface SessionHost {
      */
     CompletionStage<Boolean> mayOpenBackend(SessionKey key);
 
+    /**
+     * Completes when a session in memory, and its backend, have what other nodes have put into its journal, as far as commits here have
+     * told of it; never fails.
+     */
+    CompletionStage<Void> journalReached(SessionKey key);
+
     /** How the few messages of the engine's own are written; inside a step too. */
     MessageFactory messages();
 

@@ -191,14 +191,14 @@ public final class SharedSide {
                 return;
             }
             RunningCall inherited = mayRun ? running : new RunningCall(running.requests(), SessionRecord.NO_EXTENSION);
-            takeOver(stream, inherited, kept, extent).ifPresent(user -> effects.then(() -> backend.use(user)));
+            takeOver(stream, inherited, kept, extent);
         });
     }
 
     /** The call counts already; one that cannot be read does not. */
-    private Optional<BackendUser> takeOver(StreamId stream, RunningCall running, List<Event> kept, Extent extent) {
+    private void takeOver(StreamId stream, RunningCall running, List<Event> kept, Extent extent) {
         try {
-            return state.inherit(stream, running, kept, extent);
+            state.inherit(stream, running, kept, extent);
         } catch (RuntimeException e) {
             core.lifecycle().callEnded(core.now());
             throw e;

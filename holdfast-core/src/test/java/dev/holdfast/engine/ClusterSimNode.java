@@ -138,7 +138,7 @@ final class ClusterSimNode implements Backend {
         @Override
         public void call(InboundMessage request, CallSink call) {
             world.trace(ClusterSimNode.this + " runs " + request.id());
-            if (kind.once() && !initialized) {
+            if (!initialized) {
                 world.shared.wrong(ClusterSimNode.this + " runs " + request.id() + " and has not heard of its client");
             }
             world.ran(request.requiredId());

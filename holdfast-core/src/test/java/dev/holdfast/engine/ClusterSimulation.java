@@ -18,7 +18,7 @@ import java.util.concurrent.CompletableFuture;
  * One seeded life of a cluster: its nodes die, lose the store for a while and come back as others, answers of the store are lost,
  * wall clocks differ, and clients post, listen, break off and come back wherever chance sends them. At the end nothing that was
  * acknowledged is lost, nothing came twice or out of order, no call ran twice that must not, or after it was cancelled, and of each stream
- * there was one writer. A backend that exists once is there once, and has heard of its client before its first call. The same seed gives the same life.
+ * there was one writer. Every backend has heard of its client before its first call, and one that exists once is there once. The same seed gives the same life.
  */
 final class ClusterSimulation {
     private static final int STEPS = 120;
