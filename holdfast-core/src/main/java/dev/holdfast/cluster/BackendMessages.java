@@ -12,9 +12,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What other nodes have for the backend of a session here: each thing after what came before it. What opens a backend where none is
- * there is for an epoch, the one that has the backend; an epoch that the session here does not have was left behind, and is fenced, so
- * that another one can have it. Safe for use by any thread.
+ * What other nodes have for the backend of a session here: each thing after what came before it. Answers wait for answers alone, as
+ * a backend that has asked may take nothing else before it has its answer. What opens a backend where none is there is for an epoch,
+ * the one that has the backend; an epoch that the session here does not have was left behind, and is fenced, so that another one can
+ * have it. Safe for use by any thread.
  */
 final class BackendMessages {
     private static final Logger logger = LoggerFactory.getLogger(BackendMessages.class);
@@ -23,6 +24,7 @@ final class BackendMessages {
     private final ForwardedCalls calls;
     private final JournalVersions versions;
     private final SessionTasks tasks;
+    private final SessionTasks answers;
 
     /**
      * @param elsewhere does something where it may block; false if nobody does it
@@ -32,6 +34,7 @@ final class BackendMessages {
         this.calls = calls;
         this.versions = versions;
         this.tasks = new SessionTasks(elsewhere);
+        this.answers = new SessionTasks(elsewhere);
     }
 
     /** Whether a message has not come before. */
@@ -41,7 +44,8 @@ final class BackendMessages {
 
     /** Lets the backend have it; it may do much on the thread that tells it something. */
     void heard(LiveSession session, NodeMessage message) {
-        if (!tasks.add(session, () -> ready(session, message), () -> hears(session, message))) {
+        SessionTasks way = message instanceof NodeMessage.Answered ? answers : tasks;
+        if (!way.add(session, () -> ready(session, message), () -> hears(session, message))) {
             logger.warn("session {}: what another node has sent is dropped", session.shortId());
             notTaken(message);
         }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
 import dev.holdfast.Session;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import java.util.ArrayList;
@@ -103,5 +104,34 @@ class OnceJournalTest {
         first.store.letGo();
         bed.settle();
         assertThat(first.backend.life().heard).startsWith(METHOD).endsWith(methods.toArray(String[]::new));
+    }
+
+    /** Another backend, which is being opened for a call, has asked its client something, and waits for the answer. */
+    private TestBackend.Life asking() {
+        Connection listening = bed.listen(there);
+        first.backend.life().sink.lost("it died");
+        first.backend.slow = true;
+        CompletionStage<Call.Outcome> unused = there.call(TestBed.requests(1));
+        bed.settle();
+        TestBackend.Life next = first.backend.life();
+        next.sink.onAnswer(answer -> {
+            next.answer(answer);
+            next.accept();
+        });
+        next.sink.send(Wire.out(EventKind.SERVER_REQUEST, Wire.id(77), "question"));
+        assertThat(bed.read(listening)).contains("question");
+        return next;
+    }
+
+    @Test
+    void anAnswerForWhichTheBackendWaitsPassesWhatWaitsForTheBackend() {
+        TestBackend.Life next = asking();
+        initialized();
+        bed.settle();
+        there.notify(Wire.notification("notifications/roots"));
+        bed.settle();
+        assertThat(TestBed.now(there.answer(Wire.answer(Wire.id(77))))).isTrue();
+        bed.settle();
+        assertThat(next.heard).startsWith("answer 77").contains(METHOD, "notifications/roots", "tools/call 1");
     }
 }
