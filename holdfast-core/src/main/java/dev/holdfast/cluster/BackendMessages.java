@@ -7,7 +7,7 @@ import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Predicate;
+import java.util.concurrent.Executor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,14 +27,14 @@ final class BackendMessages {
     private final SessionTasks answers;
 
     /**
-     * @param elsewhere does something where it may block; false if nobody does it
+     * @param blocking does something where it may block
      */
-    BackendMessages(NodeStore store, ForwardedCalls calls, JournalVersions versions, Predicate<Runnable> elsewhere) {
+    BackendMessages(NodeStore store, ForwardedCalls calls, JournalVersions versions, Executor blocking) {
         this.store = store;
         this.calls = calls;
         this.versions = versions;
-        this.tasks = new SessionTasks(elsewhere);
-        this.answers = new SessionTasks(elsewhere);
+        this.tasks = new SessionTasks(blocking);
+        this.answers = new SessionTasks(blocking);
     }
 
     /** Whether a message has not come before. */

@@ -113,10 +113,10 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         this.peers = new Peers(store);
         Optional<Placement> placement =
                 engine.backendExistsOnce() ? Optional.of(new Placement(store)) : Optional.empty();
-        this.versions = new JournalVersions(store);
+        this.versions = new JournalVersions(store, this::mayBlock);
         this.forwarding = placement.map(where -> new Forwarding(store, lease, where, versions, this));
         this.forBackends = new BackendMessages(
-                store, new ForwardedCalls(store, lease, versions, engine::elsewhere), versions, engine::elsewhere);
+                store, new ForwardedCalls(store, lease, versions, this::mayBlock), versions, this::mayBlock);
         this.writers = new Writers(store, placement);
         this.tails = new Tails(store, writers, session -> forwarding.ifPresent(once -> once.read(session)));
     }
@@ -176,7 +176,21 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
 
     private SharedSession.Node parts() {
         return new SharedSession.Node(
-                engine, peers, tails, writers, new Deliveries(store, writers, peers), versions, forwarding);
+                engine,
+                this::mayBlock,
+                peers,
+                tails,
+                writers,
+                new Deliveries(store, writers, peers),
+                versions,
+                forwarding);
+    }
+
+    @Override
+    public void mayBlock(Runnable task) {
+        if (!engine.elsewhere(task)) {
+            task.run();
+        }
     }
 
     @Override

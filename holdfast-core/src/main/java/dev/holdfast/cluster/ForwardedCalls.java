@@ -12,7 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Predicate;
+import java.util.concurrent.Executor;
 
 /**
  * The calls that other nodes hand to this one by {@link Forwarding}, because the backend of their session is here. A call may come
@@ -25,7 +25,7 @@ final class ForwardedCalls {
     private final NodeStore store;
     private final Lease lease;
     private final JournalVersions versions;
-    private final Predicate<Runnable> elsewhere;
+    private final Executor blocking;
     /** What was said of those that have come last, and what is still to be said. */
     private final Map<Name, CompletableFuture<NodeMessage>> answers =
             Collections.synchronizedMap(new LinkedHashMap<>(16, 0.75f, true) {
@@ -43,13 +43,13 @@ final class ForwardedCalls {
     }
 
     /**
-     * @param elsewhere does something where it may block; false if nobody does it
+     * @param blocking does something where it may block
      */
-    ForwardedCalls(NodeStore store, Lease lease, JournalVersions versions, Predicate<Runnable> elsewhere) {
+    ForwardedCalls(NodeStore store, Lease lease, JournalVersions versions, Executor blocking) {
         this.store = store;
         this.lease = lease;
         this.versions = versions;
-        this.elsewhere = elsewhere;
+        this.blocking = blocking;
     }
 
     /** Whether a call has not come before; one that has gets the answer that there is, which may have been lost. */
@@ -70,7 +70,7 @@ final class ForwardedCalls {
         StoreQuestion.ask(() -> session.call(call.requests())).whenComplete((outcome, failure) -> {
             if (outcome instanceof Call.Accepted accepted) {
                 taken(session, call, accepted.call());
-                versions.reached(session).thenAccept(done -> dispatch(accepted.call()));
+                versions.reached(session).thenAccept(done -> blocking.execute(accepted.call()::dispatch));
             } else {
                 ForwardedAnswer why = failure == null ? ForwardedAnswer.of(outcome) : ForwardedAnswer.FAILED;
                 reply(call, new NodeMessage.Declined(session.key(), call.number(), why));
@@ -89,12 +89,6 @@ final class ForwardedCalls {
                         forwarded.number(),
                         stream,
                         session.shared().epoch()));
-    }
-
-    private void dispatch(Call call) {
-        if (!elsewhere.test(call::dispatch)) {
-            call.dispatch();
-        }
     }
 
     /** There is no such session in memory here, or too much waits for it. */

@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -65,6 +66,9 @@ final class Forwarding {
 
     /** What it needs of its node. */
     interface Surroundings {
+        /** Does something where it may block. */
+        void mayBlock(Runnable task);
+
         /** Does something later. */
         void later(Runnable task, long millis);
 
@@ -99,7 +103,8 @@ final class Forwarding {
     CompletionStage<Optional<Refusal>> notify(LiveSession session, InboundMessage notification) {
         return placement.of(session).thenCompose(place -> {
             if (place instanceof Placement.Here) {
-                return session.notify(notification);
+                return CompletableFuture.supplyAsync(() -> session.notify(notification), surroundings::mayBlock)
+                        .thenCompose(Function.identity());
             }
             Optional<Member> host =
                     place instanceof Placement.There there ? Optional.of(there.member()) : Optional.empty();

@@ -6,6 +6,7 @@ import dev.holdfast.session.StoreQuestion;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,10 +18,15 @@ final class JournalVersions {
     private static final Logger logger = LoggerFactory.getLogger(JournalVersions.class);
 
     private final NodeStore store;
+    private final Executor blocking;
     private final SharedWork<LiveSession, Boolean> underWay = new SharedWork<>();
 
-    JournalVersions(NodeStore store) {
+    /**
+     * @param blocking does something where it may block
+     */
+    JournalVersions(NodeStore store, Executor blocking) {
         this.store = store;
+        this.blocking = blocking;
     }
 
     /** A call that has begun here goes on when the backend has what other nodes have put into the journal before. */
@@ -56,9 +62,11 @@ final class JournalVersions {
 
     private CompletionStage<Boolean> read(LiveSession session, Membership own, long missing) {
         return StoreQuestion.ask(() -> store.look(session.key()))
-                .thenCompose(look -> look.isEmpty()
-                        ? CompletableFuture.<Void>completedFuture(null)
-                        : session.shared().catchUp(look.get().record()))
+                .thenComposeAsync(
+                        look -> look.isEmpty()
+                                ? CompletableFuture.<Void>completedFuture(null)
+                                : session.shared().catchUp(look.get().record()),
+                        blocking)
                 .thenApply(done -> {
                     own.caughtUp(missing);
                     return true;

@@ -8,9 +8,9 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,7 +28,7 @@ final class SessionTasks {
     /** What may be done at once is ready so. */
     static final CompletableFuture<Void> DONE = CompletableFuture.completedFuture(null);
 
-    private final Predicate<Runnable> elsewhere;
+    private final Executor blocking;
     private final Map<LiveSession, Queue<Task>> waiting = new ConcurrentHashMap<>();
 
     /**
@@ -39,10 +39,10 @@ final class SessionTasks {
     private record Task(Supplier<? extends CompletionStage<?>> ready, Runnable work) {}
 
     /**
-     * @param elsewhere does something where it may block; false if nobody does it
+     * @param blocking does something where it may block
      */
-    SessionTasks(Predicate<Runnable> elsewhere) {
-        this.elsewhere = elsewhere;
+    SessionTasks(Executor blocking) {
+        this.blocking = blocking;
     }
 
     /**
@@ -62,15 +62,9 @@ final class SessionTasks {
             return queue;
         });
         if (begins.getPlain()) {
-            goOn(() -> work(session));
+            blocking.execute(() -> work(session));
         }
         return taken.getPlain();
-    }
-
-    private void goOn(Runnable work) {
-        if (!elsewhere.test(work)) {
-            work.run();
-        }
     }
 
     private void work(LiveSession session) {
@@ -78,10 +72,12 @@ final class SessionTasks {
             Task task = next.get();
             CompletableFuture<?> ready = ready(session, task);
             if (!ready.isDone()) {
-                ready.whenComplete((done, failure) -> goOn(() -> {
-                    run(session, task);
-                    work(session);
-                }));
+                ready.whenCompleteAsync(
+                        (done, failure) -> {
+                            run(session, task);
+                            work(session);
+                        },
+                        blocking);
                 return;
             }
             run(session, task);

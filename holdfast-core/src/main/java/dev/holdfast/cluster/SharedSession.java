@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 
 /**
@@ -28,9 +29,14 @@ final class SharedSession implements Session {
     private final NodeStore store;
     private final Node node;
 
-    /** What a session needs of its node. */
+    /**
+     * What a session needs of its node.
+     *
+     * @param blocking does something where it may block
+     */
     record Node(
             ClusterNode.Engine engine,
+            Executor blocking,
             Peers peers,
             Tails tails,
             Writers writers,
@@ -97,9 +103,11 @@ final class SharedSession implements Session {
         }
         // another node may have initialized it
         return ask(() -> store.look(here.key()))
-                .thenCompose(look -> look.isEmpty()
-                        ? CompletableFuture.completedFuture(null)
-                        : here.shared().catchUp(look.get().record()))
+                .thenComposeAsync(
+                        look -> look.isEmpty()
+                                ? CompletableFuture.completedFuture(null)
+                                : here.shared().catchUp(look.get().record()),
+                        node.blocking)
                 .thenCompose(done -> here.notify(notification));
     }
 

@@ -9,6 +9,7 @@ import dev.holdfast.Session;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -72,6 +73,24 @@ class ClusterListeningTest {
         first.store.letGo();
         bed.settle();
         assertThat(first.backend.lives).isEmpty();
+    }
+
+    @Test
+    void aBackendHearsANotificationOnNoThreadOfTheStore() {
+        Session here = await(TestBed.LIFETIME);
+        Connection listening = bed.listen(here);
+        TestBed.accepted(second.find(here).call(List.of(Wire.initialize()))).dispatch();
+        assertThat(bed.read(listening)).containsExactly("result 0");
+        first.store.hold(FlakyCluster.Question.LOOK);
+        here.notify(Wire.notification("notifications/roots/list_changed"));
+        List<Runnable> tasks = new ArrayList<>();
+        first.executor = tasks::add;
+        first.store.letGo();
+        bed.settle();
+        assertThat(first.backend.lives).isEmpty();
+        first.executor = Runnable::run;
+        tasks.forEach(Runnable::run);
+        assertThat(first.backend.life().heard).containsExactly("notifications/roots/list_changed");
     }
 
     @Test

@@ -3,12 +3,15 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
+import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
-import java.util.ArrayList;
+import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -53,12 +56,13 @@ class OnceJournalTest {
 
     @Test
     void aCallThatReachesTheBackendsNodeDoesNotPassIt() {
-        List<Runnable> tasks = new ArrayList<>();
-        first.executor = tasks::add;
+        Queue<Runnable> tasks = work();
         initialized();
         bed.settle();
-        post(here, 1);
-        tasks.forEach(Runnable::run);
+        CompletionStage<Call.Outcome> outcome = here.call(TestBed.requests(1));
+        bed.settle();
+        doAll(tasks);
+        bed.connected(outcome);
         assertThat(first.backend.life().heard).containsExactly(METHOD, "tools/call 1");
     }
 
@@ -133,5 +137,44 @@ class OnceJournalTest {
         assertThat(TestBed.now(there.answer(Wire.answer(Wire.id(77))))).isTrue();
         bed.settle();
         assertThat(next.heard).startsWith("answer 77").contains(METHOD, "notifications/roots", "tools/call 1");
+    }
+
+    /** What is to be done on the first node where it may block, which nobody does yet. */
+    private Queue<Runnable> work() {
+        Queue<Runnable> tasks = new ArrayDeque<>();
+        first.executor = tasks::add;
+        return tasks;
+    }
+
+    private static void doAll(Queue<Runnable> tasks) {
+        for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+            task.run();
+        }
+    }
+
+    @Test
+    void theBackendHearsTheNewsOnNoThreadOfTheStore() {
+        first.store.hold(FlakyCluster.Question.LOOK);
+        initialized();
+        bed.settle();
+        Queue<Runnable> tasks = work();
+        first.store.letGo();
+        bed.settle();
+        assertThat(first.backend.life().heard).isEmpty();
+        doAll(tasks);
+        assertThat(first.backend.life().heard).containsExactly(METHOD);
+    }
+
+    @Test
+    void soItHearsANotificationThatArrivesOnItsNode() {
+        first.store.hold(FlakyCluster.Question.TOKEN);
+        CompletionStage<Optional<Refusal>> taken = here.notify(INITIALIZED);
+        Queue<Runnable> tasks = work();
+        first.store.letGo();
+        bed.settle();
+        assertThat(first.backend.life().heard).isEmpty();
+        doAll(tasks);
+        assertThat(TestBed.now(taken)).isEmpty();
+        assertThat(first.backend.life().heard).containsExactly(METHOD);
     }
 }
