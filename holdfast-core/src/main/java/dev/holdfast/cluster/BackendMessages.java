@@ -44,6 +44,10 @@ final class BackendMessages {
 
     /** Lets the backend have it; it may do much on the thread that tells it something. */
     void heard(LiveSession session, NodeMessage message) {
+        if (message instanceof NodeMessage.Cancelled cancelled) {
+            // before a call from here is said to be taken by the node that has the backend
+            session.shared().withdraw(cancelled.request(), cancelled.notification());
+        }
         SessionTasks way = message instanceof NodeMessage.Answered ? answers : tasks;
         if (!way.add(session, () -> ready(session, message), () -> hears(session, message))) {
             logger.warn("session {}: what another node has sent is dropped", session.shortId());

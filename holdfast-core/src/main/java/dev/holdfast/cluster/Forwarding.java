@@ -201,6 +201,7 @@ final class Forwarding {
         Supplier<byte[]> message =
                 () -> new NodeMessage.Forwarded(session.key(), host.epoch(), node, number, call.wanted()).pack();
         send(node, host, message, answer);
+        answer.whenComplete((said, failure) -> withdraw(node, session, call, host));
         return answer.thenCompose(said -> said.isPresent()
                         ? answered(node, session, call, host, said.get())
                         : store.insist(node, () -> dead(session, call.requests(), host)))
@@ -208,6 +209,15 @@ final class Forwarding {
                 .exceptionally(failure -> undecided(session, failure))
                 .thenCompose(outcome -> outcome.<CompletionStage<Call.Outcome>>map(CompletableFuture::completedFuture)
                         .orElseGet(() -> again(session, call, attempt)));
+    }
+
+    /** What was cancelled may have been sent before that: the node to which it was sent hears of the cancellation behind it. */
+    private void withdraw(String node, LiveSession session, CallOnItsWay call, Member host) {
+        call.withdrawn().forEach((request, notification) -> {
+            byte[] message = new NodeMessage.Cancelled(session.key(), request, notification).pack();
+            CompletionStage<Boolean> unused =
+                    store.insist(node, () -> store.bus().send(host.node(), message));
+        });
     }
 
     /** From here on a failure does not say that the call has not run. */

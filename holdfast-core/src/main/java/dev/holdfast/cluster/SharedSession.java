@@ -120,15 +120,24 @@ final class SharedSession implements Session {
                                 .thenApply(others -> others > 0));
     }
 
+    /**
+     * Where a backend exists once, a call may come to its node behind its cancellation. So all nodes hear of that twice: a call that
+     * comes even behind the second word was on its way at the first, where it had come in. That node tells of the cancellation again
+     * when it hears what has become of the call; where it dies before that, or loses its lease, nobody does.
+     */
     @Override
     public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
         boolean runs = here.shared().runs(request);
         CompletionStage<Void> cancelled = here.cancel(request, notification);
-        return runs
-                ? cancelled
-                : ask(() -> node.peers.deliver(
-                                here.key(), new NodeMessage.Cancelled(here.key(), request, notification)))
-                        .thenAccept(others -> {});
+        if (runs) {
+            return cancelled;
+        }
+        NodeMessage message = new NodeMessage.Cancelled(here.key(), request, notification);
+        CompletionStage<Integer> told = ask(() -> node.peers.deliver(here.key(), message));
+        return node.forwarding.isEmpty()
+                ? told.thenAccept(others -> {})
+                : told.thenCompose(others -> ask(() -> node.peers.deliver(here.key(), message)))
+                        .thenComposeAsync(others -> here.cancel(request, notification), node.blocking);
     }
 
     @Override

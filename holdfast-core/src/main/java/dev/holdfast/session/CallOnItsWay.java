@@ -64,6 +64,11 @@ public final class CallOnItsWay {
                 .toList());
     }
 
+    /** By which notifications its requests were cancelled so far. */
+    public Map<RequestId, InboundMessage> withdrawn() {
+        return core.look(() -> Map.copyOf(cancelled));
+    }
+
     /** The client cancels one of its requests; inside a step. */
     void cancel(RequestId request, InboundMessage notification) {
         cancelled.putIfAbsent(request, notification);

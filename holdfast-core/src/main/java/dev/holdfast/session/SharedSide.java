@@ -246,6 +246,11 @@ public final class SharedSide {
         return new CallOnItsWay(core, requests);
     }
 
+    /** The client cancels a request: if it is on its way from here, it is not sent any more. */
+    public void withdraw(RequestId request, InboundMessage notification) {
+        core.run(effects -> core.requests().onItsWay(request).ifPresent(call -> call.cancel(request, notification)));
+    }
+
     /** Whether this node takes no more calls. */
     public boolean draining() {
         return core.host().draining();

@@ -39,6 +39,8 @@ final class FlakyCluster implements SharedSessionStore {
         UNANSWERED,
         /** It arrives when the test says so, and its answer does not. */
         LATE,
+        /** It arrives when what was held back is let go, and so does its answer; of messages only. */
+        HELD,
         /** It arrives, and cannot be done, now or ever. */
         UNREADABLE,
         /** Whoever asks it throws an error, as where a class is missing. */
@@ -355,6 +357,9 @@ final class FlakyCluster implements SharedSessionStore {
             }
             if (fate == Fate.REFUSED) {
                 return CompletableFuture.completedFuture(false);
+            }
+            if (fate == Fate.HELD) {
+                return held.later(() -> ask(() -> store.bus().send(node, message)));
             }
             CompletionStage<Boolean> sent = ask(Question.SEND, () -> store.bus().send(node, message));
             return fate == Fate.DONE ? sent : sent.thenCompose(answer -> away());

@@ -32,7 +32,12 @@ final class HeldQuestions {
         if (answeredLate.contains(kind)) {
             return question.get().thenCompose(answer -> turn().thenApply(now -> answer));
         }
-        return held.contains(kind) ? turn().thenCompose(now -> question.get()) : question.get();
+        return held.contains(kind) ? later(question) : question.get();
+    }
+
+    /** Asks when it is let go. */
+    <T> CompletionStage<T> later(Supplier<CompletionStage<T>> question) {
+        return turn().thenCompose(now -> question.get());
     }
 
     private CompletionStage<Void> turn() {

@@ -6,6 +6,8 @@ import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -135,5 +137,73 @@ class OnceCancelTest {
     void anIdThatIsOnItsWayIsInFlight() {
         waiting();
         assertThat(TestBed.now(there.call(TestBed.requests(2)))).isEqualTo(new Call.Duplicate(Wire.id(2)));
+    }
+
+    /** The only call has come to the backend, which was told of its cancellation, and what it answers is not heard. */
+    private void endsCancelledThere(CompletionStage<Call.Outcome> outcome) {
+        List<String> told = new ArrayList<>();
+        TestBackend.Asked asked = first.backend.life().call(1);
+        asked.sink().onCancel(by -> told.add("told"));
+        assertThat(told).containsExactly("told");
+        asked.respond();
+        assertThat(bed.read(bed.connected(outcome))).isEmpty();
+        assertThat(bed.record(here).running()).isEmpty();
+    }
+
+    @Test
+    void aCallThatItsCancellationHasPassedIsCancelledWhereItRuns() {
+        Session elsewhere = third.find(here);
+        second.store.hold(FlakyCluster.Question.SEND);
+        CompletionStage<Call.Outcome> outcome = call(1);
+        cancel(elsewhere, 1);
+        second.store.letGo();
+        bed.settle();
+        endsCancelledThere(outcome);
+    }
+
+    @Test
+    void soItIsWhereTheCancellationReachesTheNodeThatHasSentTheCallLast() {
+        Session elsewhere = third.find(here);
+        second.store.hold(FlakyCluster.Question.SEND);
+        CompletionStage<Call.Outcome> outcome = call(1);
+        third.store.decreeSendings(FlakyCluster.Fate.DONE, FlakyCluster.Fate.HELD);
+        CompletionStage<Void> cancelled = elsewhere.cancel(Wire.id(1), Wire.cancelled(1));
+        bed.settle();
+        second.store.letGo();
+        bed.settle();
+        assertThat(cancelled.toCompletableFuture()).isNotDone();
+        third.store.letGo();
+        bed.settle();
+        TestBed.now(cancelled);
+        endsCancelledThere(outcome);
+    }
+
+    @Test
+    void soItIsWhereTheNodeThatHasSentTheCallIsSlowToHearOfIt() {
+        Session elsewhere = third.find(here);
+        second.store.hold(FlakyCluster.Question.SEND);
+        CompletionStage<Call.Outcome> outcome = call(1);
+        List<Runnable> tasks = new ArrayList<>();
+        second.executor = tasks::add;
+        cancel(elsewhere, 1);
+        second.store.letGo();
+        bed.settle();
+        second.executor = Runnable::run;
+        tasks.forEach(Runnable::run);
+        endsCancelledThere(outcome);
+    }
+
+    @Test
+    void soItIsWhereTheCancellationReachesTheNodeOfTheBackendItself() {
+        second.store.hold(FlakyCluster.Question.SEND);
+        CompletionStage<Call.Outcome> outcome = call(1);
+        first.store.decreeSendings(FlakyCluster.Fate.HELD);
+        CompletionStage<Void> cancelled = here.cancel(Wire.id(1), Wire.cancelled(1));
+        second.store.letGo();
+        bed.settle();
+        first.store.letGo();
+        bed.settle();
+        TestBed.now(cancelled);
+        endsCancelledThere(outcome);
     }
 }
