@@ -123,21 +123,26 @@ final class SharedSession implements Session {
     /**
      * Where a backend exists once, a call may come to its node behind its cancellation. So all nodes hear of that twice: a call that
      * comes even behind the second word was on its way at the first, where it had come in. That node tells of the cancellation again
-     * when it hears what has become of the call; where it dies before that, or loses its lease, nobody does.
+     * when it hears what has become of the call; where it dies before that, or loses its lease, nobody does. Of a call that runs here
+     * it has to hear too: it would run the call as a new one if this node died before it had said that the call is taken.
      */
     @Override
     public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
         boolean runs = here.shared().runs(request);
         CompletionStage<Void> cancelled = here.cancel(request, notification);
-        if (runs) {
-            return cancelled;
+        if (node.forwarding.isEmpty()) {
+            return runs ? cancelled : deliverCancellation(request, notification);
         }
-        NodeMessage message = new NodeMessage.Cancelled(here.key(), request, notification);
-        CompletionStage<Integer> told = ask(() -> node.peers.deliver(here.key(), message));
-        return node.forwarding.isEmpty()
-                ? told.thenAccept(others -> {})
-                : told.thenCompose(others -> ask(() -> node.peers.deliver(here.key(), message)))
-                        .thenComposeAsync(others -> here.cancel(request, notification), node.blocking);
+        CompletionStage<Void> told = deliverCancellation(request, notification);
+        return runs
+                ? told
+                : told.thenCompose(done -> deliverCancellation(request, notification))
+                        .thenComposeAsync(done -> here.cancel(request, notification), node.blocking);
+    }
+
+    private CompletionStage<Void> deliverCancellation(RequestId request, InboundMessage notification) {
+        return ask(() -> node.peers.deliver(here.key(), new NodeMessage.Cancelled(here.key(), request, notification)))
+                .thenAccept(others -> {});
     }
 
     @Override

@@ -206,4 +206,17 @@ class OnceCancelTest {
         TestBed.now(cancelled);
         endsCancelledThere(outcome);
     }
+
+    @Test
+    void aCallThatWasCancelledWhereItRanIsNotRunByTheNodeThatHadNotHeardOfItYet() {
+        first.store.decreeSendings(FlakyCluster.Fate.HELD);
+        CompletionStage<Call.Outcome> outcome = call(1);
+        assertThat(first.backend.life().heard).containsExactly("tools/call 1");
+        cancel(here, 1);
+        assertThat(outcome.toCompletableFuture()).isNotDone();
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusSeconds(1));
+        endsCancelled(outcome, 1);
+        assertThat(second.backend.lives).isEmpty();
+    }
 }
