@@ -35,7 +35,7 @@ final class ClusterSimClient {
     private final Stream listening = new Stream(Optional.empty());
     private final List<Stream> streams = new ArrayList<>(List.of(listening));
 
-    private record Posted(RequestId call, Session session) {}
+    private record Posted(RequestId call, ClusterSimNode node, Session session) {}
 
     /** One stream as the client sees it, through all its connections. */
     private static final class Stream {
@@ -107,13 +107,18 @@ final class ClusterSimClient {
                 .thenAccept(refusal -> initialized |= refusal.isEmpty());
     }
 
-    /** Cancels what it has posted last, where it has posted it. */
-    void cancel() {
+    /** Cancels what it has posted last, where it has posted it or at this node. */
+    void cancel(ClusterSimNode node) {
         last.ifPresent(posted -> {
-            last = Optional.empty();
-            world.trace("call " + posted.call + " is cancelled");
-            cancelled.add(posted.call);
-            posted.session.cancel(posted.call, Wire.cancelled(0)).thenAccept(done -> world.cancelled(posted.call));
+            ClusterSimNode at = world.random.nextBoolean() ? posted.node : node;
+            Optional<Session> session = at == posted.node ? Optional.of(posted.session) : find(at);
+            session.ifPresent(there -> {
+                last = Optional.empty();
+                world.trace("call " + posted.call + " is cancelled at " + at);
+                cancelled.add(posted.call);
+                there.cancel(posted.call, Wire.cancelled(0))
+                        .thenAccept(done -> world.cancelled(posted.call, posted.node, at));
+            });
         });
     }
 
@@ -137,7 +142,7 @@ final class ClusterSimClient {
                 initialize(session);
                 return;
             }
-            last = Optional.of(new Posted(Wire.id(number), session));
+            last = Optional.of(new Posted(Wire.id(number), node, session));
             world.trace("call " + number + " is posted to " + node);
             CompletionStage<Call.Outcome> outcome = session.call(TestBed.requests(number));
             outcome.whenComplete((taken, failure) -> {

@@ -17,6 +17,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** One process of a simulated cluster, with its backend. */
 final class ClusterSimNode implements Backend {
@@ -29,7 +30,7 @@ final class ClusterSimNode implements Backend {
     private final List<Running> running = new ArrayList<>();
     private boolean dead;
 
-    private record Running(InboundMessage request, CallSink sink) {}
+    private record Running(Life life, InboundMessage request, CallSink sink, AtomicBoolean cancelled) {}
 
     ClusterSimNode(ClusterSimulation world, int number, ClusterSimulation.Kind kind) {
         this.world = world;
@@ -95,6 +96,15 @@ final class ClusterSimNode implements Backend {
         all.forEach(this::respond);
     }
 
+    /** Whatever a backend runs that is cancelled, it was told so. */
+    void checkCancelled() {
+        for (Running call : running) {
+            if (!call.life.closed && !call.cancelled.get() && world.mustBeTold(call.request.requiredId())) {
+                world.shared.wrong(call.request.id() + " runs on, and its client was told that it is cancelled");
+            }
+        }
+    }
+
     private void respond(Running call) {
         world.trace(this + " answers " + call.request.id());
         call.sink.send(Wire.response(call.request.requiredId()));
@@ -142,7 +152,9 @@ final class ClusterSimNode implements Backend {
                 world.shared.wrong(ClusterSimNode.this + " runs " + request.id() + " and has not heard of its client");
             }
             world.ran(request.requiredId());
-            running.add(new Running(request, call));
+            AtomicBoolean cancelled = new AtomicBoolean();
+            call.onCancel(by -> cancelled.set(true));
+            running.add(new Running(this, request, call, cancelled));
         }
 
         @Override

@@ -18,7 +18,8 @@ import java.util.concurrent.CompletableFuture;
  * One seeded life of a cluster: its nodes die, lose the store for a while and come back as others, answers of the store are lost,
  * wall clocks differ, and clients post, listen, break off and come back wherever chance sends them. At the end nothing that was
  * acknowledged is lost, nothing came twice or out of order, no call ran twice that must not, or after it was cancelled, and of each stream
- * there was one writer. Every backend has heard of its client before its first call, and one that exists once is there once. The same seed gives the same life.
+ * there was one writer. A call that is cancelled while it is between two nodes may begin, and is told then. Every backend has heard of its
+ * client before its first call, and one that exists once is there once. The same seed gives the same life.
  */
 final class ClusterSimulation {
     private static final int STEPS = 120;
@@ -37,6 +38,9 @@ final class ClusterSimulation {
     private final Set<RequestId> cancelled = new HashSet<>();
 
     private final Set<RequestId> lately = new HashSet<>();
+    /** Those whose cancellation may have passed them on their way, and where they came in. */
+    private final Map<RequestId, ClusterSimNode> passed = new HashMap<>();
+
     private final List<String> trace;
     private int counter;
     private int processes;
@@ -103,7 +107,7 @@ final class ClusterSimulation {
             case 13 -> client.breakOff();
             case 14, 15 -> client.pump();
             case 16, 17 -> node.respond();
-            case 18 -> client.cancel();
+            case 18 -> client.cancel(node);
             case 19 -> {
                 trace(node + " loses the answer to a join or a token");
                 node.store.losesJoin = random.nextBoolean();
@@ -129,6 +133,7 @@ final class ClusterSimulation {
             node.store.losesToken = false;
         });
         pass(ClusterBed.LEASE.multipliedBy(3));
+        nodes.forEach(ClusterSimNode::checkCancelled);
         for (int round = 0; round < ROUNDS && clients.stream().anyMatch(client -> !client.complete()); round++) {
             nodes.forEach(ClusterSimNode::respondAll);
             clients.forEach(client -> client.comeBack(node()));
@@ -174,8 +179,17 @@ final class ClusterSimulation {
     }
 
     /** A client was told that its call is cancelled. */
-    void cancelled(RequestId call) {
-        lately.add(call);
+    void cancelled(RequestId call, ClusterSimNode posted, ClusterSimNode at) {
+        if (kind.once() && posted != at) {
+            passed.put(call, posted);
+        } else {
+            lately.add(call);
+        }
+    }
+
+    /** Whether a call must have been told of its cancellation by now. */
+    boolean mustBeTold(RequestId call) {
+        return !kind.harmless() && passed.containsKey(call) && nodes.contains(passed.get(call));
     }
 
     /** A client was told that its call does not run. */
