@@ -10,8 +10,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A request in the hands of one incarnation of the backend, as that sees it: the way back for the answer, and whom to tell that the
- * request was cancelled, which is the hook that was set last, and that once. Safe for use by any thread.
+ * A request in the hands of one incarnation of the backend, as that sees it: the way back for the answer, until it has given the request
+ * back, and whom to tell that the request was cancelled, which is the hook that was set last, and that once. Safe for use by any
+ * thread.
  */
 final class HandedSink implements CallSink {
     private static final CancelHook NOBODY = notification -> {};
@@ -19,15 +20,27 @@ final class HandedSink implements CallSink {
     private static final Logger logger = LoggerFactory.getLogger(HandedSink.class);
 
     private final RequestSink sink;
+    private final int incarnation;
     private CancelHook hook = NOBODY;
 
-    HandedSink(RequestSink sink) {
+    HandedSink(RequestSink sink, int incarnation) {
         this.sink = sink;
+        this.incarnation = incarnation;
+    }
+
+    /** The request. */
+    RequestSink sink() {
+        return sink;
+    }
+
+    /** In whose hands it is. */
+    int incarnation() {
+        return incarnation;
     }
 
     @Override
     public CompletionStage<Void> send(OutboundMessage message) {
-        return sink.call().host().send(sink, message);
+        return sink.call().host().send(this, message);
     }
 
     @Override
@@ -61,7 +74,10 @@ final class HandedSink implements CallSink {
 
     @Override
     public void disconnect(Duration retry) {
-        sink.call().host().disconnect(sink.call().stream(), retry);
+        boolean held = sink.call().host().step(effects -> sink.isHeldBy(this));
+        if (held) {
+            sink.call().host().disconnect(sink.call().stream(), retry);
+        }
     }
 
     @Override

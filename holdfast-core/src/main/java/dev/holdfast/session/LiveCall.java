@@ -27,8 +27,8 @@ public final class LiveCall implements Call {
         /** Hands the requests to the backend, by one task on an executor. */
         void dispatch(LiveCall call, Executor caller);
 
-        /** Appends a message to the stream of a call. */
-        CompletionStage<Void> send(RequestSink sink, OutboundMessage message);
+        /** Appends to the stream of a call what an incarnation of the backend sends for a request that is in its hands. */
+        CompletionStage<Void> send(HandedSink way, OutboundMessage message);
 
         /** An incarnation of the backend has accepted a request that has changed the session's journal; inside a step. */
         void accepted(InboundMessage request, int incarnation, Effects effects);

@@ -188,8 +188,8 @@ public final class LiveSession implements Session, LiveCall.Host {
     }
 
     @Override
-    public CompletionStage<Void> send(RequestSink sink, OutboundMessage message) {
-        return outbound.send(sink, message);
+    public CompletionStage<Void> send(HandedSink way, OutboundMessage message) {
+        return outbound.send(way, message);
     }
 
     @Override

@@ -59,10 +59,16 @@ final class Outbound implements Outbox.Owner {
         return send(core.streams().listening(), message, null, incarnation, present);
     }
 
-    /** Appends to the stream of a call. */
+    /** Appends the answer to a request that is in nobody's hands. */
     CompletionStage<Void> send(RequestSink sink, OutboundMessage message) {
-        BooleanSupplier taken = () -> sink.takes(message) && !repeats(sink, message);
-        return send(sink.call().stream(), message, sink, sink.incarnation(), taken);
+        return send(sink.call().stream(), message, sink, NO_INCARNATION, () -> sink.takes(message));
+    }
+
+    /** Appends to the stream of a call what an incarnation of the backend sends for a request that is in its hands. */
+    CompletionStage<Void> send(HandedSink way, OutboundMessage message) {
+        RequestSink sink = way.sink();
+        BooleanSupplier taken = () -> sink.isHeldBy(way) && sink.takes(message) && !repeats(sink, message);
+        return send(sink.call().stream(), message, sink, way.incarnation(), taken);
     }
 
     /** Appends to the listening stream a notification that no backend has sent, unless the session is leaving. */

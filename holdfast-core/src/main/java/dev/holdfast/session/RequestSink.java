@@ -28,7 +28,7 @@ public final class RequestSink {
     private boolean stopped;
     /** Changed inside steps, and read outside of them too. */
     private volatile Optional<InboundMessage> cancellation = Optional.empty();
-    /** In whose hands it is, or was last. */
+    /** In whose hands it is, or was last; nobody's once it was given back. */
     private Optional<HandedSink> holder = Optional.empty();
 
     private int returns;
@@ -68,7 +68,7 @@ public final class RequestSink {
         InboundMessage whole = request;
         progress = RequestProgress.ENTERING;
         incarnation = next;
-        HandedSink way = new HandedSink(this);
+        HandedSink way = new HandedSink(this, next);
         holder = Optional.of(way);
         if (request.journal() instanceof JournalChange.None) {
             request = request.withoutContent();
@@ -85,9 +85,15 @@ public final class RequestSink {
         if (waits) {
             progress = RequestProgress.WAITING;
             incarnation = 0;
+            holder = Optional.empty();
             request = whole;
         }
         return waits;
+    }
+
+    /** Whether the request is in these hands, or was last. */
+    boolean isHeldBy(HandedSink way) {
+        return holder.filter(way::equals).isPresent();
     }
 
     /** Whether a backend is being given the request. */

@@ -9,6 +9,7 @@ import dev.holdfast.Session;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionState;
 import dev.holdfast.engine.TestStore.Fate;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
@@ -267,6 +268,33 @@ class BackendLossTest {
         before.sink().onCancel(notification -> told.add("first"));
         session.cancel(Wire.id(1), Wire.cancelled(1));
         assertThat(told).containsExactly("second");
+    }
+
+    @Test
+    void whatOneSendsForARequestThatItHasGivenBackIsDropped() {
+        Connection post = bed.post(session, 1);
+        TestBackend.Asked before = first.call(1);
+        first.sink.lost("it forgot the session", List.of(before.request()));
+        before.sink().send(Wire.out(EventKind.SERVER_REQUEST, Wire.id(77), "late question"));
+        before.sink().disconnect(Duration.ofSeconds(1));
+        before.respond();
+        assertThat(post.read()).isEmpty();
+        assertThat(post.end).isEmpty();
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+    }
+
+    @Test
+    void soItIsWhileTheNextIsBeingOpened() {
+        Connection post = bed.post(session, 1);
+        TestBackend.Asked before = first.call(1);
+        bed.backend.slow = true;
+        first.sink.lost("it forgot the session", List.of(before.request()));
+        before.respond();
+        assertThat(post.read()).isEmpty();
+        bed.backend.life().accept();
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
     }
 
     @Test
