@@ -255,7 +255,7 @@ final class SimSession {
         }
     }
 
-    /** A backend gets it, and with it nothing that was sent before it for the same key any more. */
+    /** A backend gets it: what was sent before it, for whatever key, is not to come any more. */
     void heard(String text) {
         List<String> sent = List.copyOf(unheard.keySet());
         unheard.keySet().removeAll(sent.subList(0, sent.indexOf(text) + 1));
