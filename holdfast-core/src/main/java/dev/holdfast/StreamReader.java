@@ -57,6 +57,14 @@ public interface StreamReader {
         /** There is something to read, or to end. */
         void wake();
 
+        /**
+         * The session is over, and what is left counts for no limit any more: go on while the client takes it, and end as soon as it
+         * takes nothing for a while.
+         */
+        default void hurry() {
+            wake();
+        }
+
         /** A newer connection reads now: end at once, whatever is half-written. */
         void abort();
     }

@@ -72,6 +72,7 @@ final class TailReader implements StreamReader, StreamCursor {
     private boolean hinted = true;
     private boolean over;
     private @Nullable End end;
+    private volatile boolean hurried;
     private volatile Waker waker = new Waker() {
         @Override
         public void wake() {}
@@ -260,6 +261,8 @@ final class TailReader implements StreamReader, StreamCursor {
         try {
             if (ended().filter(now -> now.reason() == EndReason.SUPERSEDED).isPresent()) {
                 waker.abort();
+            } else if (hurried) {
+                waker.hurry();
             } else {
                 waker.wake();
             }
@@ -352,6 +355,11 @@ final class TailReader implements StreamReader, StreamCursor {
     @Override
     public void end(EndReason reason, Optional<Duration> retry) {
         end(new End(reason, retry));
+    }
+
+    @Override
+    public void hurry() {
+        hurried = true;
     }
 
     private void end(End next) {

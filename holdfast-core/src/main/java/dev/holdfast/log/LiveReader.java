@@ -60,6 +60,7 @@ public final class LiveReader implements StreamReader, StreamCursor {
     private volatile @Nullable End end;
     private long endAfter;
     private volatile boolean returnable;
+    private volatile boolean hurried;
     private volatile Waker waker = NOBODY;
 
     /** There once something was written of which the end of the connection does not tell. */
@@ -131,6 +132,8 @@ public final class LiveReader implements StreamReader, StreamCursor {
         try {
             if (now != null && now.reason() == EndReason.SUPERSEDED) {
                 waker.abort();
+            } else if (hurried) {
+                waker.hurry();
             } else {
                 waker.wake();
             }
@@ -252,6 +255,11 @@ public final class LiveReader implements StreamReader, StreamCursor {
             endAfter = stream.committed();
             end = new End(reason, retry);
         }
+    }
+
+    @Override
+    public void hurry() {
+        hurried = true;
     }
 
     @Override

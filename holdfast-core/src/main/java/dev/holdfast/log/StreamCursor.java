@@ -17,4 +17,7 @@ public interface StreamCursor extends Runnable {
      * come back is not sent away. The connection learns of it when it is woken.
      */
     void end(EndReason reason, Optional<Duration> retry);
+
+    /** The session is over: what is left is kept no longer than its connection takes some of it. That learns of it when it is woken. */
+    void hurry();
 }

@@ -178,7 +178,7 @@ final class Outbound implements Outbox.Owner {
                     stream.reader().ifPresent(reader -> reader.supersede());
                 }
                 stream.seal(reason);
-                stream.reader().ifPresent(effects::wake);
+                stream.reader().ifPresent(reader -> Readers.wakeAtEnd(reader, reason, effects));
             }
             core.requests().all().forEach(sink -> calls.lose(sink, effects));
         });

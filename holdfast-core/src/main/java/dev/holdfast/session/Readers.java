@@ -209,8 +209,16 @@ public final class Readers implements LiveReader.Host {
     private void endOutside(EndReason reason, Optional<Duration> retry, Effects effects) {
         outside.forEach(reader -> {
             reader.end(reason, retry);
-            effects.wake(reader);
+            wakeAtEnd(reader, reason, effects);
         });
+    }
+
+    /** Wakes the connection of a reader because the session is at its end. */
+    static void wakeAtEnd(StreamCursor reader, EndReason reason, Effects effects) {
+        if (reason.advice() == EndReason.Advice.START_OVER) {
+            reader.hurry();
+        }
+        effects.wake(reader);
     }
 
     /** The client has everything, and has told so on another connection. */

@@ -18,6 +18,7 @@ final class Connection implements StreamReader.Waker {
     final List<String> received = new ArrayList<>();
 
     int woken;
+    boolean hurried;
     boolean aborted;
     Optional<StreamReader.End> end = Optional.empty();
     /** What the client will send as {@code Last-Event-ID}. */
@@ -43,6 +44,12 @@ final class Connection implements StreamReader.Waker {
     @Override
     public void wake() {
         woken++;
+    }
+
+    @Override
+    public void hurry() {
+        woken++;
+        hurried = true;
     }
 
     @Override

@@ -146,6 +146,22 @@ class LimitsTest {
         }
     }
 
+    /** What its connection has not written is counted for no session any more. */
+    @Test
+    void anAnswerThatIsOnItsWayIsHurriedWhenItsSessionEnds() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, 4096, 1000, 256, 64))) {
+            Session session = bed.open();
+            Connection answer = bed.post(session, 1);
+            bed.backend.life().call(1).respond();
+            bed.backend.life().sink.send(Wire.question("before"));
+            assertThat(answer.hurried).isFalse();
+            bed.backend.life().sink.send(Wire.out((byte) 3, new RequestId("big"), KILOBYTE.repeat(4)));
+            assertThat(session.state()).isEqualTo(SessionState.CLOSED);
+            assertThat(answer.hurried).isTrue();
+            assertThat(answer.read()).containsExactly("result 1");
+        }
+    }
+
     @Test
     void aBurstOnItsWayToASlowStoreDropsOnlyWhatHasToGo() {
         try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, MUCH, 16, 256, 64))) {

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.gateway.stdio.StdioBed;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -17,6 +16,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,28 +32,36 @@ class LargeAnswersTest {
             + "case $line in *tools/call*) printf '%s' '" + Json.of("{'jsonrpc':'2.0','id':1,'result':{'data':'")
             + "'; "
             + "head -c " + BYTES + " /dev/zero | tr '\\0' x; echo '" + Json.of("'}}") + "' ;; esac; done";
+    private static final Pattern SESSIONS = Pattern.compile("\"sessions\":(\\d+)");
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
     @TempDir
     @SuppressWarnings("NullAway.Init")
     private Path folder;
 
-    @Test
-    void theLargeAnswersOfAllChildrenAtOnceDoNotEndTheGateway() throws IOException {
+    private GatewayProcess gateway() throws IOException {
         List<String> args = new ArrayList<>(
                 List.of("serve", "--store", "memory", "--port", "0", "--max-children", String.valueOf(CHILDREN), "--"));
         args.addAll(StdioBed.script(SERVER).words());
         List<String> small = List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError");
-        try (GatewayProcess gateway = GatewayProcess.start(folder, small, args)) {
-            URI url = gateway.url();
-            List<HttpPeer> peers = IntStream.range(0, CHILDREN)
-                    .mapToObj(i -> HttpPeer.connected(url))
-                    .toList();
+        return GatewayProcess.start(folder, small, args);
+    }
 
-            List<CompletableFuture<Long>> calls = peers.stream()
-                    .map(peer -> CompletableFuture.supplyAsync(() -> call(peer), task -> new Thread(task).start()))
+    private static List<HttpPeer> peers(URI url) {
+        return IntStream.range(0, CHILDREN)
+                .mapToObj(i -> HttpPeer.connected(url))
+                .toList();
+    }
+
+    @Test
+    void theLargeAnswersOfAllChildrenAtOnceDoNotEndTheGateway() throws IOException {
+        try (GatewayProcess gateway = gateway()) {
+            URI url = gateway.url();
+            List<CompletableFuture<Long>> calls = peers(url).stream()
+                    .map(peer ->
+                            CompletableFuture.supplyAsync(() -> read(call(peer)), task -> new Thread(task).start()))
                     .toList();
-            // a session whose client is slow may end for the history that it keeps; its client is told so
+            // a session whose client is slow may end for the history that it keeps, and takes its connection with it
             List<Long> read = calls.stream()
                     .map(call -> call.orTimeout(120, TimeUnit.SECONDS).join())
                     .toList();
@@ -62,20 +71,55 @@ class LargeAnswersTest {
         }
     }
 
-    private static long call(HttpPeer peer) {
+    @Test
+    void clientsThatReadNoneOfTheirLargeAnswersDoNotEndTheGateway() throws IOException {
+        try (GatewayProcess gateway = gateway()) {
+            URI url = gateway.url();
+            List<InputStream> answers =
+                    peers(url).stream().map(LargeAnswersTest::call).toList();
+            Wait.until("a quarter of the heap has room for four of them", () -> sessions(url) <= 4);
+            for (InputStream answer : answers) {
+                answer.close();
+            }
+            HttpPeer.connectedAtLast(url);
+            assertThat(gateway.process().isAlive()).isTrue();
+        }
+    }
+
+    private static int sessions(URI url) {
+        String health = new HttpPeer(url).get("/healthz").body();
+        Matcher sessions = SESSIONS.matcher(health);
+        assertThat(sessions.find()).as(health).isTrue();
+        return Integer.parseInt(sessions.group(1));
+    }
+
+    private static InputStream call(HttpPeer peer) {
         HttpRequest request = HttpRequest.newBuilder(peer.url())
                 .header("Mcp-Session-Id", peer.session())
                 .header("Content-Type", "application/json")
                 .header("Accept", "application/json, text/event-stream")
                 .POST(BodyPublishers.ofString(Json.of("{'jsonrpc':'2.0','id':1,'method':'tools/call'}")))
                 .build();
-        try (InputStream body =
-                CLIENT.send(request, BodyHandlers.ofInputStream()).body()) {
-            return body.transferTo(OutputStream.nullOutputStream());
+        try {
+            return CLIENT.send(request, BodyHandlers.ofInputStream()).body();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
             throw new AssertionError("interrupted", e);
         }
+    }
+
+    /** How many bytes came until the answer was there, or its connection broke. */
+    private static long read(InputStream answer) {
+        long read = 0;
+        byte[] buffer = new byte[64 << 10];
+        try (answer) {
+            for (int more = answer.read(buffer); more >= 0; more = answer.read(buffer)) {
+                read += more;
+            }
+        } catch (IOException e) {
+            // its session has ended
+        }
+        return read;
     }
 }

@@ -1,7 +1,6 @@
 package dev.holdfast.servlet.sse;
 
 import dev.holdfast.servlet.io.Writers;
-import java.nio.ByteBuffer;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -99,13 +98,12 @@ final class BlockingPhase {
     }
 
     /**
-     * How much of this may be written now.
+     * How much of so many bytes may be written now.
      *
      * @param last whether the response ends with it
      * @param due whether some of it shall go ahead though it is too long
      */
-    int mayWrite(ByteBuffer bytes, boolean last, boolean due) {
-        int length = bytes.remaining();
+    int mayWrite(int length, boolean last, boolean due) {
         if (written == 0 && last && length <= KEPT_BYTES) {
             return length;
         }

@@ -5,7 +5,6 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.StreamReader.Close;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
@@ -69,7 +68,7 @@ final class SseComposer {
      * @param gathers whether it keeps less than a batch for the next time, unless it asks the client something or is the end
      * @param batch how many bytes make a batch, at least 1
      */
-    @Nullable ByteBuffer next(boolean headDue, boolean rotate, boolean gathers, int batch) {
+    @Nullable SseBatch next(boolean headDue, boolean rotate, boolean gathers, int batch) {
         String position = opened ? "" : reader.position();
         StreamReader.Next next = reader.read(Math.max(1, batch - frames.size()));
         if (!opened) {

@@ -27,6 +27,8 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
 
     /** How long a peer takes no more bytes before that says something about it. */
     private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** The same where what it has not taken takes memory that others need. */
+    private static final long HURRIED_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final Pump pump = new Pump();
     private final SseChannel channel;
@@ -43,6 +45,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     private volatile boolean helped;
     private volatile boolean broken;
     private volatile boolean rotate;
+    private volatile boolean hurried;
     private volatile long wroteAt;
     private volatile long stuckSince;
 
@@ -52,7 +55,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     private boolean unconfirmed;
     private boolean checked;
     private long began;
-    private @Nullable ByteBuffer rest;
+    private @Nullable SseBatch rest;
     private @Nullable Close closing;
 
     public SseConnection(SseChannel channel, SseSource source, ConnectionClock clock) {
@@ -128,6 +131,16 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     }
 
     @Override
+    public void hurry() {
+        hurried = true;
+        if (pump.stuck() && clock.now() - stuckSince >= HURRIED_NANOS) {
+            abort();
+        } else {
+            wake();
+        }
+    }
+
+    @Override
     public void onWritable() {
         if (pump.goOn()) {
             run();
@@ -158,6 +171,8 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
             if (now - stuckSince >= clock.stallNanos()) {
                 clock.stalled(WriteStall.ENDED);
                 log.debug("a connection made no progress for {} and is ended", clock.stallDeadline());
+                abort();
+            } else if (hurried && now - stuckSince >= HURRIED_NANOS) {
                 abort();
             } else if (proof != null && now - stuckSince >= STUCK_NANOS) {
                 proof.stuck();
@@ -259,8 +274,10 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     }
 
     /** How much of this may be written now. What is too long for a blocking write goes ahead in part only once the head is due. */
-    private int mayWrite(ByteBuffer bytes) {
-        return async ? Math.min(bytes.remaining(), SLICE_BYTES) : phase.mayWrite(bytes, closing != null, headDue);
+    private int mayWrite(SseBatch batch) {
+        return async
+                ? Math.min(batch.remaining(), SLICE_BYTES)
+                : phase.mayWrite(batch.remaining(), closing != null, headDue);
     }
 
     private void goAsync() throws IOException {
@@ -285,12 +302,11 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     }
 
     /** Writes a slice at a time, so that a slow peer is seen to make progress. */
-    private void write(ByteBuffer bytes, int size) throws IOException {
+    private void write(SseBatch batch, int size) throws IOException {
         began = clock.now();
         phase.writes(size);
-        ByteBuffer slice = bytes.slice(bytes.position(), size);
-        bytes.position(bytes.position() + size);
-        if (!bytes.hasRemaining()) {
+        ByteBuffer slice = batch.next(size);
+        if (batch.remaining() == 0) {
             rest = null;
             unconfirmed = true;
         }

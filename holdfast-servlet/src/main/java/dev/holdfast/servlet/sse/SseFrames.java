@@ -1,11 +1,12 @@
 package dev.holdfast.servlet.sse;
 
 import dev.holdfast.spi.Event;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
-/** Bytes of SSE frames on their way out, gathered into as few writes as possible. */
+/** SSE frames on their way out, gathered into as few writes as possible. */
 final class SseFrames {
     private static final byte[] ID = ascii("id: ");
     private static final byte[] EVENT = ascii("event: message\ndata: ");
@@ -13,26 +14,30 @@ final class SseFrames {
     private static final byte[] NOTHING = {};
     private static final int FIRST_SIZE = 256;
 
+    /** A message that is longer is not copied before it is written: a client may be slow to take it. */
+    private static final int LONG_BYTES = 256 << 10;
+
+    private List<SseBatch.Part> parts = List.of();
+    private int inParts;
     private byte[] bytes = NOTHING;
     private int size;
 
     boolean isEmpty() {
-        return size == 0;
+        return size() == 0;
     }
 
     int size() {
-        return size;
+        return inParts + size;
     }
 
     void add(byte[] more) {
         room(more.length);
-        System.arraycopy(more, 0, bytes, size, more.length);
-        size += more.length;
+        put(more);
     }
 
     /** One event as a frame. JSON has raw newlines only as white space: they become spaces. */
     void add(Event event, String id) {
-        room(ID.length + id.length() + 1 + EVENT.length + event.bytes().length + END.length);
+        room(ID.length + id.length() + 1 + roomOf(event));
         put(ID);
         for (int i = 0; i < id.length(); i++) {
             bytes[size++] = (byte) id.charAt(i);
@@ -44,24 +49,49 @@ final class SseFrames {
     /** One event as a frame without an id. */
     void add(Event event) {
         byte[] json = event.bytes();
-        room(EVENT.length + json.length + END.length);
+        room(roomOf(event));
         put(EVENT);
-        int from = size;
-        put(json);
-        for (int i = from; i < size; i++) {
-            if (bytes[i] == '\n' || bytes[i] == '\r') {
-                bytes[i] = ' ';
-            }
+        if (json.length > LONG_BYTES) {
+            endPart();
+            addPart(SseBatch.Part.message(json));
+        } else {
+            int from = size;
+            put(json);
+            SseBatch.toOneLine(bytes, from, size);
         }
-        put(END);
+        add(END);
+    }
+
+    private static int roomOf(Event event) {
+        int length = event.bytes().length;
+        return EVENT.length + (length > LONG_BYTES ? 0 : length) + END.length;
     }
 
     /** Takes what was gathered. */
-    ByteBuffer take() {
-        ByteBuffer taken = ByteBuffer.wrap(bytes, 0, size);
-        bytes = NOTHING;
-        size = 0;
+    SseBatch take() {
+        endPart();
+        SseBatch taken = new SseBatch(parts, inParts);
+        parts = List.of();
+        inParts = 0;
         return taken;
+    }
+
+    private void endPart() {
+        if (size > 0) {
+            addPart(SseBatch.Part.frames(bytes, size));
+            bytes = NOTHING;
+            size = 0;
+        }
+    }
+
+    private void addPart(SseBatch.Part part) {
+        if (parts.isEmpty()) {
+            parts = List.of(part);
+        } else {
+            parts = new ArrayList<>(parts);
+            parts.add(part);
+        }
+        inParts += part.remaining();
     }
 
     private void put(byte[] more) {

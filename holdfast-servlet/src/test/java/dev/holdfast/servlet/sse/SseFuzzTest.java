@@ -31,6 +31,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
  * input that fails is kept beside the known ones. One such test at a time.
  */
 class SseFuzzTest {
+    private static final int PIECE = 100;
     private static final StreamId STREAM = new StreamId(1, 2);
     private static final Epoch EPOCH = new Epoch(1, -7);
     private static final String ENDPOINT = "/message?sessionId=k3tKx0V8";
@@ -97,11 +98,14 @@ class SseFuzzTest {
         assertThat(read).isEqualTo(expected.subList(0, script.taken(expected, composer)));
     }
 
-    private static boolean write(@org.jspecify.annotations.Nullable ByteBuffer bytes, ByteArrayOutputStream wire) {
-        if (bytes == null) {
+    private static boolean write(@org.jspecify.annotations.Nullable SseBatch batch, ByteArrayOutputStream wire) {
+        if (batch == null) {
             return false;
         }
-        wire.write(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
+        while (batch.remaining() > 0) {
+            ByteBuffer piece = batch.next(Math.min(batch.remaining(), PIECE));
+            wire.write(piece.array(), piece.arrayOffset() + piece.position(), piece.remaining());
+        }
         return true;
     }
 
