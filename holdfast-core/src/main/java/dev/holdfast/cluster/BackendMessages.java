@@ -4,18 +4,20 @@ import dev.holdfast.Refusal;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.SessionKey;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What other nodes have for the backend of a session here: each thing after what came before it. Answers wait for answers alone, as
- * a backend that has asked may take nothing else before it has its answer. What opens a backend where none is there is for an epoch,
- * the one that has the backend; an epoch that the session here does not have was left behind, and is fenced, so that another one can
- * have it. Safe for use by any thread.
+ * What other nodes have for the backend of a session here, and the notifications that arrive on this one: each thing after what came
+ * before it. Answers wait for answers alone, as a backend that has asked may take nothing else before it has its answer. What opens
+ * a backend where none is there is for an epoch, the one that has the backend; an epoch that the session here does not have was left
+ * behind, and is fenced, so that another one can have it. Safe for use by any thread.
  */
 final class BackendMessages {
     private static final Logger logger = LoggerFactory.getLogger(BackendMessages.class);
@@ -53,6 +55,22 @@ final class BackendMessages {
             logger.warn("session {}: what another node has sent is dropped", session.shortId());
             notTaken(message);
         }
+    }
+
+    /** Lets the backend, which is here, hear a notification that has arrived on this node; refuses it where too much waits. */
+    CompletionStage<Optional<Refusal>> notify(LiveSession session, InboundMessage notification) {
+        CompletableFuture<Optional<Refusal>> taken = new CompletableFuture<>();
+        boolean waits = tasks.add(
+                session,
+                () -> versions.reached(session),
+                () -> StoreQuestion.asked(() -> session.notify(notification)).whenComplete((refusal, failure) -> {
+                    if (failure == null) {
+                        taken.complete(refusal);
+                    } else {
+                        taken.completeExceptionally(failure);
+                    }
+                }));
+        return waits ? taken : CompletableFuture.completedFuture(Optional.of(Refusal.BACKEND));
     }
 
     /** There is no such session in memory here, it does not have the epoch, or too much waits for it. */

@@ -114,9 +114,9 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         Optional<Placement> placement =
                 engine.backendExistsOnce() ? Optional.of(new Placement(store)) : Optional.empty();
         this.versions = new JournalVersions(store, this::mayBlock);
-        this.forwarding = placement.map(where -> new Forwarding(store, lease, where, versions, this));
         this.forBackends = new BackendMessages(
                 store, new ForwardedCalls(store, lease, versions, this::mayBlock), versions, this::mayBlock);
+        this.forwarding = placement.map(where -> new Forwarding(store, lease, where, versions, forBackends, this));
         this.writers = new Writers(store, placement);
         this.tails = new Tails(store, writers, session -> forwarding.ifPresent(once -> once.read(session)));
     }
@@ -186,8 +186,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
                 forwarding);
     }
 
-    @Override
-    public void mayBlock(Runnable task) {
+    private void mayBlock(Runnable task) {
         if (!engine.elsewhere(task)) {
             task.run();
         }

@@ -23,7 +23,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -52,6 +51,7 @@ final class Forwarding {
     private final Lease lease;
     private final Placement placement;
     private final JournalVersions versions;
+    private final BackendMessages forBackends;
     private final Surroundings surroundings;
     private final AtomicLong numbers = new AtomicLong();
     private final Map<Long, CompletableFuture<Optional<NodeMessage>>> waiting = new ConcurrentHashMap<>();
@@ -66,9 +66,6 @@ final class Forwarding {
 
     /** What it needs of its node. */
     interface Surroundings {
-        /** Does something where it may block. */
-        void mayBlock(Runnable task);
-
         /** Does something later. */
         void later(Runnable task, long millis);
 
@@ -82,11 +79,18 @@ final class Forwarding {
         CompletionStage<Writers.Standing> standing(LiveSession session, StreamId stream);
     }
 
-    Forwarding(NodeStore store, Lease lease, Placement placement, JournalVersions versions, Surroundings surroundings) {
+    Forwarding(
+            NodeStore store,
+            Lease lease,
+            Placement placement,
+            JournalVersions versions,
+            BackendMessages forBackends,
+            Surroundings surroundings) {
         this.store = store;
         this.lease = lease;
         this.placement = placement;
         this.versions = versions;
+        this.forBackends = forBackends;
         this.surroundings = surroundings;
     }
 
@@ -103,8 +107,7 @@ final class Forwarding {
     CompletionStage<Optional<Refusal>> notify(LiveSession session, InboundMessage notification) {
         return placement.of(session).thenCompose(place -> {
             if (place instanceof Placement.Here) {
-                return CompletableFuture.supplyAsync(() -> session.notify(notification), surroundings::mayBlock)
-                        .thenCompose(Function.identity());
+                return forBackends.notify(session, notification);
             }
             Optional<Member> host =
                     place instanceof Placement.There there ? Optional.of(there.member()) : Optional.empty();

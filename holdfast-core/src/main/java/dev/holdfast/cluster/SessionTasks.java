@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What other nodes want of sessions here, done where it may block: for each session one thing after the other, in order. Safe for use
- * by any thread.
+ * What other nodes want of sessions here, and what their clients do on this one, done where it may block: for each session one thing
+ * after the other, in order. Safe for use by any thread.
  */
 final class SessionTasks {
     private static final Logger logger = LoggerFactory.getLogger(SessionTasks.class);
@@ -102,7 +102,7 @@ final class SessionTasks {
     }
 
     private static void failed(LiveSession session, Throwable failure) {
-        logger.error("session {}: what another node has sent failed", session.shortId(), failure);
+        logger.error("session {}: what has come for its backend failed", session.shortId(), failure);
     }
 
     private Optional<Task> next(LiveSession session) {

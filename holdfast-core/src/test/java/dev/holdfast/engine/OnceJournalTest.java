@@ -9,6 +9,7 @@ import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
@@ -21,6 +22,8 @@ import org.junit.jupiter.api.Test;
 class OnceJournalTest {
     private static final String METHOD = "notifications/initialized";
     private static final InboundMessage INITIALIZED = Wire.notification(METHOD, new JournalChange.Put(METHOD));
+    /** So much waits on a node for the backend of one session. */
+    private static final int MOST_WAITING = 1_024;
 
     private final ClusterBed bed = ClusterBed.once(3);
     private final ClusterBed.Node first = bed.node(0);
@@ -140,8 +143,8 @@ class OnceJournalTest {
     }
 
     /** What is to be done on the first node where it may block, which nobody does yet. */
-    private Queue<Runnable> work() {
-        Queue<Runnable> tasks = new ArrayDeque<>();
+    private Deque<Runnable> work() {
+        Deque<Runnable> tasks = new ArrayDeque<>();
         first.executor = tasks::add;
         return tasks;
     }
@@ -176,5 +179,64 @@ class OnceJournalTest {
         doAll(tasks);
         assertThat(TestBed.now(taken)).isEmpty();
         assertThat(first.backend.life().heard).containsExactly(METHOD);
+    }
+
+    /** Does what there is to do, and what comes of it, the latest first, as threads may that race. */
+    private static void doAllBackwards(Deque<Runnable> tasks) {
+        for (Runnable task = tasks.pollLast(); task != null; task = tasks.pollLast()) {
+            task.run();
+        }
+    }
+
+    private static InboundMessage numbered(int number) {
+        return Wire.notification("notifications/" + number);
+    }
+
+    @Test
+    void notificationsThatArriveOnTheBackendsNodeKeepTheirOrder() {
+        Deque<Runnable> tasks = work();
+        List<CompletionStage<Optional<Refusal>>> taken =
+                IntStream.range(0, 3).mapToObj(i -> here.notify(numbered(i))).toList();
+        bed.settle();
+        doAllBackwards(tasks);
+        assertThat(taken).extracting(TestBed::now).containsOnly(Optional.empty());
+        assertThat(first.backend.life().heard).containsExactly("notifications/0", "notifications/1", "notifications/2");
+    }
+
+    @Test
+    void theyDoNotPassWhatAnotherNodeHasSentBefore() {
+        Deque<Runnable> tasks = work();
+        there.notify(numbered(0));
+        bed.settle();
+        here.notify(numbered(1));
+        bed.settle();
+        doAllBackwards(tasks);
+        assertThat(first.backend.life().heard).containsExactly("notifications/0", "notifications/1");
+    }
+
+    @Test
+    void theyDoNotPassWhatAnotherNodeHasPutIntoTheJournalBefore() {
+        first.store.hold(FlakyCluster.Question.LOOK);
+        initialized();
+        bed.settle();
+        CompletionStage<Optional<Refusal>> taken = here.notify(numbered(0));
+        bed.settle();
+        first.store.letGo();
+        bed.settle();
+        assertThat(TestBed.now(taken)).isEmpty();
+        assertThat(first.backend.life().heard).containsExactly(METHOD, "notifications/0");
+    }
+
+    @Test
+    void theyAreRefusedWhereTooMuchWaitsBeforeThem() {
+        Deque<Runnable> tasks = work();
+        List<CompletionStage<Optional<Refusal>>> taken = IntStream.rangeClosed(0, MOST_WAITING)
+                .mapToObj(i -> here.notify(numbered(i)))
+                .toList();
+        bed.settle();
+        assertThat(TestBed.now(taken.get(MOST_WAITING))).contains(Refusal.BACKEND);
+        doAllBackwards(tasks);
+        assertThat(taken.subList(0, MOST_WAITING)).extracting(TestBed::now).containsOnly(Optional.empty());
+        assertThat(first.backend.life().heard).hasSize(MOST_WAITING);
     }
 }
