@@ -58,8 +58,10 @@ public interface Session {
     /**
      * Cancels the call of a request; its stream ends without a response. Without such a call nothing happens.
      *
-     * @return completes when the call is cancelled or found to be absent: at once if the session is in this process; another node
-     *     may have to be asked later. Fails if the store or that node could not be reached: then the call may go on
+     * @return completes when the call is cancelled or found to be absent: at once if it runs in this process, or no other node can have
+     *     the session; else when the other nodes have been told. Where a backend exists once, they are told in any case: the stage waits
+     *     for them also when the call runs here. Fails if the store or one of them could not be reached, or takes no more: then the call
+     *     may go on, or another node may run it
      */
     CompletionStage<Void> cancel(RequestId request, InboundMessage notification);
 
