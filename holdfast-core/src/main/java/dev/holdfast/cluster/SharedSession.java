@@ -123,8 +123,9 @@ final class SharedSession implements Session {
     /**
      * Where a backend exists once, a call may come to its node behind its cancellation. So all nodes hear of that twice: a call that
      * comes even behind the second word was on its way at the first, where it had come in. That node tells of the cancellation again
-     * when it hears what has become of the call; where it dies before that, or loses its lease, nobody does. Of a call that runs here
-     * it has to hear too: it would run the call as a new one if this node died before it had said that the call is taken.
+     * when it hears what has become of the call; where it dies before that, or loses its lease, or the node to which it has sent the
+     * call takes no more into its inbox, nobody does. Of a call that runs here it has to hear too: it would run the call as a new one
+     * if this node died before it had said that the call is taken.
      */
     @Override
     public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
