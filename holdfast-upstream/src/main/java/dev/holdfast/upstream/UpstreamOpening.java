@@ -2,9 +2,8 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.client.HttpStatusException;
 import dev.holdfast.client.Outcome;
-import dev.holdfast.client.ServerSession;
+import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.SessionOpening;
-import dev.holdfast.client.SessionOpening.Protocol;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.Backend;
@@ -17,7 +16,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,42 +30,45 @@ final class UpstreamOpening {
 
     private final OpenRequest request;
     private final UpstreamConnection connection;
-    private final SessionOpening opening;
+    private final RemoteServer server;
+    private final ScheduledExecutorService clock;
     private final CompletableFuture<Backend.Outcome> end = new CompletableFuture<>();
-    private volatile @Nullable Envelope response;
 
-    UpstreamOpening(OpenRequest request, UpstreamConnection connection, SessionOpening opening) {
+    UpstreamOpening(
+            OpenRequest request, UpstreamConnection connection, RemoteServer server, ScheduledExecutorService clock) {
         this.request = request;
         this.connection = connection;
-        this.opening = opening;
+        this.server = server;
+        this.clock = clock;
     }
 
     /** Asks the upstream to {@code initialize}, and lets the time run. */
-    CompletionStage<Backend.Outcome> begin(Duration timeout, ScheduledExecutorService clock) {
+    CompletionStage<Backend.Outcome> begin(Duration timeout) {
         Future<?> deadline = clock.schedule(
                 () -> abandon("the upstream did not answer initialize within " + timeout.toMillis() + " ms"),
                 timeout.toNanos(),
                 TimeUnit.NANOSECONDS);
         connection.loss().onDistrust(this::abandon);
-        attempt(UpstreamLink.parsed(request.initialize().bytes()), MOST_LOST, clock);
+        attempt(MOST_LOST);
         return end.whenComplete((outcome, failure) -> deadline.cancel(false));
     }
 
     /** Opens a session; another, where it is lost before it is there. */
-    private void attempt(Envelope initialize, int more, ScheduledExecutorService clock) {
-        opening.open(
-                        Protocol.AUTOMATIC,
-                        initialize,
-                        connection.link().context(request.initialize()),
-                        message -> take(initialize, message))
+    private void attempt(int more) {
+        UpstreamAttempt attempt = new UpstreamAttempt(connection, server);
+        end.thenAccept(outcome -> {
+            if (!(outcome instanceof Backend.Opened)) {
+                attempt.close();
+            }
+        });
+        attempt.begin(request.initialize())
                 .thenAccept(result -> {
                     boolean lost = result instanceof SessionOpening.NotOpened not
                             && not.outcome().sessionLost();
-                    if (lost && more > 0 && !end.isDone()) {
-                        Future<?> unused = clock.schedule(
-                                () -> attempt(initialize, more - 1, clock), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+                    if (lost && more > 0) {
+                        Future<?> unused = clock.schedule(() -> attempt(more - 1), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
                     } else {
-                        opened(result);
+                        end.complete(outcome(result, attempt.answer()));
                     }
                 })
                 .exceptionally(failure -> {
@@ -78,49 +79,25 @@ final class UpstreamOpening {
 
     /** Gives up, if the upstream has not answered yet. */
     void abandon(String cause) {
-        if (end.complete(unreachable(cause))) {
-            opening.close();
-        }
+        end.complete(unreachable(cause));
     }
 
-    private CompletionStage<Void> take(Envelope initialize, Envelope message) {
-        if (message.id().equals(initialize.id()) && message.kind() != Envelope.Kind.REQUEST) {
-            response = message;
-            return CompletableFuture.completedFuture(null);
-        }
-        CompletionStage<Void> taken = connection.news().message(message);
-        // before the response nothing of the session is committed: whoever waited for that would never read the
-        // response
-        return end.isDone() ? taken : CompletableFuture.completedFuture(null);
-    }
-
-    private void opened(SessionOpening.Result result) {
-        Envelope answer = response;
-        if (result instanceof SessionOpening.Opened open) {
-            connection.link().opened(open.session());
-            if (answer == null || !end.complete(accepted(answer))) {
-                close(open.session());
-            }
-        } else {
-            end.complete(notOpened(((SessionOpening.NotOpened) result).outcome(), Optional.ofNullable(answer)));
-        }
+    private Backend.Outcome outcome(SessionOpening.Result result, Optional<Envelope> answer) {
+        return result instanceof SessionOpening.NotOpened not
+                ? notOpened(not.outcome(), answer)
+                : accepted(answer.orElseThrow());
     }
 
     private Backend.Outcome accepted(Envelope answer) {
         OutboundMessage message = answer.outbound();
         Optional<String> revision = answer.protocolVersion();
         if (revision.isEmpty()) {
-            CompletionStage<Void> unused = connection.close();
             return unreachable("the upstream answered initialize without a protocolVersion");
         }
         connection
                 .loss()
                 .promised(JsonRpc.MESSAGES.introduction(message.bytes()).lists());
         return new Backend.Opened(connection, message, revision.get(), Optional.empty());
-    }
-
-    private static void close(ServerSession session) {
-        CompletionStage<Void> unused = session.close();
     }
 
     private Backend.Outcome notOpened(Outcome outcome, Optional<Envelope> answer) {

@@ -2,7 +2,6 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.Requests;
-import dev.holdfast.client.SessionOpening;
 import dev.holdfast.json.RepeatRules;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.InboundMessage;
@@ -32,11 +31,10 @@ record UpstreamServer(
         RepeatRules promised = forwards ? new RepeatRules() : rules;
         UpstreamConnection connection =
                 new UpstreamConnection(request.principal(), request.incarnation(), promised, sink, link, clock);
-        UpstreamOpening opening = new UpstreamOpening(
-                request, connection, new SessionOpening(session, connection.news(), connection.loss()));
+        UpstreamOpening opening = new UpstreamOpening(request, connection, session, clock);
         sink.onAnswer(connection::answer);
         sink.onAbandon(() -> opening.abandon("the client has left"));
-        return opening.begin(openTimeout, clock);
+        return opening.begin(openTimeout);
     }
 
     /** None where headers are forwarded: a process that was started again does not have those of the call. */

@@ -14,7 +14,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AutoClose;
@@ -36,6 +38,10 @@ class UpstreamSseCutsTest {
     private final OpenResources open = new OpenResources();
 
     private final List<String> executed = new CopyOnWriteArrayList<>();
+    /** How many streams the server was asked for. */
+    private final AtomicInteger streams = new AtomicInteger();
+
+    private final AtomicInteger losses = new AtomicInteger();
 
     /** Tells its progress, asks its client, and tells it again. */
     private Mono<String> asking(McpAsyncServerExchange exchange, CallToolRequest request) {
@@ -166,27 +172,57 @@ class UpstreamSseCutsTest {
         assertThat(executed).containsExactly("asking");
     }
 
-    /** Over Streamable HTTP the {@code initialize} would be sent again in the same way. */
-    @ParameterizedTest
-    @ValueSource(ints = {1, 3})
-    void anUpstreamThatLosesItsSessionWhileItIsOpenedIsAskedForAnother(int losses) throws Exception {
-        AtomicInteger messages = new AtomicInteger();
+    /** A way to a server that loses the next sessions, as many as {@code losses} says, each when its {@code initialize} comes. */
+    private CuttingProxy losing() throws Exception {
+        Set<String> sessions = ConcurrentHashMap.newKeySet();
         CompletableFuture<CuttingProxy> leg = new CompletableFuture<>();
-        Filter cutting = (request, response, chain) -> {
-            if (((HttpServletRequest) request).getRequestURI().equals("/messages")
-                    && messages.incrementAndGet() <= losses) {
+        Filter losing = (request, response, chain) -> {
+            HttpServletRequest asked = (HttpServletRequest) request;
+            if (asked.getMethod().equals("GET")) {
+                streams.incrementAndGet();
+            } else if (asked.getRequestURI().equals("/messages")
+                    && sessions.add(asked.getQueryString())
+                    && losses.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
                 leg.join().cutStreams(CuttingProxy.Cut.RST);
             }
             chain.doFilter(request, response);
         };
-        leg.complete(open.add(CuttingProxy.to(open.add(OfficialSseServer.start(List.of(cutting), Tools.echo()))
-                .port())));
+        leg.complete(open.add(CuttingProxy.to(
+                open.add(OfficialSseServer.start(List.of(losing), Tools.echo())).port())));
+        return leg.join();
+    }
 
-        try (RawSseSession session =
-                RawSseSession.open(before(leg.join().port()).port())) {
+    /** Over Streamable HTTP the {@code initialize} would be sent again in the same way. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void anUpstreamThatLosesItsSessionWhileItIsOpenedIsAskedForAnother(int times) throws Exception {
+        CuttingProxy leg = losing();
+        losses.set(times);
+        try (RawSseSession session = RawSseSession.open(before(leg.port()).port())) {
             session.assertAlive();
         }
-        assertThat(leg.join().cuts()).isEqualTo(losses);
+        assertThat(leg.cuts()).isEqualTo(times);
+        assertThat(streams).hasValue(times + 1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void anUpstreamThatLosesItsSessionWhileItIsRestoredIsAskedForAnother(int times) throws Exception {
+        CuttingProxy leg = losing();
+        try (RawSseSession session = RawSseSession.open(before(leg.port()).port())) {
+            session.assertAlive();
+            losses.set(times);
+            leg.cutStreams(CuttingProxy.Cut.RST);
+            session.send(Json.request("1", "tools/list", "{}"));
+            JsonNode response = response(session);
+            assertThat(response.at("/id").asInt()).isEqualTo(1);
+            assertThat(response.at("/result/tools/0/name").asString())
+                    .as("%s", response)
+                    .isEqualTo("echo");
+            session.assertAlive();
+        }
+        assertThat(leg.cuts()).isEqualTo(1 + times);
+        assertThat(streams).hasValue(1 + times + 1);
     }
 
     private static void assertFateIsUnknown(RawSseSession session) {
