@@ -179,10 +179,11 @@ final class Posting implements StreamOwner, StreamHandler {
         }
     }
 
-    /** Whether a body is not mere courtesy, as {@code {"message":"Accepted"}} is. */
+    /** Whether a body is not mere courtesy, as {@code {"message":"Accepted"}} is, be it with the request's id. */
     private boolean hasMessage(byte[] body) {
         return !(MessageBodies.read(body) instanceof EnvelopeReader.Malformed malformed)
-                || malformed.answered().filter(this::isOurs).isPresent();
+                || (malformed.id().isEmpty()
+                        && malformed.answered().filter(this::isOurs).isPresent());
     }
 
     private void waitElsewhere(int status, byte[] body) {

@@ -346,6 +346,14 @@ class HostileServerTest {
     }
 
     @Test
+    void answerWithNeitherResultNorErrorEndsItsCallThoughItsStreamGoesOn() {
+        server.then((request, reply) -> reply.stream().chunk(event("e1", "{\"jsonrpc\":\"2.0\",\"id\":1}")));
+
+        assertThat(now(send(HARMLESS))).isInstanceOf(Outcome.Unreadable.class);
+        assertThat(posts()).isEqualTo(1);
+    }
+
+    @Test
     void streamThatEndsInOrderBehindWhatCannotBeReadHadNoBetterAnswer() {
         server.then((request, reply) -> reply.stream()
                 .chunk(event("e1", answer(1).replace("\"id\":1,", "")))

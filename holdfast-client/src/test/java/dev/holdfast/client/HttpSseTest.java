@@ -104,7 +104,11 @@ class HttpSseTest {
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
-            value = {"text/event-stream|Accepted", "application/json|{\"message\":\"Accepted\"}"})
+            value = {
+                "text/event-stream|Accepted",
+                "application/json|{\"message\":\"Accepted\"}",
+                "application/json|{\"jsonrpc\":\"2.0\",\"id\":1,\"status\":\"accepted\"}"
+            })
     void serverThatTakesMessagesWithAWordAnswersOnTheStream(String type, String word) {
         AtomicInteger posts = new AtomicInteger();
         AtomicLong last = new AtomicLong();

@@ -70,6 +70,7 @@ class BadInputTest {
                 "{\"jsonrpc\":\"2.0\",\"id\":1,          | ends in the middle",
                 "hello                                   | not JSON",
                 "{\"jsonrpc\":\"2.0\"}                   | method",
+                "{\"jsonrpc\":\"2.0\",\"id\":1}           | a message must have method, result or error",
                 "[]                                      | at least one message",
                 "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"m\"}             | id",
                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}                  | method",

@@ -62,7 +62,8 @@ public final class EnvelopeReader {
      * @param code {@link JsonRpc#PARSE_ERROR} or {@link JsonRpc#INVALID_REQUEST}
      * @param message what is wrong and where, in words for the sender
      * @param id the id of the request that is wrong, where it could be read
-     * @param answered the id of the request that what is wrong was to answer, where it could be read; not in a batch
+     * @param answered the id of the request that what is wrong was to answer, where it could be read; not in a batch. A message
+     *     that has neither a method nor an answer may be either, and has its id in both places
      */
     public record Malformed(int code, String message, Optional<RequestId> id, Optional<RequestId> answered)
             implements Parsed {

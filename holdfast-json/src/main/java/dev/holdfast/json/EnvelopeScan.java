@@ -128,9 +128,9 @@ final class EnvelopeScan {
         return answers() ? Optional.empty() : id;
     }
 
-    /** The id of the request that a message with a fault was to answer. */
+    /** The id of the request that a message with a fault was to answer, or may have been to answer. */
     Optional<RequestId> answeredId() {
-        return answers() && !seen.contains(Member.METHOD) ? id.or(() -> roundedId) : Optional.empty();
+        return (answers() || bare()) && !seen.contains(Member.METHOD) ? id.or(() -> roundedId) : Optional.empty();
     }
 
     private void jsonrpc() {
@@ -277,6 +277,11 @@ final class EnvelopeScan {
     /** Whether the message has an answer, be it null. */
     private boolean answers() {
         return error || seen.contains(Member.RESULT);
+    }
+
+    /** Whether the message was read to its end, and has nothing that only a request has: it may lack its answer as well as its method. */
+    private boolean bare() {
+        return to > from && version && !seen.contains(Member.PARAMS);
     }
 
     private void fault(String words) {

@@ -181,7 +181,7 @@ class EnvelopeReaderTest {
 
     @ParameterizedTest
     @CsvSource(quoteCharacter = '`', delimiter = '|', textBlock = """
-            {'jsonrpc':'2.0','id':1}                                             | a message must have method, result or error
+            {'jsonrpc':'2.0','id':1,'params':{}}                                 | a message must have method, result or error
             {'id':1,'method':'x'}                                                | jsonrpc must be "2.0", but is missing
             {'jsonrpc':2.0,'id':1,'method':'x'}                                  | jsonrpc must be "2.0"
             {'jsonrpc':'1.0','method':'x','id':1}                                | jsonrpc must be "2.0"
@@ -218,6 +218,21 @@ class EnvelopeReaderTest {
     }
 
     @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'jsonrpc':'2.0','id':1}",
+                "{'id':1,'content':[],'jsonrpc':'2.0'}",
+                "{'jsonrpc':'2.0','id':1,'error':null}",
+            })
+    void whatNeitherAsksNorAnswersCarriesItsIdAsBoth(String body) {
+        Optional<RequestId> id = Optional.of(new RequestId("1"));
+
+        assertThat(malformed(body))
+                .isEqualTo(
+                        new Malformed(JsonRpc.INVALID_REQUEST, "a message must have method, result or error", id, id));
+    }
+
+    @ParameterizedTest
     @CsvSource(quoteCharacter = '`', delimiter = '|', textBlock = """
             {'jsonrpc':'2.0','id':1,'result':{'x':[[[[[[[[[[[1]]]]]]]]]]]}}   | deeper than 10 levels
             {'jsonrpc':'2.0','id':1,'error':{'x':[[[[[[[[[[[1]]]]]]]]]]]}}    | deeper than 10 levels
@@ -243,6 +258,8 @@ class EnvelopeReaderTest {
                 "{'jsonrpc':'2.0','id':1,'method':'x','params':{'x':'\u00ff'}}",
                 "{'jsonrpc':'2.0','result':{'x':[[[[[[[[[[[1]]]]]]]]]]]},'id':1}",
                 "{'jsonrpc':'2.0','id':1,'params':{'x':",
+                "{'jsonrpc':'2.0','id':1,'x':",
+                "{'id':1,'level':'info'}",
                 "caf\u00e9"
             })
     void whatIsNoAnswerOrTellsItsIdTooLateAnswersNothing(String body) {

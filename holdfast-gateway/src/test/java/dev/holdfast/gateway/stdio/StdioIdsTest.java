@@ -197,6 +197,9 @@ class StdioIdsTest {
                 "{'id':1,'error':{'code':-1,'message':'m'}}",
                 "{'jsonrpc':'2.0','id':1,'error':'m'}",
                 "{'jsonrpc':'2.0','id':1,'result':{},'error':{'code':-1,'message':'m'}}",
+                "{'jsonrpc':'2.0','id':1}",
+                "{'jsonrpc':'2.0','id':1,'content':[]}",
+                "{'jsonrpc':'2.0','id':1,'error':null}",
             })
     void anAnswerThatIsNoJsonRpcEndsItsCallWithAnError(String answer) {
         RecordedCall call = child.call(1, "tools/call");
@@ -256,7 +259,10 @@ class StdioIdsTest {
 
         child.says("{'id':1,'method':'roots/list'}");
         child.says("{'id':1,'method':'roots/list','result':{}}");
+        child.says("{'jsonrpc':'2.0','id':1,'params':{}}");
+        child.says("{'id':1,'level':'info'}");
         child.says("{'id':2,'result':{}}");
+        child.says("{'jsonrpc':'2.0','id':2}");
         child.says(Json.result(1));
 
         assertThat(call.next()).isEqualTo(Json.result(1));
