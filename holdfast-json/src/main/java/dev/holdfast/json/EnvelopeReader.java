@@ -38,6 +38,7 @@ public final class EnvelopeReader {
 
     private static final int MAX_SERVER_DEPTH = 1000;
     private static final int MAX_SHARED_NAMES = 256;
+    private static final int MAX_TOLD_ID = 64 << 10;
 
     private final int maxDepth;
     private final int maxBatch;
@@ -123,6 +124,32 @@ public final class EnvelopeReader {
         } catch (JacksonException e) {
             return notJson(complaint(e, parser, cursor.faultAt(e), body.length), first.answeredId());
         }
+    }
+
+    /**
+     * Returns the id of the request that a body is, whatever is wrong with it, or begins with, where there is only its start: as the
+     * sender has spelled it, also null and one that is too long, but no more than 64 KiB. Empty where it cannot be told, and where the
+     * body is a notification, an answer, a batch or does not say that it is JSON-RPC.
+     */
+    public Optional<RequestId> asked(byte[] body) {
+        int start = startsWithByteOrderMark(body) ? 3 : 0;
+        int valid = Utf8.validEnd(body, start);
+        JsonParser parser = parsers.createParser(ObjectReadContext.empty(), body, start, valid - start);
+        JsonCursor cursor = new JsonCursor(parser, start);
+        EnvelopeScan scan = new EnvelopeScan(cursor);
+        try {
+            if (cursor.next()) {
+                scan.message();
+            }
+        } catch (JacksonException e) {
+            // what was read before it counts
+        }
+        Span id = scan.spelledId;
+        // a number at the very end may go on
+        boolean told = scan.asks() && id.present() && id.to() < valid && id.to() - id.from() <= MAX_TOLD_ID;
+        return told
+                ? Optional.of(new RequestId(new String(body, id.from(), id.to() - id.from(), StandardCharsets.UTF_8)))
+                : Optional.empty();
     }
 
     /** The same text with every byte replaced that is no part of a character. */

@@ -27,6 +27,9 @@ final class EnvelopeScan {
     int to;
     Optional<RequestId> id = Optional.empty();
     Span idSpan = Span.NONE;
+    /** Where an id lies that can be told back, be it one that no request may have. */
+    Span spelledId = Span.NONE;
+
     String method = "";
     Span params = Span.NONE;
     Span meta = Span.NONE;
@@ -133,6 +136,11 @@ final class EnvelopeScan {
         return (answers() || bare()) && !seen.contains(Member.METHOD) ? id.or(() -> roundedId) : Optional.empty();
     }
 
+    /** Whether it is a request or a notification by what was read of it, and says that it is JSON-RPC. */
+    boolean asks() {
+        return version && !answers() && (seen.contains(Member.METHOD) || seen.contains(Member.PARAMS));
+    }
+
     private void jsonrpc() {
         once(Member.JSONRPC);
         version = json.text().filter("2.0"::equals).isPresent();
@@ -146,13 +154,16 @@ final class EnvelopeScan {
         id = json.id();
         roundedId = json.roundedId();
         nullId = json.at(JsonToken.VALUE_NULL);
+        boolean tellable = nullId || json.at(JsonToken.VALUE_STRING) || json.atNumber();
         idSpan = json.skipped();
+        spelledId = tellable ? idSpan : Span.NONE;
         if (id.isEmpty() && !nullId) {
             fault("id must be a string of at most 512 characters or an integer of at most 64 digits");
         }
         if (again) {
             id = Optional.empty();
             roundedId = Optional.empty();
+            spelledId = Span.NONE;
         }
     }
 

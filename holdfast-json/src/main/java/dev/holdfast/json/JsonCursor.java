@@ -32,6 +32,10 @@ final class JsonCursor {
         return json.currentToken() == token;
     }
 
+    boolean atNumber() {
+        return at(JsonToken.VALUE_NUMBER_INT) || at(JsonToken.VALUE_NUMBER_FLOAT);
+    }
+
     /** Moves on to the value of the object's next member, or to the object's end. */
     boolean nextMember() {
         if (json.nextToken() != JsonToken.PROPERTY_NAME) {

@@ -12,7 +12,6 @@ import dev.holdfast.json.JsonRpc;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -116,9 +115,9 @@ public final class Bridge {
         for (LineReader.Next next = lines.next(); !(next instanceof LineReader.End); next = lines.next()) {
             if (next instanceof LineReader.Line line && !isBlank(line.bytes())) {
                 fromClient(line.bytes());
-            } else if (next instanceof LineReader.TooLong) {
+            } else if (next instanceof LineReader.TooLong tooLong) {
                 out.write(JsonRpc.errorBody(
-                        Optional.empty(),
+                        ENVELOPES.asked(tooLong.start()),
                         JsonRpc.INVALID_REQUEST,
                         "a message has more than " + messageBytes + " bytes"));
             }
