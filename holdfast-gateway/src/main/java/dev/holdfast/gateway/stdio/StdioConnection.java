@@ -53,7 +53,7 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         this.gate = new CommitGate(child.options().uncommittedBytes());
         this.questions = new Questions(incarnation);
         this.probe = new Probe(child, incarnation);
-        this.asking = new StdioQuestions(child.name(), this::write, calls, questions, listening, gate, envelopes);
+        this.asking = new StdioQuestions(child.name(), child::write, calls, questions, listening, gate, envelopes);
         this.router = new StdioRouter(child.name(), child.lines(), calls, asking, probe, listening, gate, envelopes);
     }
 

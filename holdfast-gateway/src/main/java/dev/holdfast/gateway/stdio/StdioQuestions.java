@@ -106,9 +106,12 @@ final class StdioQuestions {
     private void refuse(Question question, String cause) {
         String kind = question.message().kind() == EventKind.PING ? "ping" : "request";
         log.debug("{}: a {} to the client was refused: {}", name, kind, cause);
-        child.accept(JsonRpc.MESSAGES
-                .error(question.spelling(), JsonRpc.SERVER_ERROR, cause)
-                .bytes());
+        refuse(question.spelling(), JsonRpc.SERVER_ERROR, cause);
+    }
+
+    /** Tells the child that a request of its cannot be passed on, under the id as it has spelled it. */
+    void refuse(RequestId spelling, int code, String cause) {
+        child.accept(JsonRpc.MESSAGES.error(spelling, code, cause).bytes());
     }
 
     /** Reads a message in which an id was replaced. */

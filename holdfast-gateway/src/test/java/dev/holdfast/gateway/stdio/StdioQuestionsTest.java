@@ -1,5 +1,6 @@
 package dev.holdfast.gateway.stdio;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.gateway.Json;
@@ -9,6 +10,7 @@ import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.OutboundMessage;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -20,6 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
@@ -116,6 +119,50 @@ class StdioQuestionsTest {
         child.says("{'jsonrpc':'2.0','method':'roots/list','id':'q'}");
 
         assertThat(child.hears()).contains("\"id\":\"q\",\"error\"").contains("could not be stored");
+    }
+
+    private static List<String> wrongIds() {
+        return List.of("null", "1.5", "1".repeat(65), "'" + "a".repeat(513) + "'");
+    }
+
+    @ParameterizedTest
+    @MethodSource("wrongIds")
+    void aQuestionUnderAnIdThatNoneMayHaveIsRefused(String id) {
+        child.says("{'jsonrpc':'2.0','method':'roots/list','id' : " + id + " }");
+
+        assertThat(child.hears())
+                .startsWith(Json.of("{'jsonrpc':'2.0','id':" + id + ",'error':{'code':-32600,'message':'id must "));
+    }
+
+    @Test
+    void aQuestionThatCannotBeReadIsRefused() {
+        child.says("{'jsonrpc':'2.0','id':4,'method':'roots/list','params':[]}");
+        assertThat(child.hears())
+                .isEqualTo(Json.of(
+                        "{'jsonrpc':'2.0','id':4,'error':{'code':-32600,'message':'params must be an object'}}"));
+
+        child.says(
+                "{'jsonrpc':'2.0','id':5,'method':'sampling/createMessage','params':{'text':'caf\u00e9'}}", ISO_8859_1);
+        assertThat(child.hears())
+                .contains("\"id\":5,\"error\":{\"code\":-32700,")
+                .contains("not UTF-8");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'id':1,'method':'GET','path':'/'}",
+                "{'jsonrpc':'2.0','method':'notifications/message','params':[]}",
+                "{'jsonrpc':'2.0','id':{},'method':'roots/list'}",
+                "{'jsonrpc':'2.0','id':1,'id':2,'method':'roots/list'}",
+                "{'jsonrpc':'2.0','id':null,'method':'roots/list','result':{}}",
+                "{'jsonrpc':'2.0','id':1}",
+            })
+    void whatIsNoQuestionOrTellsNoIdIsNotAnswered(String line) {
+        child.says(line);
+        child.says("{'jsonrpc':'2.0','method':'roots/list','id':null}");
+
+        assertThat(child.hears()).contains("id must not be null");
     }
 
     @ParameterizedTest
