@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /** The calls of one session that an upstream works on, oldest first. Safe for use by any thread. */
 final class UpstreamCalls {
@@ -77,29 +78,32 @@ final class UpstreamCalls {
         return call.equals(running.get(call.id()));
     }
 
-    /** The call is about to end with an error, and runs until that is sent; false if it ends otherwise. */
+    /**
+     * The call is about to end, and runs until its response or its error is sent; false if it ends otherwise. What comes for it from
+     * here on comes behind that.
+     */
     synchronized boolean beginsToEnd(Call call) {
-        return running(call) && ending.add(call);
+        boolean begins = running(call) && ending.add(call);
+        if (begins && !call.mayBeTask()) {
+            call.token
+                    .filter(token -> token.token().length() <= LONGEST_TOKEN)
+                    .ifPresent(token -> endedTokens.put(token, true));
+        }
+        return begins;
     }
 
     /** The call is over. */
     synchronized void end(Call call) {
-        if (!ending.isEmpty()) {
-            ending.remove(call);
-        }
+        ending.remove(call);
         if (!cancelled.isEmpty()) {
             cancelled.remove(call);
         }
-        if (running.remove(call.id(), call)) {
-            call.token
-                    .filter(token -> token.token().length() <= LONGEST_TOKEN && !call.mayBeTask())
-                    .ifPresent(token -> endedTokens.put(token, true));
-        }
+        running.remove(call.id(), call);
     }
 
     /**
      * The call is over here, and may run in another session: the upstream has done nothing of it, or nothing that harms when it is done
-     * again. Not one that is about to end with an error.
+     * again. Not one that is about to end.
      */
     synchronized void endUntouched(Call call) {
         if (!ending.contains(call) && running.remove(call.id(), call) && !cancelled.remove(call)) {
@@ -131,8 +135,7 @@ final class UpstreamCalls {
 
     /** The call that asked for progress under a token. */
     synchronized Optional<CallSink> ofToken(RequestId token) {
-        return running.values().stream()
-                .filter(call -> call.token.filter(token::equals).isPresent())
+        return open().filter(call -> call.token.filter(token::equals).isPresent())
                 .findFirst()
                 .map(Call::sink);
     }
@@ -144,6 +147,11 @@ final class UpstreamCalls {
 
     /** The call that was started last. */
     synchronized Optional<CallSink> newest() {
-        return running.values().stream().reduce((older, newer) -> newer).map(Call::sink);
+        return open().reduce((older, newer) -> newer).map(Call::sink);
+    }
+
+    /** Those that something may still come for. */
+    private Stream<Call> open() {
+        return running.values().stream().filter(call -> !ending.contains(call));
     }
 }

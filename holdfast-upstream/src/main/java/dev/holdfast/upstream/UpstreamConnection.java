@@ -150,7 +150,7 @@ final class UpstreamConnection implements BackendConnection {
     }
 
     private CompletionStage<Void> answered(Call call, Envelope message) {
-        if (!message.id().equals(Optional.of(call.id()))) {
+        if (!message.id().equals(Optional.of(call.id())) || !calls.beginsToEnd(call)) {
             return CompletableFuture.completedFuture(null);
         }
         if (message.kind() == Envelope.Kind.RESPONSE && call.request().method().equals(RepeatRules.TOOLS_LIST)) {

@@ -15,8 +15,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
-/** Which calls an upstream that has lost its session gives back. */
+/** Which calls still wait for something, and which an upstream that has lost its session gives back. */
 class UpstreamCallsTest {
+    private static final RequestId TOKEN = new RequestId("\"token\"");
+
     private final UpstreamCalls calls = new UpstreamCalls();
 
     private Call started(String content) {
@@ -27,7 +29,7 @@ class UpstreamCallsTest {
                 content.getBytes(UTF_8),
                 JournalChange.NONE,
                 InboundMessage.NO_CONTEXT);
-        Call call = new Call(request, Optional.empty(), new Sink(), false, outcome -> Optional.empty());
+        Call call = new Call(request, Optional.of(TOKEN), new Sink(), false, outcome -> Optional.empty());
         calls.start(call);
         return call;
     }
@@ -49,6 +51,27 @@ class UpstreamCallsTest {
         calls.endUntouched(cancelled);
         assertThat(calls.untouched()).isEmpty();
         assertThat(calls.isEmpty()).isTrue();
+    }
+
+    @Test
+    void whatComesWhileTheResponseOfACallIsSentIsNotForTheCall() {
+        Call call = started("call");
+        assertThat(calls.ofToken(TOKEN)).contains(call.sink());
+        assertThat(calls.beginsToEnd(call)).isTrue();
+        assertThat(calls.beginsToEnd(call)).isFalse();
+        assertThat(calls.running(call)).isTrue();
+        assertThat(calls.ofToken(TOKEN)).isEmpty();
+        assertThat(calls.newest()).isEmpty();
+        assertThat(calls.ended(TOKEN)).isTrue();
+    }
+
+    /** Its progress goes on. */
+    @Test
+    void theTokenOfATaskDoesNotEndWithItsResponse() {
+        Call call = started("{\"task\":{}}");
+        assertThat(calls.beginsToEnd(call)).isTrue();
+        assertThat(calls.ofToken(TOKEN)).isEmpty();
+        assertThat(calls.ended(TOKEN)).isFalse();
     }
 
     private static final class Sink implements CallSink {
