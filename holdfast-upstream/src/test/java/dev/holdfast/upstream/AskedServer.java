@@ -1,0 +1,124 @@
+package dev.holdfast.upstream;
+
+import com.sun.net.httpserver.HttpHandler;
+import com.sun.net.httpserver.HttpServer;
+import dev.holdfast.client.wire.ExchangeEnd;
+import dev.holdfast.client.wire.HeartbeatWatch;
+import dev.holdfast.client.wire.HttpExchange;
+import dev.holdfast.client.wire.Means;
+import dev.holdfast.client.wire.Redirects;
+import dev.holdfast.client.wire.SseEvent;
+import dev.holdfast.client.wire.StreamHandler;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Named;
+
+/** An HTTP server that answers as it is told, and a client that asks it. */
+final class AskedServer implements AutoCloseable {
+    private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final CountDownLatch released = new CountDownLatch(1);
+    private final CompletableFuture<Void> asked = new CompletableFuture<>();
+    private final CompletableFuture<Void> taken = new CompletableFuture<>();
+    private final HttpServer server;
+    private final UpstreamClient client;
+
+    private final StreamHandler events = new StreamHandler() {
+        @Override
+        public void opened(HttpHeaders headers) {}
+
+        @Override
+        public CompletionStage<Void> event(SseEvent event) {
+            asked.complete(null);
+            return taken;
+        }
+
+        @Override
+        public void retry(long millis) {}
+    };
+
+    AskedServer(UpstreamHttp http) throws IOException {
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.setExecutor(threads);
+        server.start();
+        client = http.start(uri("/"), clock);
+    }
+
+    /** Each HTTP client that there is. */
+    static Stream<Named<UpstreamHttp>> clients() {
+        return Stream.of(
+                Named.of("JDK", UpstreamHttp.jdk()),
+                Named.of("the application's", UpstreamHttp.jdk(HttpClient.newHttpClient())),
+                Named.of("Jetty", UpstreamHttp.jetty()));
+    }
+
+    void serve(String path, HttpHandler handler) {
+        server.createContext(path, handler);
+    }
+
+    /** Waits, on a thread of the server, until answers may go on. */
+    void awaitRelease() {
+        try {
+            released.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Lets answers that wait go on. */
+    void release() {
+        released.countDown();
+    }
+
+    /** Once the first event has come. */
+    CompletableFuture<Void> asked() {
+        return asked;
+    }
+
+    /** Takes the events that have come, and those to come. */
+    void take() {
+        taken.complete(null);
+    }
+
+    /**
+     * Asks.
+     *
+     * @param mostBytes of one message
+     * @param silence after which the answer is broken off; zero: never
+     */
+    CompletableFuture<ExchangeEnd> get(String path, int mostBytes, Duration silence, UnaryOperator<Means> with) {
+        Means means = new Means(client.sender(), Runnable::run, client.threads(), clock, () -> 0.5, Redirects.NONE);
+        HttpRequest request = HttpRequest.newBuilder(uri(path)).GET().build();
+        return new HttpExchange(with.apply(means), request, mostBytes, new HeartbeatWatch(silence), events)
+                .start()
+                .orTimeout(30, TimeUnit.SECONDS);
+    }
+
+    private URI uri(String path) {
+        return URI.create("http://127.0.0.1:" + server.getAddress().getPort() + path);
+    }
+
+    @Override
+    public void close() {
+        release();
+        client.close();
+        server.stop(0);
+        threads.shutdownNow();
+        clock.shutdownNow();
+    }
+}
