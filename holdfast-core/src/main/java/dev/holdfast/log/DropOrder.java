@@ -18,6 +18,9 @@ public final class DropOrder {
     private @Nullable KeptEvent[] ends = NONE;
 
     private long bytes;
+    /** Of those that have a rank. */
+    private long spareBytes;
+
     private long held;
     private int events;
     private boolean left;
@@ -87,6 +90,7 @@ public final class DropOrder {
             last.newer = node;
         }
         ends[KeptEvent.RANKS + rank] = node;
+        spareBytes += node.size();
         node.stream.ranked(rank, 1);
     }
 
@@ -126,6 +130,11 @@ public final class DropOrder {
         return bytes;
     }
 
+    /** Of messages that must not be dropped. */
+    long lastingBytes() {
+        return bytes - spareBytes;
+    }
+
     /** Of everything that is kept. */
     long weight() {
         return bytes + held;
@@ -153,6 +162,7 @@ public final class DropOrder {
         }
         node.older = null;
         node.newer = null;
+        spareBytes -= node.size();
         node.stream.ranked(node.rank, -1);
     }
 }

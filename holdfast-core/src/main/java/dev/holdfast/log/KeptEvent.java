@@ -63,7 +63,12 @@ public final class KeptEvent {
     }
 
     int size() {
-        return event.bytes().length + OVERHEAD;
+        return size(event.bytes());
+    }
+
+    /** What a message costs while it is kept. */
+    static int size(byte[] message) {
+        return message.length + OVERHEAD;
     }
 
     /** The rank of an event of this kind when it is committed. */

@@ -290,6 +290,11 @@ public final class Retention {
         return order.bytes();
     }
 
+    /** Of messages that must not be dropped. */
+    long lastingBytes() {
+        return order.lastingBytes();
+    }
+
     /** Of everything that is kept. */
     public long weight() {
         return order.weight();

@@ -18,6 +18,9 @@ import java.util.function.Consumer;
 
 /** The streams of a session. Used inside a step. */
 public final class Streams {
+    /** Which part of what a session may keep large responses leave to all other messages. */
+    private static final int SMALL_PART = 64;
+
     private final SessionLimits limits;
     private final Epochs epochs;
     private final Outbox outbox;
@@ -104,6 +107,21 @@ public final class Streams {
     /** Whether as much is on its way to the store as a session may hold. */
     public boolean overdue() {
         return uncommittedBytes >= limits.sessionBytes() || uncommittedEvents >= limits.sessionEvents();
+    }
+
+    /**
+     * Whether a response finds room beside what must not be dropped, as it must not itself until it is delivered. Those up to {@link
+     * #SMALL_PART} always do: the session ends where they are too many.
+     */
+    public boolean hasRoomFor(OutboundMessage response) {
+        int size = KeptEvent.size(response.bytes());
+        return size <= limits.sessionBytes() / SMALL_PART
+                || retention.lastingBytes() + uncommittedBytes + size <= mostLargeBytes();
+    }
+
+    /** How many bytes of messages a large response may complete. */
+    public long mostLargeBytes() {
+        return limits.sessionBytes() - limits.sessionBytes() / SMALL_PART;
     }
 
     public void rollback(KeptEvent event) {

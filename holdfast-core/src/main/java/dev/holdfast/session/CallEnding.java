@@ -105,9 +105,17 @@ final class CallEnding {
         return both;
     }
 
-    /** The backend has answered a request; inside a step, while the log is open. */
+    /**
+     * The backend has answered a request; inside a step, while the log is open. An answer for which the session has no room ends the
+     * request with an error, as it would end the session.
+     */
     Pending answer(RequestSink sink, OutboundMessage answer) {
-        return answer(sink, answer, NOT_STORED);
+        if (core.streams().hasRoomFor(answer)) {
+            return answer(sink, answer, NOT_STORED);
+        }
+        String cause = "the answer has " + answer.bytes().length + " bytes and finds no room: a session keeps at most "
+                + core.streams().mostLargeBytes() + " bytes that its client has not got";
+        return answer(sink, core.host().messages().error(sink.id(), INTERNAL_ERROR, cause), cause);
     }
 
     /** The backend has answered a request while the log is not open; inside a step. */

@@ -146,6 +146,48 @@ class LimitsTest {
         }
     }
 
+    @Test
+    void anAnswerThatAloneIsTooLargeEndsItsCallAndNotTheSession() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, 65_536, 1000, 256, 64))) {
+            Session session = bed.open();
+            Connection first = bed.post(session, 1);
+            respond(bed, 1, 65_536 - 100);
+            assertThat(first.read()).hasSize(1).first().asString().contains("65436 bytes", "at most 64512 bytes");
+            first.reason();
+            first.inOrder();
+            Connection second = bed.post(session, 2);
+            respond(bed, 2, 64_000);
+            assertThat(second.read()).hasSize(1).first().asString().hasSize(64_000);
+            assertThat(session.state()).isNotEqualTo(SessionState.CLOSED);
+        }
+    }
+
+    @Test
+    void anAnswerThatFindsNoRoomBesideWhatIsNotDeliveredEndsItsCallAndNotTheSession() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, 65_536, 1000, 256, 64))) {
+            Session session = bed.open();
+            Connection unread = bed.post(session, 1);
+            Connection refused = bed.post(session, 2);
+            Connection small = bed.post(session, 3);
+            notices(bed, 10, KILOBYTE);
+            respond(bed, 1, 60_000);
+            respond(bed, 2, 10_000);
+            bed.backend.life().call(3).respond();
+            assertThat(refused.read()).hasSize(1).first().asString().contains("10000 bytes and finds no room");
+            assertThat(small.read()).containsExactly("result 3");
+            assertThat(unread.read()).hasSize(1).first().asString().hasSize(60_000);
+            unread.reason();
+            unread.inOrder();
+            Connection later = bed.post(session, 4);
+            respond(bed, 4, 10_000);
+            assertThat(later.read()).hasSize(1).first().asString().hasSize(10_000);
+        }
+    }
+
+    private static void respond(TestBed bed, int id, int bytes) {
+        bed.backend.life().call(id).sink().send(Wire.out(EventKind.RESPONSE, Wire.id(id), "x".repeat(bytes)));
+    }
+
     /** What its connection has not written is counted for no session any more. */
     @Test
     void anAnswerThatIsOnItsWayIsHurriedWhenItsSessionEnds() {

@@ -86,6 +86,23 @@ class LargeAnswersTest {
         }
     }
 
+    /** A message may have as many bytes as a session may keep. */
+    @Test
+    void anAnswerJustBelowTheLimitOfAMessageDoesNotEndItsSession() {
+        String start = Json.of("{'jsonrpc':'2.0','id':1,'result':{'data':'");
+        int bytes = (16 << 20) - 100 - start.length() - "'}}".length();
+        String script = "read line; echo '" + Json.INITIALIZED_RESULT + "'; while read -r line; do case $line in "
+                + "*tools/call*) printf '%s' '" + start + "'; head -c " + bytes + " /dev/zero | tr '\\0' x; echo '"
+                + Json.of("'}}") + "' ;; *ping*) echo '" + Json.of("{'jsonrpc':'2.0','id':2,'result':{}}")
+                + "' ;; esac; done";
+        try (TestGateway gateway = new TestGateway(0, new ServerChoice.Command(StdioBed.script(script)))) {
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+            String answer = peer.call(1, "tools/call");
+            assertThat(answer).hasSizeLessThan(1000).contains("\"error\"", "16777116 bytes and finds no room");
+            assertThat(peer.call(2, "ping")).contains("\"result\"");
+        }
+    }
+
     private static int sessions(URI url) {
         String health = new HttpPeer(url).get("/healthz").body();
         Matcher sessions = SESSIONS.matcher(health);
