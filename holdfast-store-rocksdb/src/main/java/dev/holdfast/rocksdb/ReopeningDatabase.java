@@ -5,6 +5,7 @@ import dev.holdfast.spi.UnreadableSessionException;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -35,6 +36,7 @@ final class ReopeningDatabase {
     private volatile Optional<Database> database;
     private volatile Optional<Throwable> trouble = Optional.empty();
     private volatile Optional<Unread> unread = Optional.empty();
+    private final AtomicBoolean goneTold = new AtomicBoolean();
 
     private record Unread(RocksDbStoreException failure, long at) {}
 
@@ -86,6 +88,23 @@ final class ReopeningDatabase {
         }
     }
 
+    /**
+     * Looks whether the folder is still the one that was opened. Where it is not, no write is tried any more: nobody would find what was
+     * written, and what is in its place may be another process's.
+     */
+    void look() {
+        if (!folder.gone()) {
+            return;
+        }
+        trouble = Optional.of(new IOException("its folder was removed or replaced while it was open"));
+        if (goneTold.compareAndSet(false, true)) {
+            logger.error(
+                    "the session store in {} was removed or replaced while it was open: nothing is written any more, until a"
+                            + " restart",
+                    folder.path());
+        }
+    }
+
     RocksDbStoreException cannotWrite() {
         return trouble.map(cause -> new RocksDbStoreException(folder.path(), "cannot write", cause))
                 .orElseGet(
@@ -127,7 +146,8 @@ final class ReopeningDatabase {
 
     /** Opens the database anew if there is hope, or what can be read of it; on the writer's thread. */
     void recover() {
-        if (!folder.writable()) {
+        look();
+        if (folder.gone() || !folder.writable()) {
             return;
         }
         Throwable cause = trouble.orElse(null);
@@ -152,7 +172,7 @@ final class ReopeningDatabase {
     /** Closes the database and gives the folder back. */
     void close() {
         exclusively(() -> {
-            if (database.isPresent() && synced(database.get())) {
+            if (database.isPresent() && synced(database.get()) && !folder.gone()) {
                 folder.endsInOrder();
             }
             database.ifPresent(Database::close);

@@ -150,6 +150,7 @@ public final class RocksDbStore implements SessionStore {
     /** How the store is now. May look at the disk: not for every request. */
     public Usage usage() {
         ReopeningDatabase database = sessions.database();
+        database.look();
         return new Usage(
                 folder.bytes(),
                 sessions.inUse().size(),

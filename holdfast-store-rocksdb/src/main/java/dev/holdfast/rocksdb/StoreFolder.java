@@ -4,8 +4,11 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -40,14 +43,20 @@ final class StoreFolder implements AutoCloseable {
     private final Path real;
     private final DatabaseFiles files;
     private final FileChannel lockFile;
+    /** Tells the lock file from any other that may come to its place. */
+    private final Optional<Object> lockKey;
+
     private final Watermark watermark;
     private volatile LossMark lossMark;
+    private volatile boolean gone;
 
-    private StoreFolder(Path path, Path real, FileChannel lockFile, Watermark watermark, LossMark lossMark) {
+    private StoreFolder(Path path, Path real, FileChannel lockFile, Watermark watermark, LossMark lossMark)
+            throws IOException {
         this.path = path;
         this.real = real;
         this.files = new DatabaseFiles(path);
         this.lockFile = lockFile;
+        this.lockKey = keyOf(path.resolve(LOCK_FILE));
         this.watermark = watermark;
         this.lossMark = lossMark;
     }
@@ -149,6 +158,32 @@ final class StoreFolder implements AutoCloseable {
         } finally {
             deleteQuietly(probe);
         }
+    }
+
+    /**
+     * Whether the folder, or its lock file, was removed or replaced while it was open; once so, always so. What is in its place may be
+     * another process's.
+     */
+    boolean gone() {
+        gone = gone || !isThere();
+        return gone;
+    }
+
+    private boolean isThere() {
+        try {
+            return keyOf(path.resolve(LOCK_FILE)).equals(lockKey);
+        } catch (NoSuchFileException e) {
+            return false;
+        } catch (IOException e) {
+            // a disk that does not answer tells nothing of the folder
+            return true;
+        }
+    }
+
+    /** Empty where the system has no such keys. */
+    private static Optional<Object> keyOf(Path file) throws IOException {
+        return Optional.ofNullable(
+                Files.readAttributes(file, BasicFileAttributes.class).fileKey());
     }
 
     /** How many bytes the folder holds now. */

@@ -45,6 +45,7 @@ final class Sweeper {
     /** Whatever fails, the next sweep has to come: the scheduler does not repeat what threw once. */
     private void sweep(Executor reader) {
         try {
+            database.look();
             forgetUnused(System.nanoTime());
             expire(Keys.expiriesFrom(0), reader);
         } catch (Throwable e) {

@@ -6,11 +6,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.SessionStore.Durability;
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -78,6 +85,61 @@ class FolderTest {
                 System.out.println("opened: " + store.usage());
             } catch (RocksDbStoreException e) {
                 System.out.println(e.getMessage());
+            }
+        }
+    }
+
+    @Test
+    void aFolderThatIsRemovedIsToldAndNothingIsAcknowledgedAnyMore() throws Exception {
+        try (RocksDbStore store = RocksDbStore.builder(folder())
+                .sweepInterval(Duration.ofMillis(10))
+                .open()) {
+            Sample.await(Sample.create(store, Sample.KEY));
+            remove(folder());
+            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+            long offset = 1;
+            while (failure(Sample.append(store, Sample.KEY, offset, 10)).isEmpty()) {
+                assertThat(System.nanoTime()).isLessThan(deadline);
+                offset++;
+            }
+            assertThat(failure(Sample.append(store, Sample.KEY, offset, 10)))
+                    .isEqualTo("the session store in " + folder()
+                            + " cannot write: its folder was removed or replaced while it was open");
+        }
+        assertThat(folder()).doesNotExist();
+    }
+
+    @Test
+    void aFolderInThePlaceOfTheOneThatWasOpenedIsLeftToItsOwner() throws Exception {
+        try (RocksDbStore first = open()) {
+            Sample.await(Sample.create(first, Sample.KEY));
+            Files.move(folder(), temporary.resolve("away"));
+            Process second = ChildJvm.start(Second.class, folder().toString());
+            try (BufferedReader said = second.inputReader()) {
+                assertThat(said.readLine()).startsWith("opened");
+            }
+            second.waitFor();
+            Path openings = folder().resolve("OPENINGS");
+            FileTime written = Files.getLastModifiedTime(openings);
+            assertThat(first.usage().trouble()).get().asString().contains("removed or replaced");
+            assertThat(failure(Sample.append(first, Sample.KEY, 1, 10))).contains("removed or replaced");
+            first.close();
+            assertThat(Files.getLastModifiedTime(openings)).isEqualTo(written);
+        }
+        try (RocksDbStore again = open()) {
+            assertThat(again.usage().trouble()).isEmpty();
+            assertThat(again.usage().damage()).isEmpty();
+        }
+    }
+
+    private static String failure(CompletionStage<Void> append) throws Exception {
+        return Sample.await(append.handle((done, failed) -> failed == null ? "" : String.valueOf(failed.getMessage())));
+    }
+
+    private static void remove(Path directory) throws IOException {
+        try (Stream<Path> files = Files.walk(directory)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
             }
         }
     }
