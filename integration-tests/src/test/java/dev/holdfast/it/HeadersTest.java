@@ -103,6 +103,20 @@ class HeadersTest {
         refusal(echo().with("Content-Type", type)).assertIs(415, INVALID_REQUEST, "Content-Type");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"gzip", "x-GZip", "br, identity", "deflate"})
+    void aPostThatIsEncodedIsRefused(String coding) {
+        Refusal refusal = refusal(echo().with("Content-Encoding", coding));
+        refusal.assertIs(415, INVALID_REQUEST, "Content-Encoding is \"" + coding + "\"");
+        assertThat(refusal.head().header("Accept-Encoding")).contains("identity");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"identity", "Identity", "identity, identity", ""})
+    void aPostThatIsNotEncodedIsTaken(String coding) {
+        assertServed(echo().with("Content-Encoding", coding));
+    }
+
     @Test
     void aPostWithoutATypeIsRefused() {
         refusal(echo().without("Content-Type")).assertIs(415, INVALID_REQUEST, "Content-Type");

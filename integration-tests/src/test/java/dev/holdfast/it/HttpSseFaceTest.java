@@ -170,6 +170,7 @@ class HttpSseFaceTest {
             refusal(session.post("")).assertIs(400, PARSE_ERROR, "");
             refusal(session.post("{\"jsonrpc\":\"2.0\",\"id\":1}")).assertIs(400, INVALID_REQUEST, "");
             refusal(echo(session).with("Content-Type", "text/plain")).assertIs(415, INVALID_REQUEST, "Content-Type");
+            refusal(echo(session).with("Content-Encoding", "gzip")).assertIs(415, INVALID_REQUEST, "\"gzip\"");
             session.assertAlive();
         }
     }

@@ -6,6 +6,7 @@ import dev.holdfast.json.JsonRpc;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Checks the headers of a request, then the revision that its body names. Each check lets the request pass or returns the {@link
@@ -14,6 +15,7 @@ import java.util.regex.Pattern;
 public final class RequestGuard {
     private static final String EVENT_STREAM = "text/event-stream";
     private static final String JSON = "application/json";
+    private static final String IDENTITY = "identity";
     private static final Pattern ZERO_QUALITY = Pattern.compile(";\\s*+q=0(?:\\.0*+)?+\\s*+$");
 
     private final int maxRequestSize;
@@ -58,6 +60,16 @@ public final class RequestGuard {
                     415,
                     JsonRpc.INVALID_REQUEST,
                     "the Content-Type of a POST must be " + JSON + " in UTF-8"));
+        }
+        Optional<String> coding = request.header("Content-Encoding").filter(all -> !isPlain(all));
+        if (coding.isPresent()) {
+            return Optional.of(Rejection.of(
+                            Refusal.NOT_SERVED,
+                            415,
+                            JsonRpc.INVALID_REQUEST,
+                            "the body of a POST must not be encoded, and its Content-Encoding is "
+                                    + Rejection.quote(coding.get()))
+                    .with("Accept-Encoding", IDENTITY));
         }
         if (request.contentLength() > maxRequestSize) {
             return Optional.of(Rejection.tooLarge(maxRequestSize));
@@ -127,6 +139,13 @@ public final class RequestGuard {
             }
         }
         return true;
+    }
+
+    /** Whether no coding of a Content-Encoding changes the body. */
+    private static boolean isPlain(String codings) {
+        return Stream.of(codings.split(",", -1))
+                .map(String::trim)
+                .allMatch(coding -> coding.isEmpty() || coding.equalsIgnoreCase(IDENTITY));
     }
 
     /** Whether a media type is among those accepted; quality zero means it is not. */
