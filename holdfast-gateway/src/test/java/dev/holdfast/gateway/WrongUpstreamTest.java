@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A gateway in front of servers that are slow, silent, loud or wrong. */
@@ -44,8 +45,29 @@ class WrongUpstreamTest {
                 asked.status(status);
             });
             assertThat(new HttpPeer(gateway.url()).post(Json.INITIALIZE).body())
-                    .contains("the upstream answered with HTTP status " + status);
+                    .contains("the upstream answered with HTTP status " + status + ": it redirects to " + other.url()
+                            + ", and redirects are not followed; configure the URL");
             assertThat(other.asked).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "https://user:secret@example.com:8443/there?token=secret#secret, it redirects to https://example.com:8443/there",
+        "/there;jsessionid=secret?token=secret, it redirects to http://127.0.0.1:PORT/there",
+        "mailto:secret, a redirect",
+        "https://[secret, a redirect",
+    })
+    void noCredentialsOfARedirectAreTold(String location, String told) {
+        try (ScriptedUpstream upstream = new ScriptedUpstream();
+                TestGateway gateway = before(upstream.url())) {
+            upstream.on("tools/call", asked -> {
+                asked.exchange().getResponseHeaders().set("Location", location);
+                asked.status(307);
+            });
+            assertThat(HttpPeer.connected(gateway.url()).call(1, "tools/call"))
+                    .contains(told.replace("PORT", "" + upstream.url().getPort()))
+                    .doesNotContain("secret");
         }
     }
 

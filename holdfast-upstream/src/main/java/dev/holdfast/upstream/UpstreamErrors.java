@@ -1,15 +1,21 @@
 package dev.holdfast.upstream;
 
 import dev.holdfast.client.Outcome;
+import dev.holdfast.client.wire.References;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.backend.LogText;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
+import java.net.URI;
 import java.security.cert.CertificateException;
 import java.util.Optional;
+import java.util.Set;
 
 /** What a client is told of a request that the upstream has not answered. */
 final class UpstreamErrors {
+    private static final Set<Integer> REDIRECTIONS = Set.of(301, 302, 303, 307, 308);
+
     private UpstreamErrors() {}
 
     /** The error for a request; empty where it has its response, or nobody waits for one. */
@@ -23,7 +29,7 @@ final class UpstreamErrors {
     /** The same as a phrase. */
     static Optional<String> text(Outcome outcome) {
         if (outcome instanceof Outcome.Refused refused) {
-            return Optional.of("the upstream answered with HTTP status " + refused.status());
+            return Optional.of("the upstream answered with HTTP status " + refused.status() + redirect(refused));
         }
         if (outcome instanceof Outcome.SessionGone) {
             return Optional.of("the upstream has lost the session");
@@ -42,7 +48,7 @@ final class UpstreamErrors {
     /** Why a message that has no response may not have arrived; empty where it has, or where that is told otherwise. */
     static Optional<String> ofPost(Outcome outcome) {
         if (outcome instanceof Outcome.Refused refused) {
-            return Optional.of("the upstream has refused it with HTTP status " + refused.status());
+            return Optional.of("the upstream has refused it with HTTP status " + refused.status() + redirect(refused));
         }
         if (outcome instanceof Outcome.NotSent) {
             return Optional.of("the upstream could not be reached");
@@ -50,6 +56,34 @@ final class UpstreamErrors {
         return outcome instanceof Outcome.Unknown unknown && !unknown.sessionGone()
                 ? Optional.of("it is not known whether the upstream has got it")
                 : Optional.empty();
+    }
+
+    /** Where a redirect leads, without what may be secret in a URL; empty if the answer is none. */
+    private static String redirect(Outcome.Refused refused) {
+        if (!REDIRECTIONS.contains(refused.status())) {
+            return "";
+        }
+        return refused.headers()
+                .firstValue("location")
+                .flatMap(location -> place(refused.request().uri(), location))
+                .map(place -> ": it redirects to " + place
+                        + ", and redirects are not followed; configure the URL to which it redirects")
+                .orElse(": a redirect, and redirects are not followed");
+    }
+
+    /** Scheme, host, port and path: user, query, fragment and what follows a ';' may be credentials. */
+    private static Optional<String> place(URI asked, String location) {
+        try {
+            URI to = References.resolve(asked, location);
+            if (to.getHost() == null) {
+                return Optional.empty();
+            }
+            String port = to.getPort() < 0 ? "" : ":" + to.getPort();
+            String path = to.getRawPath().replaceFirst(";.*", "");
+            return Optional.of(LogText.shortened(to.getScheme() + "://" + to.getHost() + port + path));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
     }
 
     /** What is said of a trouble that waiting does not cure: the upstream is none that the JVM trusts. Empty for every other. */
