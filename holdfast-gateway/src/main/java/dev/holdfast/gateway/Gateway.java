@@ -87,7 +87,7 @@ final class Gateway {
 
     private static void requireExecutable(ServerCommand command) {
         if (command.executable().isEmpty()) {
-            throw new GatewayException("command not found: " + command.program());
+            throw new GatewayException("the command " + command.fault() + ": " + command.program());
         }
     }
 

@@ -135,7 +135,20 @@ class CommandLineTest {
     @Test
     void aCommandThatIsNotThereIsNamed() {
         assertThat(run("serve", "--", "no-such-server", "--flag")).isEqualTo(1);
-        assertThat(err).hasToString("holdfast: command not found: no-such-server" + System.lineSeparator());
+        assertThat(err).hasToString("holdfast: the command was not found: no-such-server" + System.lineSeparator());
+    }
+
+    @Test
+    void aCommandThatCannotBeExecutedIsNotCalledMissing(@TempDir Path folder) throws IOException {
+        Path file = Files.createFile(folder.resolve("server"));
+        assertThat(run("serve", "--", file.toString())).isEqualTo(1);
+        assertThat(run("serve", "--", folder.toString())).isEqualTo(1);
+        assertThat(run("serve", "--", folder + "/none")).isEqualTo(1);
+        assertThat(err.toString().lines())
+                .containsExactly(
+                        "holdfast: the command is not executable: " + file,
+                        "holdfast: the command is a folder: " + folder,
+                        "holdfast: the command was not found: " + folder + "/none");
     }
 
     @Test

@@ -36,9 +36,22 @@ public record ServerCommand(List<String> words) {
         return find(program());
     }
 
+    /** Why there is no {@link #executable}, as the predicate of a sentence about the command. */
+    public String fault() {
+        Path named = Path.of(program());
+        if (!isPath(program()) || !Files.exists(named)) {
+            return "was not found";
+        }
+        return Files.isDirectory(named) ? "is a folder" : "is not executable";
+    }
+
+    private static boolean isPath(String program) {
+        return program.indexOf(File.separatorChar) >= 0;
+    }
+
     /** Finds a program as the shell would. */
     public static Optional<Path> find(String program) {
-        if (program.indexOf(File.separatorChar) >= 0) {
+        if (isPath(program)) {
             return Optional.of(Path.of(program)).filter(ServerCommand::runs);
         }
         String path = Optional.ofNullable(System.getenv("PATH")).orElse("");

@@ -89,9 +89,10 @@ final class StdioOpening {
         }
         ServerCommand command = backend.command();
         if (command.executable().isEmpty()) {
-            backend.lines().write(more -> log.error("{}: command not found: {}{}", name, command.program(), more));
-            handshake.fail("the server's command was not found"
-                    + (backend.options().showErrors() ? ": " + command.program() : ""));
+            String fault = command.fault();
+            backend.lines().write(more -> log.error("{}: the command {}: {}{}", name, fault, command.program(), more));
+            handshake.fail(
+                    "the server's command " + fault + (backend.options().showErrors() ? ": " + command.program() : ""));
             return;
         }
         try {

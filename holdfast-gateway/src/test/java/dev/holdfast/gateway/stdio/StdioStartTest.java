@@ -10,11 +10,15 @@ import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.spi.Backend.Opened;
 import dev.holdfast.spi.Backend.Outcome;
 import dev.holdfast.spi.Backend.Unreachable;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class StdioStartTest {
@@ -36,6 +40,14 @@ class StdioStartTest {
             assertThat(bed.refusal())
                     .isEqualTo("{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"error\":{\"code\":-32000,"
                             + "\"message\":\"the server's command was not found: no-such-server\"}}");
+        }
+    }
+
+    @Test
+    void aCommandThatIsNotExecutableAnyMoreIsToldSo(@TempDir Path folder) throws IOException {
+        Path file = Files.createFile(folder.resolve("server"));
+        try (StdioBed bed = new StdioBed(new ServerCommand(List.of(file.toString())), StdioBed.HASTY)) {
+            assertThat(bed.refusal()).contains("\"message\":\"the server's command is not executable: " + file);
         }
     }
 
