@@ -55,6 +55,21 @@ class GatewayProcessTest {
         return new GatewayProcess(process).exitCode(60);
     }
 
+    @Test
+    void theEndpointCanHaveTheRootPathBesideThePages() throws IOException {
+        Process gateway = start("serve", "--port", "0", "--store", "memory", "--path", "/");
+        String line = gateway.inputReader().readLine();
+        assertThat(line).matches("holdfast \\S+ listens on http://127\\.0\\.0\\.1:\\d+/");
+        URI url = URI.create(line.substring(line.indexOf("http")));
+        HttpPeer peer = HttpPeer.connected(url);
+
+        assertThat(peer.call(1, "ping")).contains("\"result\"");
+        assertThat(peer.get("/healthz").body()).startsWith("{\"status\":\"ok\"");
+        assertThat(peer.get("/stats").body()).contains("\"sessions\":1");
+        assertThat(peer.get("/metrics").body()).contains("holdfast_sessions");
+        assertThat(peer.get("/mcp").statusCode()).isEqualTo(404);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"TERM", "INT"})
     void aSignalDrainsAndLeavesNothingBehind(String signal) throws IOException, InterruptedException {
