@@ -69,6 +69,40 @@ class ConnectTest {
         assertThat(bridge.hear()).isEqualTo("the end");
     }
 
+    private static String slow(int id, int millis) {
+        return "{\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"method\":\"tools/call\",\"params\":{\"name\":\"slow\","
+                + "\"arguments\":{\"ms\":" + millis + ",\"steps\":1}}}";
+    }
+
+    @Test
+    void callsUnderWayAreAnsweredThoughTheInputHasEnded() throws Exception {
+        BridgeProcess bridge =
+                connect(serving("--port", "0", "--store", "memory").toString());
+        bridge.begin();
+
+        bridge.say(slow(1, 3_000));
+        bridge.process().getOutputStream().close();
+
+        assertThat(bridge.hear()).contains("\"id\":1,\"result\"");
+        assertThat(bridge.process().waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(bridge.process().exitValue()).isZero();
+    }
+
+    @Test
+    void aBridgeThatWaitsForLastAnswersEndsWhenItIsTold() throws Exception {
+        BridgeProcess bridge =
+                connect(serving("--port", "0", "--store", "memory").toString());
+        bridge.begin();
+        bridge.say(slow(1, 60_000));
+        bridge.process().getOutputStream().close();
+        long start = System.nanoTime();
+
+        bridge.process().destroy();
+
+        assertThat(bridge.process().waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(6));
+    }
+
     @Test
     void callThatFindsNoServerIsAnsweredByTheNextOne() throws Exception {
         String store = "rocksdb:" + folder.resolve("store");

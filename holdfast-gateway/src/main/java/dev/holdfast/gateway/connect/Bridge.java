@@ -28,8 +28,8 @@ import org.slf4j.LoggerFactory;
 public final class Bridge {
     private static final Logger log = LoggerFactory.getLogger(Bridge.class);
     private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
-    /** How long calls under way may take once the input has ended. */
-    private static final long LAST_ANSWERS_SECONDS = 1;
+    /** How long calls under way may take once the input has ended; a client that wants no answers any more sends a signal before. */
+    private static final long LAST_ANSWERS_SECONDS = 10;
     /** How long the server may take to hear that the session ends. */
     private static final long FAREWELL_SECONDS = 3;
 
@@ -163,7 +163,7 @@ public final class Bridge {
         return out.write(message.onOneLine());
     }
 
-    /** Waits for the answers that come at once. */
+    /** Waits for the answers of the calls under way, unless the session is closed before. */
     private void awaitLastAnswers() {
         int phase = underWay.arrive();
         try {
