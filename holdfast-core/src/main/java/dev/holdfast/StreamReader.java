@@ -13,7 +13,10 @@ public interface StreamReader {
     /** The position of the last event read, as the client shall name it when it comes back. */
     String position();
 
-    /** The position of an event of this stream, as the client shall name it when it comes back. */
+    /**
+     * The position of an event of this stream, as the client shall name it when it comes back. Empty for an event that no store has: the
+     * client gets it without an id, and stays where it is.
+     */
     String position(Event event);
 
     /**

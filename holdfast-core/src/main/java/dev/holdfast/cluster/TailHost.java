@@ -1,8 +1,12 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader.Close;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.spi.Event;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 
@@ -45,6 +49,11 @@ final class TailHost implements TailReader.Host {
                 .thenAccept(look -> look.map(found -> found.streams().get(reader.stream()))
                         .filter(extent -> extent.trimmed() > after)
                         .ifPresent(extent -> session.shared().missed(reader.stream())));
+    }
+
+    @Override
+    public List<OutboundMessage> lastWords(Collection<RequestId> unanswered, EndReason why) {
+        return session.shared().lastWords(unanswered, why);
     }
 
     @Override

@@ -9,12 +9,12 @@ import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -44,6 +44,9 @@ final class TailReader implements StreamReader, StreamCursor {
         /** What came after this is not in the store any more, though something is behind it. */
         void jumped(TailReader reader, long after);
 
+        /** What the client is told in the place of these answers, which will not come; takes no lock. */
+        List<OutboundMessage> lastWords(Collection<RequestId> unanswered, EndReason why);
+
         /** Everything up to here has surely reached the client. */
         void confirmed(TailReader reader, long offset);
 
@@ -61,12 +64,10 @@ final class TailReader implements StreamReader, StreamCursor {
     private final Start start;
     private final WriteMarks marks = new WriteMarks();
     private final ReentrantLock lock = new ReentrantLock();
-    private final Deque<Event> page = new ArrayDeque<>();
+    private final TailPage page;
     /** The requests whose answers are still to come; of the listening stream none are. */
     private final Set<RequestId> open;
 
-    private long cursor;
-    private Epoch epoch;
     private long fetched;
     private boolean fetching;
     private boolean hinted = true;
@@ -101,9 +102,8 @@ final class TailReader implements StreamReader, StreamCursor {
         this.token = token;
         this.start = start;
         this.open = new HashSet<>(open);
-        this.cursor = start.cursor();
+        this.page = new TailPage(stream, start);
         this.fetched = start.cursor();
-        this.epoch = start.epoch();
     }
 
     StreamId stream() {
@@ -133,17 +133,17 @@ final class TailReader implements StreamReader, StreamCursor {
     }
 
     private String position(long offset) {
-        return EventId.text(stream, epoch, Math.max(offset, start.repeatThrough()));
+        return EventId.text(stream, page.epoch(), Math.max(offset, start.repeatThrough()));
     }
 
     @Override
     public String position() {
-        return position(cursor);
+        return position(page.cursor());
     }
 
     @Override
     public String position(Event event) {
-        return position(event.offset());
+        return event.offset() == SharedSessionStore.UNPLACED ? "" : position(event.offset());
     }
 
     @Override
@@ -208,7 +208,7 @@ final class TailReader implements StreamReader, StreamCursor {
         lock.lock();
         try {
             fetching = false;
-            if (events != null && !events.isEmpty()) {
+            if (end == null && events != null && !events.isEmpty()) {
                 before = jump(events);
                 fetched = events.get(events.size() - 1).offset();
                 events.forEach(this::take);
@@ -291,25 +291,19 @@ final class TailReader implements StreamReader, StreamCursor {
         lock.lock();
         try {
             End now = end;
-            if (now != null && (page.isEmpty() || now.reason() != EndReason.COMPLETED)) {
+            if (now != null && (page.isEmpty() || !isReadOut(now.reason()))) {
                 return now;
             }
-            List<Event> found = new ArrayList<>();
-            long room = maxBytes;
-            for (Event next = page.peek(); next != null; next = page.peek()) {
-                room -= next.bytes().length;
-                if (!found.isEmpty() && room < 0) {
-                    break;
-                }
-                found.add(page.remove());
-                cursor = next.offset();
-                // the listening stream has many writers: no event up to a position has a later epoch than it names
-                epoch = !listening() || next.epoch().counter() > epoch.counter() ? next.epoch() : epoch;
-            }
+            List<Event> found = page.take(maxBytes);
             return found.isEmpty() ? Rest.REST : new Events(found);
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Whether what is here is read before the end: nobody comes back for it. */
+    private static boolean isReadOut(EndReason why) {
+        return why == EndReason.COMPLETED || why.advice() == EndReason.Advice.START_OVER;
     }
 
     @Override
@@ -341,7 +335,7 @@ final class TailReader implements StreamReader, StreamCursor {
     public long cursor() {
         lock.lock();
         try {
-            return cursor;
+            return page.cursor();
         } finally {
             lock.unlock();
         }
@@ -349,25 +343,30 @@ final class TailReader implements StreamReader, StreamCursor {
 
     @Override
     public void supersede() {
-        end(new End(EndReason.SUPERSEDED, Optional.empty()));
+        lock.lock();
+        try {
+            end = new End(EndReason.SUPERSEDED, Optional.empty());
+        } finally {
+            lock.unlock();
+        }
     }
 
     @Override
     public void end(EndReason reason, Optional<Duration> retry) {
-        end(new End(reason, retry));
+        lock.lock();
+        try {
+            if (end == null) {
+                end = new End(reason, retry);
+                host.lastWords(open, reason)
+                        .forEach(word -> page.add(StreamCursor.unplaced(stream, page.epoch(), word)));
+            }
+        } finally {
+            lock.unlock();
+        }
     }
 
     @Override
     public void hurry() {
         hurried = true;
-    }
-
-    private void end(End next) {
-        lock.lock();
-        try {
-            end = end == null || next.reason() == EndReason.SUPERSEDED ? next : end;
-        } finally {
-            lock.unlock();
-        }
     }
 }

@@ -6,6 +6,7 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.SharedSessionStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,6 +56,9 @@ public final class LiveReader implements StreamReader, StreamCursor {
     private @Nullable KeptEvent hint;
     /** The end of the stream, which was seen when its last event was read. */
     private @Nullable End last;
+
+    /** How many of the stream's last words it has read. */
+    private int heard;
 
     private long reportedGap;
     private volatile @Nullable End end;
@@ -106,6 +110,9 @@ public final class LiveReader implements StreamReader, StreamCursor {
 
     @Override
     public String position(Event event) {
+        if (event.offset() == SharedSessionStore.UNPLACED) {
+            return "";
+        }
         return event.offset() > repeatThrough
                 ? position(event.epoch(), event.offset())
                 : position(attachedIn, repeatThrough);
@@ -199,14 +206,17 @@ public final class LiveReader implements StreamReader, StreamCursor {
         }
         if (!found.isEmpty()) {
             returnable = true;
-            last = stream.endsAt(cursor) ? ended() : null;
+            last = stream.endsAt(cursor) && stream.lastWords().isEmpty() ? ended() : null;
             return new Events(found);
         }
-        if (stream.complete()) {
-            cursor = stream.last();
-            return ended();
+        if (!stream.complete()) {
+            return Rest.REST;
         }
-        return Rest.REST;
+        cursor = stream.last();
+        return heard < stream.lastWords().size()
+                ? new Events(List.of(StreamCursor.unplaced(
+                        stream.id(), epoch, stream.lastWords().get(heard++))))
+                : ended();
     }
 
     private End ended() {

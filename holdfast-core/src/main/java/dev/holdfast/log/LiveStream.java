@@ -12,6 +12,7 @@ import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,6 +65,9 @@ public final class LiveStream {
     private int chatter;
     private @Nullable StreamCursor reader;
     private @Nullable EndReason end;
+    /** What its reader is told before the end though no store has it. */
+    private List<OutboundMessage> lastWords = List.of();
+
     private boolean finished;
     private boolean keepsProgress;
     /** Set inside a step, and read outside of one too. */
@@ -321,6 +325,18 @@ public final class LiveStream {
     public void seal(EndReason reason) {
         last = committed;
         end(reason);
+    }
+
+    /** Says something to whoever reads to the end of the stream; it has no place in it. */
+    public void say(List<OutboundMessage> words) {
+        if (!words.isEmpty()) {
+            lastWords = Stream.concat(lastWords.stream(), words.stream()).toList();
+        }
+    }
+
+    /** What is said at its end. */
+    List<OutboundMessage> lastWords() {
+        return lastWords;
     }
 
     /** Whether everything this stream will ever carry is committed. */

@@ -1,6 +1,11 @@
 package dev.holdfast.log;
 
 import dev.holdfast.EndReason;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -17,6 +22,11 @@ public interface StreamCursor extends Runnable {
      * come back is not sent away. The connection learns of it when it is woken.
      */
     void end(EndReason reason, Optional<Duration> retry);
+
+    /** Something that its client is told, and that has no place in the stream. */
+    static Event unplaced(StreamId stream, Epoch epoch, OutboundMessage message) {
+        return new Event(stream, epoch, SharedSessionStore.UNPLACED, message.kind(), message.id(), message.bytes());
+    }
 
     /** The session is over: what is left is kept no longer than its connection takes some of it. That learns of it when it is woken. */
     void hurry();

@@ -23,7 +23,7 @@ import java.util.function.Predicate;
 
 /** How the requests of a session's client end: with an answer of the backend, with an error of the engine's own, or cancelled. */
 final class CallEnding {
-    private static final int INTERNAL_ERROR = -32603;
+    static final int INTERNAL_ERROR = -32603;
     private static final String NOT_STORED = "the response could not be stored";
 
     private final SessionCore core;

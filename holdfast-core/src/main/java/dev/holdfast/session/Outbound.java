@@ -172,6 +172,9 @@ final class Outbound implements Outbox.Owner {
     void close(EndReason reason) {
         core.run(effects -> {
             core.outbox().close(effects);
+            for (RequestSink sink : core.requests().all()) {
+                sink.call().stream().say(new LastWords(core).to(List.of(sink.id()), reason));
+            }
             for (LiveStream stream : core.streams().all()) {
                 if (reason == EndReason.PARKED && !stream.recorded()) {
                     // nobody is sent back to a stream that the store does not know

@@ -234,6 +234,23 @@ public final class SessionCore {
         return !move.leavesClosed();
     }
 
+    /**
+     * Whether an end is one for every node: its client wants the session no more, or nobody can bring it back. A client without a
+     * connection here may have come to another node meanwhile, unless it has one only.
+     */
+    boolean endsForAll(EndReason why) {
+        return switch (why) {
+            case TERMINATED, RESTORE_FAILED -> true;
+            case DISCONNECTED -> listensOnly || !host.joins();
+            default -> false;
+        };
+    }
+
+    /** Whether a session that has ended so can be found in the store again. */
+    boolean leavesToStore(EndReason why) {
+        return why == EndReason.PARKED || why == EndReason.TAKEN_OVER || (host.joins() && !endsForAll(why));
+    }
+
     /** Why it has ended, once it has. */
     public EndReason ended() {
         EndReason reason = lifecycle.state().end();

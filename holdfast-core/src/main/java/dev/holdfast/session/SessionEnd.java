@@ -54,10 +54,7 @@ public final class SessionEnd implements SessionCore.Ends {
 
     /** Whether a session that is closed can be found in the store again when it is {@link #gone}. */
     public boolean leavesToStore() {
-        EndReason why = core.ended();
-        return why == EndReason.PARKED
-                || why == EndReason.TAKEN_OVER
-                || (core.host().joins() && !endsForAll());
+        return core.leavesToStore(core.ended());
     }
 
     /** Its client wants it no more: ends it, be it on its way into the store. Completes when nothing is left of it. */
@@ -98,7 +95,7 @@ public final class SessionEnd implements SessionCore.Ends {
         }
         EndReason why = core.ended();
         leave();
-        calls.failRunning("the session has ended: " + why.text()).whenComplete((done, failure) -> {
+        calls.failRunning(LastWords.cause(why)).whenComplete((done, failure) -> {
             core.host().telemetry().closed(core.id(), why, move.before().used());
             if (core.isTakenOver() && why != EndReason.TERMINATED) {
                 giveUp();
@@ -134,7 +131,7 @@ public final class SessionEnd implements SessionCore.Ends {
      * successor of this server.
      */
     public void handOver() {
-        calls.failUnrepeatable(core.host().durable() ? SHUTDOWN : "the session has ended: " + EndReason.DRAINED.text())
+        calls.failUnrepeatable(core.host().durable() ? SHUTDOWN : LastWords.cause(EndReason.DRAINED))
                 .whenComplete((done, failure) -> readers.handOver());
     }
 
@@ -173,18 +170,6 @@ public final class SessionEnd implements SessionCore.Ends {
         });
     }
 
-    /**
-     * What its client wants no more, or nobody can bring back, ends for every node. A client without a connection here may have come to
-     * another node meanwhile, unless it has one only.
-     */
-    private boolean endsForAll() {
-        return switch (core.ended()) {
-            case TERMINATED, RESTORE_FAILED -> true;
-            case DISCONNECTED -> core.listensOnly() || !core.host().joins();
-            default -> false;
-        };
-    }
-
     /** Whether it has ended because nobody used it here; another node may have used it later, unless it ends with its nodes. */
     private boolean wasUnused() {
         return switch (core.ended()) {
@@ -194,7 +179,7 @@ public final class SessionEnd implements SessionCore.Ends {
     }
 
     private CompletionStage<?> removal() {
-        if (endsForAll()) {
+        if (core.endsForAll(core.ended())) {
             return StoreQuestion.ask(() -> core.host().store().delete(core.key()));
         }
         Epoch last = core.look(core.log().epochs()::present);

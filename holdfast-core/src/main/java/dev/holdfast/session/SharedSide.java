@@ -8,12 +8,14 @@ import dev.holdfast.log.StreamCursor;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionRecord.RunningCall;
 import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -85,6 +87,11 @@ public final class SharedSide {
         return core.streams().find(stream).isPresent()
                 || core.requests().all().stream()
                         .anyMatch(sink -> sink.call().id().equals(stream));
+    }
+
+    /** What the client is told at the end of a stream that has brought no answer to these requests; takes no lock. */
+    public List<OutboundMessage> lastWords(Collection<RequestId> unanswered, EndReason why) {
+        return new LastWords(core).to(unanswered, why);
     }
 
     /** Whether a request of the client runs here. */

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * @param stream the stream it belongs to
  * @param epoch the epoch that appended it
  * @param offset its place in the stream, from 1, without holes when appended; {@link SharedSessionStore#UNPLACED} where a shared
- *     store is to give it one
+ *     store is to give it one, and where no store has it
  * @param kind one of {@link EventKind}
  * @param id the id of a response or of a request to the client, else absent
  * @param bytes the message as UTF-8 JSON on one line; shared, never changed

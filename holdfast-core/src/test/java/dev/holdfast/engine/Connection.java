@@ -73,7 +73,8 @@ final class Connection implements StreamReader.Waker {
         if (next instanceof StreamReader.Events events) {
             for (Event event : events.events()) {
                 received.add(Wire.text(event));
-                lastEventId = reader.position(event);
+                String position = reader.position(event);
+                lastEventId = position.isEmpty() ? lastEventId : position;
             }
             return true;
         }

@@ -7,10 +7,13 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.StreamReader.Close;
 import dev.holdfast.engine.SimLog.Fact;
 import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -167,6 +170,10 @@ final class SimConnection implements StreamReader.Waker {
     }
 
     private void got(Event event) {
+        if (reader.position(event).isEmpty()) {
+            gotLastWord(event);
+            return;
+        }
         network.add(new Sent(world.time.getAsLong(), event, reader.position(event)));
         world.trace(() -> this + " reads " + SimLog.name(event));
         if (afterlife) {
@@ -188,6 +195,20 @@ final class SimConnection implements StreamReader.Waker {
         }
         world.check(nothingBetween(cursor, event.offset()), () -> "something is missing before " + SimLog.name(event));
         cursor = event.offset();
+    }
+
+    /**
+     * An error that the store does not have, for a call that has ended with its session, and has no answer there as far as the engine
+     * knew.
+     */
+    private void gotLastWord(Event event) {
+        RequestId request = Objects.requireNonNull(event.id());
+        world.check(
+                session.live().state() == SessionState.CLOSED && event.kind() == EventKind.ERROR,
+                () -> SimLog.name(event) + " has no place, though its session lives");
+        boolean answered = session.log.stream(stream).headMap(cursor, true).values().stream()
+                .anyMatch(fact -> fact.answer() && request.equals(fact.event.id()));
+        world.check(!answered, () -> SimLog.name(event) + " is a second answer");
     }
 
     private boolean nothingBetween(long after, long before) {

@@ -9,6 +9,8 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
@@ -66,6 +68,27 @@ class RedisGatewaysTest {
         assertThat(there.delete().statusCode()).isEqualTo(200);
         Wait.until("the session is gone at both", () -> echo(here, 30).statusCode() == 404);
         assertThat(echo(there, 31).statusCode()).isEqualTo(404);
+    }
+
+    @Test
+    void aCallThatRunsAtOneEndsWithAnErrorWhenItsSessionIsDeletedAtTheOther() {
+        HttpPeer here = HttpPeer.connected(one.url());
+        Iterator<String> lines = Wait.until(here.posted("{'jsonrpc':'2.0','id':7,'method':'tools/call','params':"
+                        + "{'name':'slow','arguments':{'ms':600000,'steps':1000},'_meta':{'progressToken':1}}}"))
+                .body()
+                .iterator();
+        List<String> stream = new ArrayList<>();
+        do {
+            stream.add(lines.next());
+        } while (!stream.get(stream.size() - 1).contains("notifications/progress"));
+        assertThat(here.at(two.url()).delete().statusCode()).isEqualTo(200);
+        lines.forEachRemaining(stream::add);
+        List<String> end = stream.stream()
+                .filter(line -> !line.isEmpty() && !line.startsWith(":"))
+                .toList();
+        assertThat(end.get(end.size() - 1))
+                .contains("\"id\":7", "\"error\"", "the session has ended: terminated by the client");
+        assertThat(end.get(end.size() - 3)).as("what stands before it").startsWith("data: ");
     }
 
     @Test

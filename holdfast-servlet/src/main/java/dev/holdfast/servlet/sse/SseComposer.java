@@ -117,7 +117,12 @@ final class SseComposer {
     }
 
     private void add(Event event) {
-        framing.add(frames, event, reader.position(event));
+        String position = reader.position(event);
+        if (position.isEmpty()) {
+            frames.add(event);
+        } else {
+            framing.add(frames, event, position);
+        }
         asks |= EventKind.asks(event.kind());
     }
 
