@@ -59,7 +59,10 @@ public interface SessionLifecycleListener {
      */
     default void onBackendReleased(String sessionId) {}
 
-    /** A session has left memory and waits in the store; the next request with its id brings it back. */
+    /**
+     * A session has left memory and waits in the store; the next request with its id brings it back. Told too of those that a node gives
+     * up because it has lost its lease of a shared store.
+     */
     default void onSessionParked(String sessionId) {}
 
     /**

@@ -267,7 +267,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     public void lost() {
         store.giveUp();
         forwarding.ifPresent(Forwarding::giveUp);
-        engine.sessions().forEach(session -> session.shared().abandon());
+        engine.sessions().forEach(session -> session.shared().leaseLost());
     }
 
     @Override
@@ -292,7 +292,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
 
     @Override
     public void fenced(SessionKey key) {
-        engine.session(key).ifPresent(session -> session.shared().abandon());
+        engine.session(key).ifPresent(session -> session.shared().fenced());
     }
 
     @Override

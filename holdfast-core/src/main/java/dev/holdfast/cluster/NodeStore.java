@@ -1,6 +1,7 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.session.LeaseLostException;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.ClusterBus;
@@ -226,7 +227,7 @@ final class NodeStore implements SharedSessionStore {
                 done.complete(appended);
                 surroundings.committed(key);
             } else if (failure instanceof StoreUnavailableException) {
-                done.completeExceptionally(new StaleEpochException(epoch, epoch));
+                done.completeExceptionally(new LeaseLostException());
             } else {
                 done.completeExceptionally(failure);
             }

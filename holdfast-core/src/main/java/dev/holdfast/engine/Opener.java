@@ -131,7 +131,7 @@ final class Opener {
         }
         if (!cluster.holds(session.key())) {
             // when the lease was lost this session was not in memory yet, and nobody gave it up
-            session.shared().abandon();
+            session.shared().leaseLost();
         }
         return opening;
     }

@@ -220,10 +220,11 @@ final class Outbound implements Outbox.Owner {
 
     @Override
     public void doubtful(Throwable failure, Effects effects) {
-        if (failure instanceof StaleEpochException && core.host().shared()) {
+        boolean lost = failure instanceof LeaseLostException;
+        if (lost || (failure instanceof StaleEpochException && core.host().shared())) {
             core.takenOver();
             core.outbox().dismissWaiting(effects);
-            effects.end(EndReason.TAKEN_OVER);
+            effects.end(lost ? EndReason.PARKED : EndReason.TAKEN_OVER);
         } else {
             // in a store that nobody shares, it is a claim of this engine's own that has happened late
             effects.then(() -> recovery.begin(failure));

@@ -204,12 +204,12 @@ public final class SessionCore {
         streams.retention().hold(moreBytes);
     }
 
-    /** Somebody else has claimed it; inside a step. */
+    /** Somebody else has claimed it, or may have; inside a step. */
     void takenOver() {
         takenOver = true;
     }
 
-    /** Whether somebody else has claimed it. */
+    /** Whether somebody else has claimed it, or may have. */
     boolean isTakenOver() {
         return look(() -> takenOver);
     }

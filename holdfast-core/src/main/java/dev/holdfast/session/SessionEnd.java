@@ -96,7 +96,7 @@ public final class SessionEnd implements SessionCore.Ends {
         EndReason why = core.ended();
         leave();
         calls.failRunning(LastWords.cause(why)).whenComplete((done, failure) -> {
-            core.host().telemetry().closed(core.id(), why, move.before().used());
+            tell(why, move.before().used());
             if (core.isTakenOver() && why != EndReason.TERMINATED) {
                 giveUp();
             } else {
@@ -106,7 +106,16 @@ public final class SessionEnd implements SessionCore.Ends {
         });
     }
 
-    /** Lets go of a session that somebody else has claimed: what the store has of it is theirs. */
+    private void tell(EndReason why, boolean used) {
+        if (why == EndReason.PARKED) {
+            // its node has no lease: it waits in the store for whoever is asked for it
+            core.host().telemetry().parked(core.id());
+        } else {
+            core.host().telemetry().closed(core.id(), why, used);
+        }
+    }
+
+    /** Lets go of a session that somebody else has claimed, or may have: what the store has of it is theirs. */
     void giveUp() {
         release(EndReason.TAKEN_OVER);
         core.host().forget(core.key());

@@ -268,13 +268,22 @@ public final class SharedSide {
         core.end(reason);
     }
 
-    /** This node has no right to it any more: nothing is written, and clients come back, to whatever node. */
-    public void abandon() {
+    /** Its epoch was fenced: nothing is written here any more, and clients come back, to whatever node. */
+    public void fenced() {
+        Epoch present = epoch();
+        abandon(new StaleEpochException(present, present), EndReason.TAKEN_OVER);
+    }
+
+    /** This node has lost its lease: the same, but nobody has to have taken the session over. */
+    public void leaseLost() {
+        abandon(new LeaseLostException(), EndReason.PARKED);
+    }
+
+    private void abandon(RuntimeException cause, EndReason why) {
         core.run(effects -> {
-            Epoch present = core.log().epochs().present();
             core.takenOver();
-            core.outbox().fence(new StaleEpochException(present, present), effects);
-            effects.end(EndReason.TAKEN_OVER);
+            core.outbox().fence(cause, effects);
+            effects.end(why);
         });
     }
 }

@@ -137,6 +137,23 @@ class DeadNodeTest {
     }
 
     @Test
+    void nobodyHasTakenOverWhatIsGivenUpWhenTheStoreIsAwayForLongerThanTheLease() {
+        Session here = first.open();
+        Session writing = first.open();
+        Connection call = bed.post(here, 1);
+        bed.nodes.forEach(node -> node.store.shut());
+        first.backend.lives.get(1).sink.send(Wire.notice("on its way"));
+        bed.pass(ClusterBed.LEASE.plusSeconds(2));
+        assertThat(call.reason().advice()).isEqualTo(EndReason.Advice.RECONNECT);
+        assertThat(first.news.heard).containsExactly("created", "created", "parked", "parked");
+        assertThat(first.engine.stats().ended().get(EndReason.TAKEN_OVER)).isZero();
+        bed.nodes.forEach(node -> node.store.open());
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(first.has(here)).isTrue();
+        assertThat(first.has(writing)).isTrue();
+    }
+
+    @Test
     void aShortOutageOfTheStoreIsOnlySlow() {
         Session here = first.open();
         Connection call = bed.post(here, 1);

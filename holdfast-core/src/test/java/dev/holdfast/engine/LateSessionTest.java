@@ -50,7 +50,7 @@ class LateSessionTest {
         first.store.letGo();
         Session session = ((Opening.Opened) TestBed.now(opening)).session();
         serves(first, session);
-        assertThat(first.news.heard).contains("closed: TAKEN_OVER");
+        assertThat(first.news.heard).contains("parked");
         assertThat(first.backend.lives.get(0).closed).isOne();
     }
 
