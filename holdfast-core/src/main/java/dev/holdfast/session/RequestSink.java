@@ -78,10 +78,10 @@ public final class RequestSink {
 
     /**
      * The backend has done nothing of the request, and another one may get it. False where it is not in the hands of a backend any
-     * more, or came back too often.
+     * more, gets its answer without one, or came back too often.
      */
     boolean giveBack(InboundMessage whole) {
-        boolean waits = open() && progress != RequestProgress.WAITING && returns++ < MOST_RETURNS;
+        boolean waits = open() && !stopped && progress != RequestProgress.WAITING && returns++ < MOST_RETURNS;
         if (waits) {
             progress = RequestProgress.WAITING;
             incarnation = 0;

@@ -238,6 +238,27 @@ class CallTest {
     }
 
     @Test
+    void aCallThatHasRunTooLongGoesToNoOtherBackendWhileItsErrorCannotBeStored() {
+        Session hasty = bed.open(TestBed.LIFETIME.withCall(Duration.ofMinutes(5)));
+        Connection post = bed.post(hasty, 1);
+        TestBackend.Life before = bed.backend.life();
+        bed.store.hold();
+        call(1).sink().send(Wire.progress("p"));
+        bed.store.next().fail();
+        bed.pass(Duration.ofMinutes(6));
+        assertThat(bed.news.heard).contains("timed out");
+
+        before.sink.lost("it forgot the session", List.of(before.call(1).request()));
+        bed.store.release();
+        bed.pass(Duration.ofMinutes(1));
+
+        assertThat(bed.backend.lives)
+                .filteredOn(life -> life != before)
+                .allSatisfy(life -> assertThat(life.calls).isEmpty());
+        assertThat(post.read()).containsExactly("error 1 -32603: the call took longer than 5 min");
+    }
+
+    @Test
     void whatOnlyTheBackendNeedsOfARequestIsNotKeptWhileItWorks() {
         LiveCall running = (LiveCall) TestBed.accepted(session.call(TestBed.requests(1)));
         running.dispatch();
