@@ -131,7 +131,7 @@ final class BackendSlot implements BackendSink.Hearer {
         core.run(effects -> {
             if (incarnations.state() == BackendState.OPENING) {
                 incarnations.become(BackendState.NEW);
-                incarnations.gone(incarnations.latest());
+                incarnations.gone(incarnations.latest(), effects);
                 calls.backendLost(UNINITIALIZED);
                 waiting.refuseAll(UNINITIALIZED, effects);
             }
@@ -195,6 +195,16 @@ final class BackendSlot implements BackendSink.Hearer {
             effects.then(() -> begin(next));
             return true;
         });
+    }
+
+    /** Somebody who has got the backend waits for something of it, and is dropped when it is gone; inside a step. */
+    void await(BackendUser user) {
+        incarnations.await(user);
+    }
+
+    /** It has what it waited for; inside a step. */
+    void awaitNoMore(BackendUser user) {
+        incarnations.awaitNoMore(user);
     }
 
     /** Lets somebody have the backend that comes after an incarnation, in the order of the steps; inside a step. */
@@ -268,7 +278,7 @@ final class BackendSlot implements BackendSink.Hearer {
             return false;
         }
         incarnations.become(BackendState.EMPTY);
-        incarnations.gone(restored);
+        incarnations.gone(restored, effects);
         tell(outcome, effects);
         calls.backendLost(cause);
         if (incarnations.unasked() && outcome == RestoreOutcome.PUT_OFF && !waiting.isEmpty()) {
@@ -301,7 +311,7 @@ final class BackendSlot implements BackendSink.Hearer {
     }
 
     private void lose(int which, String cause, List<InboundMessage> untouched, Effects effects) {
-        incarnations.gone(which);
+        incarnations.gone(which, effects);
         Optional<BackendConnection> dead = incarnations.disconnect();
         List<CallDispatch> again = calls.untouched(untouched, sink -> sink.incarnation() == which);
         calls.backendLost(cause);
@@ -346,7 +356,7 @@ final class BackendSlot implements BackendSink.Hearer {
                 return false;
             }
             incarnations.become(BackendState.EMPTY);
-            incarnations.gone(incarnations.latest());
+            incarnations.gone(incarnations.latest(), effects);
             incarnations.disconnect();
             openings.forget();
             calls.backendLost("another session needed the backend");
@@ -362,7 +372,7 @@ final class BackendSlot implements BackendSink.Hearer {
     }
 
     private void close(Effects effects) {
-        incarnations.become(BackendState.CLOSED);
+        incarnations.close(effects);
         waiting.takeAll().forEach(user -> effects.then(user::dropped));
         openings.abandon(effects);
         incarnations.disconnect().ifPresent(last -> close(last, effects));

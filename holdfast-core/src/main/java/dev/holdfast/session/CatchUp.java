@@ -106,10 +106,12 @@ final class CatchUp {
         @Override
         public void handedTo(int incarnation) {
             // the journal has it already: a fresh backend gets it with that, and here again, which changes nothing
+            backend.await(this);
         }
 
         @Override
         public void use(BackendConnection connection) {
+            done.thenRun(() -> core.run(effects -> backend.awaitNoMore(this)));
             core.host().later(() -> done.complete(null), BackendRestore.REPLAY_MILLIS);
             new Replay(core.id()).send(missing, connection).whenComplete((sent, failure) -> {
                 if (failure != null) {

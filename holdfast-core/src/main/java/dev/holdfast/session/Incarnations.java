@@ -1,7 +1,10 @@
 package dev.holdfast.session;
 
+import dev.holdfast.log.Effects;
 import dev.holdfast.spi.BackendConnection;
+import java.util.HashSet;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +19,8 @@ final class Incarnations {
     private boolean served;
     private boolean unasked;
     private long restoringSince;
+    /** Those that wait for something of the latest. */
+    private Set<BackendUser> waiting = Set.of();
 
     /** How far the latest is. */
     BackendState state() {
@@ -105,8 +110,33 @@ final class Incarnations {
     }
 
     /** It is gone, and says nothing any more. */
-    void gone(int which) {
+    void gone(int which, Effects effects) {
         lastGone = which;
+        letGo(effects);
+    }
+
+    /** There will be no other one. */
+    void close(Effects effects) {
+        state = BackendState.CLOSED;
+        letGo(effects);
+    }
+
+    private void letGo(Effects effects) {
+        waiting.forEach(user -> effects.then(user::dropped));
+        waiting = Set.of();
+    }
+
+    /** Somebody waits for the latest, as long as that is there. */
+    void await(BackendUser user) {
+        waiting = waiting.isEmpty() ? new HashSet<>() : waiting;
+        waiting.add(user);
+    }
+
+    /** It has what it waited for. */
+    void awaitNoMore(BackendUser user) {
+        if (!waiting.isEmpty()) {
+            waiting.remove(user);
+        }
     }
 
     /** Gives the connection away, to be closed. */

@@ -171,6 +171,45 @@ class ClusterTest {
                 .hasSize(heard + 1);
     }
 
+    /** A call on the second node that waits for its backend to take what was set on the first. */
+    private CompletionStage<Call.Outcome> behindWhatWasSet(Session here, Session there) {
+        bed.post(there, 1);
+        RequestId level = new RequestId("7");
+        Call call = TestBed.accepted(
+                here.call(List.of(Wire.request(level, "logging/setLevel", new JournalChange.Put("logging/setLevel")))));
+        call.dispatch();
+        first.backend.life().call(7).sink().send(Wire.response(level));
+        bed.settle();
+        second.backend.answersReplayed = false;
+        CompletionStage<Call.Outcome> waiting = there.call(TestBed.requests(2));
+        bed.settle();
+        assertThat(waiting.toCompletableFuture()).isNotDone();
+        second.backend.answersReplayed = true;
+        return waiting;
+    }
+
+    @Test
+    void aCallWaitsNoLongerForABackendThatDiesBeforeItHasTakenWhatOtherNodesHaveSet() {
+        Session here = first.open();
+        CompletionStage<Call.Outcome> waiting = behindWhatWasSet(here, second.find(here));
+        second.backend.life().sink.lost("it died");
+        Connection connection = bed.connected(waiting);
+        assertThat(second.backend.lives).hasSize(2);
+        assertThat(second.backend.life().heard).containsExactly("logging/setLevel 7", "tools/call 2");
+        second.backend.life().call(2).respond();
+        assertThat(bed.read(connection)).containsExactly("result 2");
+    }
+
+    @Test
+    void norForOneThatEndsWithItsSession() {
+        Session here = first.open();
+        CompletionStage<Call.Outcome> waiting = behindWhatWasSet(here, second.find(here));
+        TestBed.now(here.terminate());
+        bed.settle();
+        assertThat(bed.read(bed.connected(waiting)))
+                .containsExactly("error 2 -32603: the session has ended: terminated by the client");
+    }
+
     @Test
     void aSessionThatIsEndedOnOneNodeIsNowhere() {
         Session here = first.open();
