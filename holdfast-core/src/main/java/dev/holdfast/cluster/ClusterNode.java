@@ -212,9 +212,12 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         return engine.session(key).map(writers::mayRun).orElseGet(() -> CompletableFuture.completedFuture(false));
     }
 
-    /** Completes when a session in memory, and its backend, have the newest journal that this node has heard of; never fails. */
+    /**
+     * Completes when a session in memory, and its backend, have the newest journal that this node has heard of; fails where that cannot
+     * be read.
+     */
     public CompletionStage<Void> journalReached(SessionKey key) {
-        return engine.session(key).map(versions::reached).orElseGet(() -> CompletableFuture.completedFuture(null));
+        return engine.session(key).map(versions::bring).orElseGet(() -> CompletableFuture.completedFuture(null));
     }
 
     /** Completes with whether another node may have a session too; never fails. */

@@ -67,15 +67,16 @@ final class ForwardedCalls {
             decline(call);
             return;
         }
-        StoreQuestion.ask(() -> session.call(call.requests())).whenComplete((outcome, failure) -> {
-            if (outcome instanceof Call.Accepted accepted) {
-                taken(session, call, accepted.call());
-                versions.reached(session).thenAccept(done -> blocking.execute(accepted.call()::dispatch));
-            } else {
-                ForwardedAnswer why = failure == null ? ForwardedAnswer.of(outcome) : ForwardedAnswer.FAILED;
-                reply(call, new NodeMessage.Declined(session.key(), call.number(), why));
-            }
-        });
+        StoreQuestion.ask(() -> session.call(call.requests()).thenCompose(begun -> versions.before(session, begun)))
+                .whenComplete((outcome, failure) -> {
+                    if (outcome instanceof Call.Accepted accepted) {
+                        taken(session, call, accepted.call());
+                        blocking.execute(accepted.call()::dispatch);
+                    } else {
+                        ForwardedAnswer why = failure == null ? ForwardedAnswer.of(outcome) : ForwardedAnswer.FAILED;
+                        reply(call, new NodeMessage.Declined(session.key(), call.number(), why));
+                    }
+                });
     }
 
     private void taken(LiveSession session, NodeMessage.Forwarded forwarded, Call call) {

@@ -1,6 +1,8 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.Call;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.session.LiveCall;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
 import java.util.Optional;
@@ -12,7 +14,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Brings sessions here to the version of their journal that this node has heard of: each commit tells of it, and so do other nodes.
- * What is missing is read once for all who need it at the same time, and nobody goes on before the backend has it.
+ * What is missing is read once for all who need it at the same time, and no call runs before the backend has it.
  */
 final class JournalVersions {
     private static final Logger logger = LoggerFactory.getLogger(JournalVersions.class);
@@ -29,10 +31,18 @@ final class JournalVersions {
         this.blocking = blocking;
     }
 
-    /** A call that has begun here goes on when the backend has what other nodes have put into the journal before. */
+    /**
+     * A call that has begun here goes on when the backend has what other nodes have put into the journal before. Where that cannot be
+     * read, the call does not run; then this fails.
+     */
     CompletionStage<Call.Outcome> before(LiveSession session, Call.Outcome outcome) {
-        return outcome instanceof Call.Accepted
-                ? reached(session).thenApply(done -> outcome)
+        return outcome instanceof Call.Accepted accepted && accepted.call() instanceof LiveCall call
+                ? bring(session).handle((done, failure) -> {
+                    if (failure != null && session.withdraw(call)) {
+                        throw new StoreUnavailableException(failure);
+                    }
+                    return outcome;
+                })
                 : CompletableFuture.completedFuture(outcome);
     }
 
@@ -42,22 +52,23 @@ final class JournalVersions {
         return reached(session);
     }
 
-    /** Completes when the session and its backend have the newest version that is known of; also where that cannot be read. */
-    CompletionStage<Void> reached(LiveSession session) {
-        return bring(session).exceptionally(failure -> {
-            // whatever waits has to go on; the next call catches up
-            logger.warn("session {}: what other nodes have set could not be read", session.shortId(), failure);
-            return null;
-        });
-    }
-
-    private CompletionStage<Void> bring(LiveSession session) {
+    /** Completes when the session and its backend have the newest version that is known of; fails where that cannot be read. */
+    CompletionStage<Void> bring(LiveSession session) {
         Optional<Membership> own = store.membership(session.key());
         long missing = own.map(Membership::missing).orElse(-1L);
         if (own.isEmpty() || missing < 0) {
             return CompletableFuture.completedFuture(null);
         }
         return underWay.of(session, () -> read(session, own.get(), missing)).thenCompose(done -> bring(session));
+    }
+
+    /** The same, but completes also where that cannot be read: whatever waits goes on then. */
+    CompletionStage<Void> reached(LiveSession session) {
+        return bring(session).exceptionally(failure -> {
+            // the next call catches up, or does not run
+            logger.warn("session {}: what other nodes have set could not be read", session.shortId(), failure);
+            return null;
+        });
     }
 
     private CompletionStage<Boolean> read(LiveSession session, Membership own, long missing) {

@@ -3,6 +3,7 @@ package dev.holdfast.session;
 import dev.holdfast.Call;
 import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.StreamReader;
 import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveReader;
 import dev.holdfast.log.Pending;
@@ -232,7 +233,21 @@ final class CallStart {
         }
     }
 
-    /** The store does not have the call. */
+    /** A call that was taken is not dispatched after all, and its client will not read it; false if it has ended already. */
+    boolean withdraw(LiveCall call) {
+        boolean withdrawn = core.step(effects -> {
+            boolean open = !call.done();
+            if (open) {
+                notStarted(call);
+                core.outbox().insist(List.of(new RecordChange.CallEnded(call.id())));
+            }
+            return open;
+        });
+        call.reader().filter(reader -> withdrawn).ifPresent(reader -> reader.close(StreamReader.Close.IN_ORDER));
+        return withdrawn;
+    }
+
+    /** Nothing of the call runs. */
     private void notStarted(LiveCall call) {
         call.sinks().forEach(sink -> {
             sink.close();

@@ -146,6 +146,11 @@ public final class LiveSession implements Session, LiveCall.Host {
         return starts.call(call);
     }
 
+    /** A call that was taken here is not dispatched after all, and its client hears that; false if it has ended already. */
+    public boolean withdraw(LiveCall call) {
+        return starts.withdraw(call);
+    }
+
     /** Puts what a notification says of the client into the journal; the backend, which is on another node, has yet to hear of it. */
     public CompletionStage<Optional<Refusal>> journal(InboundMessage notification) {
         return visit() ? inbound.journal(notification) : inbound.refusedFor(core.ended());

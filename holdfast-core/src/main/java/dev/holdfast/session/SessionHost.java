@@ -43,7 +43,7 @@ public interface SessionHost {
 
     /**
      * Completes when a session in memory, and its backend, have what other nodes have put into its journal, as far as commits here have
-     * told of it; never fails.
+     * told of it; fails where that cannot be read.
      */
     CompletionStage<Void> journalReached(SessionKey key);
 

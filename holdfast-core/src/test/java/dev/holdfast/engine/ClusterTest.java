@@ -7,6 +7,7 @@ import dev.holdfast.EndReason;
 import dev.holdfast.Opening;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
+import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
@@ -14,6 +15,7 @@ import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -293,7 +295,7 @@ class ClusterTest {
     }
 
     @Test
-    void aCallRunsThoughTheStoreDoesNotTellWhatOtherNodesHaveSet() {
+    void aCallDoesNotRunWhereTheStoreDoesNotTellWhatOtherNodesHaveSet() {
         Session here = first.open();
         Session there = second.find(here);
         bed.post(there, 1);
@@ -303,12 +305,20 @@ class ClusterTest {
         call.dispatch();
         first.backend.life().call(7).sink().send(Wire.response(level));
         second.store.fail(FlakyCluster.Question.LOOK, true);
+        assertThat(there.call(TestBed.requests(2)).toCompletableFuture())
+                .failsWithin(Duration.ZERO)
+                .withThrowableOfType(ExecutionException.class)
+                .withCauseInstanceOf(StoreUnavailableException.class);
+        assertThat(second.engine.stats().runningCalls()).isOne();
+        assertThat(second.engine.stats().connections()).isOne();
+        bed.settle();
+        assertThat(bed.record(here).running().values())
+                .allSatisfy(running -> assertThat(running.requests()).containsExactly(Wire.id(1)));
+        second.store.fail(FlakyCluster.Question.LOOK, false);
         Connection connection = bed.post(there, 2);
+        assertThat(second.backend.life().heard).containsExactly("tools/call 1", "logging/setLevel 7", "tools/call 2");
         second.backend.life().call(2).respond();
         assertThat(bed.read(connection)).containsExactly("result 2");
-        second.store.fail(FlakyCluster.Question.LOOK, false);
-        bed.post(there, 3);
-        assertThat(second.backend.life().heard).containsSubsequence("logging/setLevel 7", "tools/call 3");
     }
 
     @Test

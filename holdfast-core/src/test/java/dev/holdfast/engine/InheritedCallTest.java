@@ -3,10 +3,12 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Opening;
+import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -62,6 +64,29 @@ class InheritedCallTest {
                 .containsExactly("tools/call 1", INITIALIZED, LEVEL + " 2", "tools/call 3");
         second.backend.life().call(3).respond();
         assertThat(bed.read(reader)).containsExactly("result 3");
+    }
+
+    @Test
+    void itDoesNotRunWhereThatCannotBeRead() {
+        Session here = first.open();
+        Session there = second.find(here);
+        bed.post(there, 1);
+        initialized(here);
+        Connection call = bed.post(here, 2);
+        dies(first);
+        second.store.hold(FlakyCluster.Question.READ);
+        CompletionStage<Resume> resume = there.resume(call.cursor());
+        bed.settle();
+        // all that is asked about the call itself is on its way
+        second.store.fail(FlakyCluster.Question.LOOK, true);
+        second.store.letGo();
+        bed.settle();
+        second.store.fail(FlakyCluster.Question.LOOK, false);
+        assertThat(second.backend.life().heard).containsExactly("tools/call 1");
+        assertThat(bed.read(Connection.resumed(resume)))
+                .containsExactly(
+                        "error 2 -32603: the server ended while this call was running; whether it had any effect"
+                                + " is not known");
     }
 
     @Test

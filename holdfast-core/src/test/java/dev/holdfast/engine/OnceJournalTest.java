@@ -79,6 +79,21 @@ class OnceJournalTest {
     }
 
     @Test
+    void aCallDoesNotRunWhereTheBackendsNodeCannotReadIt() {
+        second.store.decreeSendings(FlakyCluster.Fate.LOST);
+        initialized();
+        bed.settle();
+        first.store.fail(FlakyCluster.Question.LOOK, true);
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.settle();
+        assertThat(TestBed.now(outcome)).isEqualTo(new Call.Refused(Refusal.STORE));
+        assertThat(bed.record(here).running()).isEmpty();
+        first.store.fail(FlakyCluster.Question.LOOK, false);
+        post(there, 1);
+        assertThat(first.backend.life().heard).containsExactly(METHOD, "tools/call 1");
+    }
+
+    @Test
     void theNextNodesBackendHearsItWhereTheFirstDiesBeforeItIsTold() {
         first.store.deaf = true;
         initialized();
