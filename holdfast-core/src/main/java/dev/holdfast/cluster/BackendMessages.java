@@ -10,6 +10,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -57,20 +59,49 @@ final class BackendMessages {
         }
     }
 
-    /** Lets the backend, which is here, hear a notification that has arrived on this node; refuses it where too much waits. */
+    /** Lets the only backend, which is here, hear a notification that has arrived on this node; refuses it where too much waits. */
     CompletionStage<Optional<Refusal>> notify(LiveSession session, InboundMessage notification) {
+        return notify(session, () -> versions.reached(session), notification);
+    }
+
+    /**
+     * The same where each node has a backend of its own. Where nothing waits it hears that at once, unless another node may have
+     * initialized the session: then that is read first.
+     */
+    CompletionStage<Optional<Refusal>> notifyOwn(LiveSession session, InboundMessage notification) {
+        return session.revision().isEmpty() || tasks.busy(session)
+                ? notify(session, () -> versions.begun(session), notification)
+                : session.notify(notification);
+    }
+
+    /**
+     * Lets the backend hear it after what came before.
+     *
+     * @param ready completes when it may hear it; where that fails it does not
+     */
+    private CompletionStage<Optional<Refusal>> notify(
+            LiveSession session, Supplier<CompletionStage<Void>> ready, InboundMessage notification) {
         CompletableFuture<Optional<Refusal>> taken = new CompletableFuture<>();
         boolean waits = tasks.add(
                 session,
-                () -> versions.reached(session),
-                () -> StoreQuestion.asked(() -> session.notify(notification)).whenComplete((refusal, failure) -> {
-                    if (failure == null) {
-                        taken.complete(refusal);
-                    } else {
-                        taken.completeExceptionally(failure);
-                    }
-                }));
+                () -> StoreQuestion.ask(ready).handle((done, failure) -> fail(taken, failure)),
+                () -> hears(session, notification, taken));
         return waits ? taken : CompletableFuture.completedFuture(Optional.of(Refusal.BACKEND));
+    }
+
+    private static void hears(
+            LiveSession session, InboundMessage notification, CompletableFuture<Optional<Refusal>> taken) {
+        if (!taken.isDone()) {
+            StoreQuestion.asked(() -> session.notify(notification)).whenComplete((refusal, failure) -> {
+                if (!fail(taken, failure)) {
+                    taken.complete(refusal);
+                }
+            });
+        }
+    }
+
+    private static boolean fail(CompletableFuture<Optional<Refusal>> taken, @Nullable Throwable failure) {
+        return failure != null && taken.completeExceptionally(failure);
     }
 
     /** There is no such session in memory here, it does not have the epoch, or too much waits for it. */

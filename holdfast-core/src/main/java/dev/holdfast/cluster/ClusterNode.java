@@ -183,6 +183,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
                 writers,
                 new Deliveries(store, writers, peers),
                 versions,
+                forBackends,
                 forwarding);
     }
 

@@ -71,16 +71,24 @@ final class JournalVersions {
         });
     }
 
+    /** Completes when a session that another node may have initialized has that from there; fails where nobody knows. */
+    CompletionStage<Void> begun(LiveSession session) {
+        return session.revision().isEmpty() ? read(session) : CompletableFuture.completedFuture(null);
+    }
+
     private CompletionStage<Boolean> read(LiveSession session, Membership own, long missing) {
+        return read(session).thenApply(done -> {
+            own.caughtUp(missing);
+            return true;
+        });
+    }
+
+    private CompletionStage<Void> read(LiveSession session) {
         return StoreQuestion.ask(() -> store.look(session.key()))
                 .thenComposeAsync(
                         look -> look.isEmpty()
                                 ? CompletableFuture.<Void>completedFuture(null)
                                 : session.shared().catchUp(look.get().record()),
-                        blocking)
-                .thenApply(done -> {
-                    own.caughtUp(missing);
-                    return true;
-                });
+                        blocking);
     }
 }

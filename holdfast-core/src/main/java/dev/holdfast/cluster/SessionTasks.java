@@ -67,6 +67,11 @@ final class SessionTasks {
         return taken.getPlain();
     }
 
+    /** Whether something that was to be done for the session before is not done yet. */
+    boolean busy(LiveSession session) {
+        return waiting.containsKey(session);
+    }
+
     private void work(LiveSession session) {
         for (Optional<Task> next = next(session); next.isPresent(); next = next(session)) {
             Task task = next.get();

@@ -42,6 +42,7 @@ final class SharedSession implements Session {
             Writers writers,
             Deliveries deliveries,
             JournalVersions versions,
+            BackendMessages forBackends,
             Optional<Forwarding> forwarding) {}
 
     SharedSession(LiveSession here, NodeStore store, Node node) {
@@ -98,17 +99,7 @@ final class SharedSession implements Session {
         if (node.forwarding.isPresent()) {
             return ask(() -> node.forwarding.get().notify(here, notification));
         }
-        if (!here.revision().isEmpty()) {
-            return here.notify(notification);
-        }
-        // another node may have initialized it
-        return ask(() -> store.look(here.key()))
-                .thenComposeAsync(
-                        look -> look.isEmpty()
-                                ? CompletableFuture.completedFuture(null)
-                                : here.shared().catchUp(look.get().record()),
-                        node.blocking)
-                .thenCompose(done -> here.notify(notification));
+        return node.forBackends.notifyOwn(here, notification);
     }
 
     @Override
