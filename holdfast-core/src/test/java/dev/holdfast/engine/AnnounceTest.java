@@ -8,18 +8,15 @@ import dev.holdfast.Session;
 import dev.holdfast.engine.TestStore.Fate;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What a server says to its clients by itself. */
 class AnnounceTest {
+    @AutoClose
     private final TestBed bed = TestBed.durable();
-    private Session session = bed.open();
 
-    @AfterEach
-    void close() {
-        bed.close();
-    }
+    private Session session = bed.open();
 
     private CompletableFuture<Void> announce(String text) {
         return bed.engine.announce(Wire.notice(text), to -> true).toCompletableFuture();

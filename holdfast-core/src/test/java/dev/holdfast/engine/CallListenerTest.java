@@ -17,13 +17,15 @@ import dev.holdfast.spi.OutboundMessage;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What those hear who follow calls, and what is counted of readers and restores. */
 class CallListenerTest {
+    @AutoClose
     private final TestBed bed = TestBed.durable();
+
     private final Recorder recorder = new Recorder();
 
     /** Writes down what it hears. */
@@ -72,11 +74,6 @@ class CallListenerTest {
     @BeforeEach
     void listen() {
         bed.calls = recorder;
-    }
-
-    @AfterEach
-    void close() {
-        bed.close();
     }
 
     @Test

@@ -184,10 +184,9 @@ final class ClusterBed implements AutoCloseable {
     }
 
     Connection post(Session session, int... ids) {
-        Call call = TestBed.accepted(session.call(TestBed.requests(ids)));
-        Connection connection = new Connection(call.reader().orElseThrow());
-        call.dispatch();
-        return connection;
+        CompletionStage<Call.Outcome> outcome = session.call(TestBed.requests(ids));
+        settle();
+        return connected(outcome);
     }
 
     Connection listen(Session session) {

@@ -20,21 +20,18 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The store fails one node of several, as a whole or for one session. */
 class ClusterFailureTest {
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(2);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     @Test
     void callsAreRefusedWhileTheStoreTakesNoCommitsThoughItRenewsLeases() {

@@ -11,21 +11,18 @@ import dev.holdfast.spi.ListeningSink;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Sessions of a cluster that only listen, as HTTP+SSE has them, and what backends know of those who listen. */
 class ClusterListeningTest {
     private static final Lifetime ENDS_WITH_ITS_CONNECTION = TestBed.LIFETIME.withGrace(Duration.ZERO);
 
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private Session await(Lifetime lifetime) {
         return ((Opening.Awaiting) TestBed.now(first.engine.open("", lifetime))).session();

@@ -16,20 +16,17 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Three nodes over one store: a session is on each that its requests reach, and its client notices nothing. */
 class ClusterTest {
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     @Test
     void aCallRunsWhereItArrivesAndDisturbsNobody() {

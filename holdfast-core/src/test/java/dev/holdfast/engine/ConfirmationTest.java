@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Session;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What counts as confirmed, and so is not sent again to a client that names no cursor. */
@@ -12,13 +12,10 @@ class ConfirmationTest {
     private static final Duration TICK = Duration.ofNanos(1);
     private static final Duration LONG_ENOUGH = Duration.ofMillis(100);
 
+    @AutoClose
     private final TestBed bed = new TestBed();
-    private final Session session = bed.open();
 
-    @AfterEach
-    void close() {
-        bed.close();
-    }
+    private final Session session = bed.open();
 
     private void notice(String text) {
         bed.backend.life().sink.send(Wire.notice(text));

@@ -12,7 +12,7 @@ import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Nodes that die, freeze, or lose the store: others answer for what they ran, and what they write afterwards is refused. */
@@ -20,15 +20,12 @@ class DeadNodeTest {
     private static final String INTERRUPTED =
             "error 1 -32603: the server ended while this call was running; whether it had any effect is not known";
 
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     @Test
     void theCallOfADeadNodeEndsForWhoeverReadsIt() {

@@ -5,21 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A call's stream whose client has everything is kept no longer than its retention, wherever that client has read its end. */
 class DeliveryTest {
     private static final Duration RETENTION = Duration.ofSeconds(65);
 
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(2);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     @Test
     void whoReadsTheEndElsewhereTellsTheWriter() {

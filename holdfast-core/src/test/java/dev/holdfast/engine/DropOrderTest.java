@@ -13,20 +13,17 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What is dropped when a limit is reached, and in which order. */
 class DropOrderTest {
     private static final int EVENTS = 16;
 
+    @AutoClose
     private final TestBed bed = new TestBed(new SessionLimits(1 << 20, 1000, 1 << 20, EVENTS, 256, 64));
-    private final Session session = bed.open();
 
-    @AfterEach
-    void close() {
-        bed.close();
-    }
+    private final Session session = bed.open();
 
     private void send(String... texts) {
         for (String text : texts) {

@@ -13,12 +13,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Listeners that throw what no one expects, as where a class of theirs is missing. */
 class FailingListenerTest {
+    @AutoClose
     private final TestBed bed = TestBed.durable();
+
     private final List<String> heard = new ArrayList<>();
     /** How often a listener was about to throw. */
     private int failures;
@@ -68,11 +70,6 @@ class FailingListenerTest {
     private NoClassDefFoundError missing() {
         failures++;
         return new NoClassDefFoundError("not my day");
-    }
-
-    @AfterEach
-    void close() {
-        bed.close();
     }
 
     private void assertAnswered() {

@@ -10,20 +10,17 @@ import dev.holdfast.spi.JournalChange;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A node that ends, or forgets a session, while a call is on its way from there to the node that has the backend. */
 class ForwardedCallDrainTest {
+    @AutoClose
     private final ClusterBed bed = ClusterBed.once(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     @Test
     void aNodeThatDrainsWaitsForTheOutcomeOfACallThatItHasForwarded() {
@@ -69,9 +66,7 @@ class ForwardedCallDrainTest {
         Connection listening = bed.listen(there);
         Connection own = bed.post(second.open(), 1);
         CompletionStage<Void> drained = second.engine.drain(Duration.ofSeconds(20));
-        CompletionStage<Call.Outcome> next = there.call(TestBed.requests(2));
-        bed.settle();
-        Connection call = bed.connected(next);
+        Connection call = bed.post(there, 2);
         first.backend.life().call(2).respond();
         assertThat(bed.read(call)).containsExactly("result 2");
         call.inOrder();
@@ -117,9 +112,7 @@ class ForwardedCallDrainTest {
     }
 
     private void runsOnTheThird(Session session) {
-        CompletionStage<Call.Outcome> taken = third.find(session).call(TestBed.requests(3));
-        bed.settle();
-        bed.connected(taken);
+        bed.post(third.find(session), 3);
         assertThat(third.backend.life().heard).endsWith("tools/call 3");
         assertThat(second.backend.lives).isEmpty();
     }

@@ -9,7 +9,7 @@ import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.Unavailable;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -18,7 +18,9 @@ class FullNodeTest {
     private static final Duration PARK = Duration.ofSeconds(10);
     private static final Finding FULL = new Unavailable(Refusal.SESSIONS);
 
+    @AutoClose
     private final ClusterBed bed = ClusterBed.limited(2, NodeLimits.DEFAULT.withSessions(1), PARK);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node full = bed.node(1);
     private Session session;
@@ -27,11 +29,6 @@ class FullNodeTest {
     void open() {
         bed.listen(full.open());
         session = first.open();
-    }
-
-    @AfterEach
-    void close() {
-        bed.close();
     }
 
     private Finding atTheFullNode(String id) {

@@ -6,18 +6,15 @@ import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.spi.RequestId;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A gap is reported exactly where something was missed. */
 class GapTest {
+    @AutoClose
     private final TestBed bed = new TestBed(new SessionLimits(1 << 20, 16, 1 << 20, 1000, 256, 64));
-    private final Session session = bed.open();
 
-    @AfterEach
-    void close() {
-        bed.close();
-    }
+    private final Session session = bed.open();
 
     private void notices(int from, int to) {
         for (int i = from; i <= to; i++) {

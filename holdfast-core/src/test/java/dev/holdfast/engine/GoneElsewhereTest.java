@@ -11,19 +11,16 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** The store has no such session any more, or none for this node, and nobody has told this node. */
 class GoneElsewhereTest {
+    @AutoClose
     private final ClusterBed bed = ClusterBed.once(2);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private void delete(Session session) {
         TestBed.now(bed.shared.delete(SessionKey.of(session.id(), "")));
@@ -70,9 +67,7 @@ class GoneElsewhereTest {
         fenceLast(here);
         fails(there.call(TestBed.requests(1)));
         assertThat(second.news.heard).endsWith("closed: TAKEN_OVER");
-        CompletionStage<Call.Outcome> again = second.find(here).call(TestBed.requests(2));
-        bed.settle();
-        Connection call = bed.connected(again);
+        Connection call = bed.post(second.find(here), 2);
         first.backend.life().call(2).respond();
         assertThat(bed.read(call)).containsExactly("result 2");
     }

@@ -7,7 +7,7 @@ import dev.holdfast.Opening;
 import dev.holdfast.Session;
 import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Sessions of a cluster that end when the last of several connections breaks. */
@@ -15,14 +15,11 @@ class GracelessClusterTest {
     private static final Lifetime GRACELESS = TestBed.LIFETIME.withGrace(Duration.ZERO);
     private static final Duration MOMENT = Duration.ofSeconds(2);
 
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(2);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private Session open() {
         Opening opening = TestBed.now(first.engine.open(Wire.initialize(), "", GRACELESS));

@@ -14,19 +14,15 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Sessions as HTTP+SSE has them: initialized by a call, with every answer on the listening stream. */
 class HttpSseSessionTest {
     private static final Lifetime ENDS_WITH_ITS_CONNECTION = TestBed.LIFETIME.withGrace(Duration.ZERO);
 
+    @AutoClose
     private final TestBed bed = new TestBed();
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private LiveSession await(Lifetime lifetime) {
         return (LiveSession) ((Opening.Awaiting) TestBed.now(bed.engine.open("", lifetime))).session();

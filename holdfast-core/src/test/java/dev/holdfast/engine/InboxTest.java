@@ -8,19 +8,16 @@ import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What a node hears of others, and what it does where it hears nothing. */
 class InboxTest {
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(2);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     @Test
     void whatABackendHearsOfAnotherNodeItHearsInOrderAndOnNoThreadOfTheStore() {

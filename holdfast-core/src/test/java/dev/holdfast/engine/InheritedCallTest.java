@@ -9,7 +9,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -18,18 +18,15 @@ class InheritedCallTest {
     private static final String INITIALIZED = "notifications/initialized";
     private static final String LEVEL = "logging/setLevel";
 
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
 
     @BeforeEach
     void start() {
         bed.nodes.forEach(node -> node.backend.harmless = "tools/call");
-    }
-
-    @AfterEach
-    void close() {
-        bed.close();
     }
 
     private void initialized(Session session) {

@@ -5,20 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.Session;
 import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A session that expires on one node, and was used last on another one, which is gone. */
 class LastUseTest {
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private void use(ClusterBed.Node node, Session session, Duration forSoLong) {
         for (Duration over = Duration.ZERO; over.compareTo(forSoLong) < 0; over = over.plusMinutes(1)) {

@@ -11,20 +11,17 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SharedSessionStore;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A node loses its lease, and begins again, while a session is on its way into its memory; its backend exists once. */
 class LateSessionTest {
+    @AutoClose
     private final ClusterBed bed = ClusterBed.once(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private void beginsAgain(ClusterBed.Node node) {
         node.store.frozen = true;
@@ -35,9 +32,7 @@ class LateSessionTest {
     }
 
     private void serves(ClusterBed.Node node, Session session) {
-        CompletionStage<Call.Outcome> outcome = node.find(session).call(TestBed.requests(1));
-        bed.settle();
-        Connection call = bed.connected(outcome);
+        Connection call = bed.post(node.find(session), 1);
         node.backend.life().call(1).respond();
         assertThat(bed.read(call)).containsExactly("result 1");
     }

@@ -19,20 +19,17 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What nodes leave behind that are gone, and what those cost who wait. */
 class LeftBehindTest {
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private int latestEpoch(Session session) {
         SessionStore.Look look =

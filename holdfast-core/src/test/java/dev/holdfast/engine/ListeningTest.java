@@ -9,7 +9,7 @@ import dev.holdfast.SessionState;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -17,17 +17,14 @@ import org.junit.jupiter.api.Test;
 class ListeningTest {
     private static final int MOST_PINGS = 128;
 
+    @AutoClose
     private final TestBed bed = new TestBed();
+
     private Session session = bed.open();
 
     @BeforeEach
     void open() {
         session = bed.open();
-    }
-
-    @AfterEach
-    void close() {
-        bed.close();
     }
 
     private void notice(String... texts) {

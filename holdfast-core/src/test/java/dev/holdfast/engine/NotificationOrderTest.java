@@ -12,21 +12,18 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** The first that a node hears of a session's client are notifications, and another node has initialized the session. */
 class NotificationOrderTest {
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(2);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final Session here = ((Opening.Awaiting) TestBed.now(second.engine.open("", TestBed.LIFETIME))).session();
     private final Deque<Runnable> tasks = new ArrayDeque<>();
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private void initializedElsewhere() {
         TestBed.accepted(first.find(here).call(List.of(Wire.initialize()))).dispatch();

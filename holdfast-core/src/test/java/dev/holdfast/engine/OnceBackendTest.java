@@ -12,31 +12,22 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A session's backend exists on one node of three, and serves what reaches the others. */
 class OnceBackendTest {
+    @AutoClose
     private final ClusterBed bed = ClusterBed.once(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
 
-    @AfterEach
-    void close() {
-        bed.close();
-    }
-
-    private Connection post(Session session, int id) {
-        CompletionStage<Call.Outcome> outcome = session.call(TestBed.requests(id));
-        bed.settle();
-        return bed.connected(outcome);
-    }
-
     @Test
     void aCallOnAnotherNodeRunsWhereTheBackendIs() {
         Session here = first.open();
-        Connection call = post(second.find(here), 1);
+        Connection call = bed.post(second.find(here), 1);
         assertThat(second.backend.lives).isEmpty();
         first.backend.life().call(1).sink().send(Wire.progress("1"));
         assertThat(bed.read(call)).containsExactly("1");
@@ -49,7 +40,7 @@ class OnceBackendTest {
     @Test
     void aForwardedCallIsReadOnAnywhere() {
         Session here = first.open();
-        Connection call = post(second.find(here), 1);
+        Connection call = bed.post(second.find(here), 1);
         first.backend.life().call(1).sink().send(Wire.progress("1"));
         bed.read(call);
         call.broken();
@@ -73,7 +64,7 @@ class OnceBackendTest {
         TestBed.now(there.answer(Wire.answer(new RequestId("\"q\""))));
         bed.settle();
         assertThat(first.backend.life().heard).contains("answer \"q\"");
-        Connection call = post(there, 1);
+        Connection call = bed.post(there, 1);
         TestBed.now(there.cancel(Wire.id(1), Wire.cancelled(1)));
         bed.pass(Duration.ofSeconds(4));
         assertThat(bed.read(call)).isEmpty();
@@ -83,7 +74,7 @@ class OnceBackendTest {
     @Test
     void aRequestThatIsInFlightIsRefusedOnEveryNode() {
         Session here = first.open();
-        post(second.find(here), 1);
+        bed.post(second.find(here), 1);
         CompletionStage<Call.Outcome> again = third.find(here).call(TestBed.requests(1));
         bed.settle();
         assertThat(TestBed.now(again)).isEqualTo(new Call.Duplicate(Wire.id(1)));
@@ -100,11 +91,11 @@ class OnceBackendTest {
         first.backend.life().call(7).sink().send(Wire.response(level));
         first.die();
         bed.pass(ClusterBed.LEASE.plusMillis(1));
-        Connection call = post(third.find(here), 1);
+        Connection call = bed.post(third.find(here), 1);
         assertThat(third.backend.life().heard).containsExactly("logging/setLevel 7", "tools/call 1");
         third.backend.life().call(1).respond();
         assertThat(bed.read(call)).containsExactly("result 1");
-        Connection other = post(second.find(here), 2);
+        Connection other = bed.post(second.find(here), 2);
         third.backend.life().call(2).respond();
         assertThat(bed.read(other)).containsExactly("result 2");
         assertThat(second.backend.lives).isEmpty();
@@ -198,13 +189,13 @@ class OnceBackendTest {
     @Test
     void aCallThatADeadNodeHadStartedUnderALaterEpochIsNotRunTwice() {
         Session here = first.open();
-        Connection orphan = post(here, 1);
+        Connection orphan = bed.post(here, 1);
         first.backend.life().call(1).sink().send(Wire.progress("1"));
         bed.read(orphan);
         Session heir = second.find(here);
         first.die();
         bed.pass(ClusterBed.LEASE.plusMillis(1));
-        Connection taken = post(heir, 2);
+        Connection taken = bed.post(heir, 2);
         second.backend.life().call(2).respond();
         assertThat(bed.read(taken)).containsExactly("result 2");
         Session there = third.find(here);
@@ -281,7 +272,7 @@ class OnceBackendTest {
     void aCallWaitsForTheBackendOfANodeThatDrains() {
         Session here = first.open();
         Session there = second.find(here);
-        Connection running = post(there, 1);
+        Connection running = bed.post(there, 1);
         first.engine.drain(Duration.ofSeconds(20));
         CompletionStage<Call.Outcome> next = there.call(TestBed.requests(2));
         bed.pass(Duration.ofSeconds(1));
@@ -298,7 +289,7 @@ class OnceBackendTest {
     @Test
     void aBackendThatNobodyUsesLeavesANodeThatDrainsBeforeTheOthers() {
         Session busy = first.open();
-        Connection running = post(busy, 1);
+        Connection running = bed.post(busy, 1);
         Session idle = first.open();
         Connection listening = bed.listen(idle);
         Session there = second.find(idle);
@@ -319,7 +310,7 @@ class OnceBackendTest {
     void aCallDoesNotWaitForEverForABackendThatStays() {
         Session here = first.open();
         Session there = second.find(here);
-        post(there, 1);
+        bed.post(there, 1);
         first.engine.drain(Duration.ofSeconds(60));
         CompletionStage<Call.Outcome> next = there.call(TestBed.requests(2));
         bed.pass(Duration.ofSeconds(35));

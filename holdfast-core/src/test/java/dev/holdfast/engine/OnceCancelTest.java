@@ -9,22 +9,19 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A client cancels a call that is on its way to the node that has the session's only backend. */
 class OnceCancelTest {
+    @AutoClose
     private final ClusterBed bed = ClusterBed.once(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
     private final Session here = first.open();
     private final Session there = second.find(here);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private CompletionStage<Call.Outcome> call(int... ids) {
         CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(ids));

@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What a client says of itself on one node of three, when the session's only backend is on another. */
@@ -25,23 +25,14 @@ class OnceJournalTest {
     /** So much waits on a node for the backend of one session. */
     private static final int MOST_WAITING = 1_024;
 
+    @AutoClose
     private final ClusterBed bed = ClusterBed.once(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
     private final Session here = first.open();
     private final Session there = second.find(here);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
-
-    private void post(Session session, int id) {
-        CompletionStage<Call.Outcome> outcome = session.call(TestBed.requests(id));
-        bed.settle();
-        bed.connected(outcome);
-    }
 
     private void initialized() {
         assertThat(TestBed.now(there.notify(INITIALIZED))).isEmpty();
@@ -52,8 +43,8 @@ class OnceJournalTest {
         initialized();
         bed.settle();
         assertThat(first.backend.life().heard).containsExactly(METHOD);
-        post(here, 1);
-        post(there, 2);
+        bed.post(here, 1);
+        bed.post(there, 2);
         assertThat(first.backend.life().heard).containsExactly(METHOD, "tools/call 1", "tools/call 2");
     }
 
@@ -74,7 +65,7 @@ class OnceJournalTest {
         second.store.decreeSendings(FlakyCluster.Fate.LOST);
         initialized();
         bed.settle();
-        post(there, 1);
+        bed.post(there, 1);
         assertThat(first.backend.life().heard).containsExactly(METHOD, "tools/call 1");
     }
 
@@ -89,7 +80,7 @@ class OnceJournalTest {
         assertThat(TestBed.now(outcome)).isEqualTo(new Call.Refused(Refusal.STORE));
         assertThat(bed.record(here).running()).isEmpty();
         first.store.fail(FlakyCluster.Question.LOOK, false);
-        post(there, 1);
+        bed.post(there, 1);
         assertThat(first.backend.life().heard).containsExactly(METHOD, "tools/call 1");
     }
 
@@ -100,7 +91,7 @@ class OnceJournalTest {
         bed.settle();
         first.die();
         bed.pass(ClusterBed.LEASE.plusMillis(1));
-        post(third.find(here), 1);
+        bed.post(third.find(here), 1);
         assertThat(third.backend.life().heard).containsExactly(METHOD, "tools/call 1");
     }
 

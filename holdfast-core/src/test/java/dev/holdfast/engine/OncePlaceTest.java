@@ -7,20 +7,17 @@ import dev.holdfast.Session;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** The node that had a session's only backend has left the session, and is back, when it hears what was sent to it before. */
 class OncePlaceTest {
+    @AutoClose
     private final ClusterBed bed = ClusterBed.once(3, Duration.ofSeconds(30));
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private long open() {
         return bed.nodes.stream()
@@ -58,9 +55,7 @@ class OncePlaceTest {
         cut(40);
         CompletionStage<Call.Outcome> late = there.call(TestBed.requests(1));
         parksAndComesBack(here);
-        CompletionStage<Call.Outcome> next = third.find(here).call(TestBed.requests(2));
-        bed.settle();
-        bed.connected(next);
+        bed.post(third.find(here), 2);
         assertThat(late.toCompletableFuture()).isNotDone();
         bed.pass(Duration.ofSeconds(10));
         Connection call = bed.connected(late);
@@ -78,9 +73,7 @@ class OncePlaceTest {
         parksAndComesBack(here);
         bed.pass(Duration.ofSeconds(10));
         Connection call = bed.connected(late);
-        CompletionStage<Call.Outcome> next = third.find(here).call(TestBed.requests(2));
-        bed.settle();
-        bed.connected(next);
+        bed.post(third.find(here), 2);
         assertThat(open()).isOne();
         second.backend.life().call(1).respond();
         assertThat(bed.read(call)).containsExactly("result 1");

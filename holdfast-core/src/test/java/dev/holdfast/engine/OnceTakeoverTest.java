@@ -11,22 +11,19 @@ import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A node takes a backend over that exists once, and that has heard more than this node knows; several need it at the same time. */
 class OnceTakeoverTest {
     private static final RequestId LEVEL = new RequestId("7");
 
+    @AutoClose
     private final ClusterBed bed = ClusterBed.once(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private void dispatched(CompletionStage<Call.Outcome> outcome) {
         outcome.thenAccept(call -> ((Call.Accepted) call).call().dispatch());

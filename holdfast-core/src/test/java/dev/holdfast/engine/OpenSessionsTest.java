@@ -10,17 +10,13 @@ import dev.holdfast.Termination;
 import java.time.Duration;
 import java.util.List;
 import java.util.random.RandomGenerator;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What an engine tells of its sessions to those who watch it. */
 class OpenSessionsTest {
+    @AutoClose
     private final TestBed bed = new TestBed();
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private SessionDescription described(Session session) {
         return bed.engine

@@ -6,17 +6,13 @@ import dev.holdfast.Call;
 import dev.holdfast.Session;
 import dev.holdfast.spi.InboundMessage;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** With what context a backend's connection is opened: that of the message for which it is. */
 class OpeningContextTest {
+    @AutoClose
     private final TestBed bed = TestBed.durable();
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private Object openedWith() {
         return bed.backend.life().request.initialize().context();

@@ -11,7 +11,7 @@ import dev.holdfast.Unavailable;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A principal may have two sessions, on all nodes together. */
@@ -20,14 +20,11 @@ class PrincipalRoomTest {
     private static final Opening REFUSED = new Unavailable(Refusal.PRINCIPAL_SESSIONS);
     private static final Duration MOMENT = Duration.ofSeconds(2);
 
+    @AutoClose
     private final ClusterBed bed = ClusterBed.limited(2, NodeLimits.DEFAULT.withPrincipalSessions(2));
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     /** Opens a session that its client reads. */
     private Session busy(ClusterBed.Node node) {

@@ -12,18 +12,15 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of a {@code Last-Event-ID}, on the stream of a call. */
 class ResumeTest {
+    @AutoClose
     private final TestBed bed = new TestBed();
-    private final Session session = bed.open();
 
-    @AfterEach
-    void close() {
-        bed.close();
-    }
+    private final Session session = bed.open();
 
     private TestBackend.Asked call(int id) {
         return bed.backend.life().call(id);

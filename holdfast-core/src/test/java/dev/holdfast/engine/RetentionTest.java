@@ -11,7 +11,7 @@ import dev.holdfast.session.LiveSession;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.Objects;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** How long a delivered response is kept, and what answers a client that comes even later. */
@@ -19,13 +19,10 @@ class RetentionTest {
     private static final String GONE =
             "error 1 -32603: the response to this request is no longer kept: it was dropped before the client came back";
 
+    @AutoClose
     private final TestBed bed = new TestBed();
-    private final Session session = bed.open();
 
-    @AfterEach
-    void close() {
-        bed.close();
-    }
+    private final Session session = bed.open();
 
     private void respond(int id) {
         bed.backend.life().call(id).respond();

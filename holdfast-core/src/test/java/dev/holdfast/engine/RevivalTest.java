@@ -5,20 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.Session;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A client that only listens, and whose backend goes. */
 class RevivalTest {
+    @AutoClose
     private final TestBed bed = new TestBed();
-    private final Session session = bed.open();
 
-    @AfterEach
-    void close() {
-        bed.close();
-    }
+    private final Session session = bed.open();
 
     private int opened() {
         return bed.backend.lives.size();

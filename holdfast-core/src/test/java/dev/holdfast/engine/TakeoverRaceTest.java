@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.Session;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Connections and nodes that take over the same thing at the same time: the newest gets it, and nobody is left out. */
@@ -12,15 +12,12 @@ class TakeoverRaceTest {
     private static final String INTERRUPTED =
             "-32603: the server ended while this call was running; whether it had any effect is not known";
 
+    @AutoClose
     private final ClusterBed bed = new ClusterBed(3);
+
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
     private final ClusterBed.Node third = bed.node(2);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     @Test
     void callsOfADeadNodeThatAreReadAtTheSameTimeAllEnd() {

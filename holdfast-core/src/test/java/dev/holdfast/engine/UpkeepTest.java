@@ -9,17 +9,13 @@ import dev.holdfast.spi.Append;
 import dev.holdfast.spi.RecordChange;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** How long a store keeps a session that nobody serves any more. */
 class UpkeepTest {
+    @AutoClose
     private final TestBed bed = new TestBed();
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     private long expiresAt(Session session) {
         return TestBed.now(bed.store.kept.claim(((LiveSession) session).key(), 7))

@@ -17,7 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,12 +26,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What this store does beside the contract. */
 class RocksDbStoreTest {
+    @AutoClose
     private final FolderBed bed = new FolderBed(Durability.PROCESS_DEATH);
-
-    @AfterEach
-    void close() {
-        bed.close();
-    }
 
     /** How many keys the sessions take, those of the index included. */
     private long keys() throws Exception {

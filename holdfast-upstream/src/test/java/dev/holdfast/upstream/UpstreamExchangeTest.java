@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -29,6 +29,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class UpstreamExchangeTest {
     private static final int MOST_BYTES = 100;
 
+    @AutoClose
     private final AskedServer server;
 
     UpstreamExchangeTest(UpstreamHttp http) throws IOException {
@@ -37,11 +38,6 @@ class UpstreamExchangeTest {
 
     static Stream<Named<UpstreamHttp>> clients() {
         return AskedServer.clients();
-    }
-
-    @AfterEach
-    void stop() {
-        server.close();
     }
 
     /** An answer that begins so, and then is silent. */

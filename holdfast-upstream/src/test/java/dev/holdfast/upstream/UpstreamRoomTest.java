@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
@@ -33,6 +33,7 @@ class UpstreamRoomTest {
     private static final Duration LONG = Duration.ofMinutes(5);
     private static final Duration SILENCE = Duration.ofSeconds(1);
 
+    @AutoClose
     private final AskedServer server;
 
     UpstreamRoomTest(UpstreamHttp http) throws IOException {
@@ -52,11 +53,6 @@ class UpstreamRoomTest {
             asked.getResponseBody().write("{}".getBytes(UTF_8));
             asked.close();
         });
-    }
-
-    @AfterEach
-    void stop() {
-        server.close();
     }
 
     /** A large answer, at whose half the server pauses if it is asked to. */
