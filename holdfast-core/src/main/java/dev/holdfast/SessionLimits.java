@@ -3,9 +3,9 @@ package dev.holdfast;
 /**
  * How much a session may hold. What is dropped when a limit is reached, in order: progress and log notifications, other
  * notifications and each {@code ping} of the server, its requests that are answered or whose call is over, responses whose connection
- * ended in order. Never dropped: a response whose connection did not, any other unanswered request of the server. A response that
- * exceeds 63/64 of {@code sessionBytes} together with those ends its call with an error instead, unless it is smaller than the rest.
- * If those alone exceed the session's limit, the session ends with {@link EndReason#OVERFLOW}.
+ * ended in order. Never dropped: a response whose connection did not, any other unanswered request of the server. If those alone
+ * exceed {@code sessionBytes}, the session ends with {@link EndReason#OVERFLOW}. A response of more than 1/64 of {@code sessionBytes}
+ * that would fill more than 63/64 of it together with those ends its call with an error instead.
  *
  * @param streamBytes bytes of kept messages per stream, 1 KiB to 1 GiB. Default 4 MiB
  * @param streamEvents kept messages per stream, 16 to 1,000,000. Default 4,096

@@ -71,6 +71,13 @@ public final class KeptEvent {
         return message.length + OVERHEAD;
     }
 
+    /** Whether an event of this kind must not be dropped as long as its client may need it. */
+    boolean lasting() {
+        return event.kind() == EventKind.RESPONSE
+                || event.kind() == EventKind.ERROR
+                || event.kind() == EventKind.SERVER_REQUEST;
+    }
+
     /** The rank of an event of this kind when it is committed. */
     int firstRank() {
         return switch (event.kind()) {

@@ -32,6 +32,9 @@ public final class Streams {
     private final LiveStream listening = new LiveStream(StreamId.LISTENING, List.of());
     private long lastNumber;
     private long uncommittedBytes;
+    /** Of those that must not be dropped once they are committed. */
+    private long uncommittedLastingBytes;
+
     private int uncommittedEvents;
 
     /**
@@ -100,6 +103,7 @@ public final class Streams {
                 ? stream.unplaced(message, epochs.present())
                 : stream.assign(message, epochs.present());
         uncommittedBytes += event.size();
+        uncommittedLastingBytes += event.lasting() ? event.size() : 0;
         uncommittedEvents++;
         return event;
     }
@@ -116,7 +120,7 @@ public final class Streams {
     public boolean hasRoomFor(OutboundMessage response) {
         int size = KeptEvent.size(response.bytes());
         return size <= limits.sessionBytes() / SMALL_PART
-                || retention.lastingBytes() + uncommittedBytes + size <= mostLargeBytes();
+                || retention.lastingBytes() + uncommittedLastingBytes + size <= mostLargeBytes();
     }
 
     /** How many bytes of messages a large response may complete. */
@@ -131,6 +135,7 @@ public final class Streams {
 
     private void decided(KeptEvent event) {
         uncommittedBytes -= event.size();
+        uncommittedLastingBytes -= event.lasting() ? event.size() : 0;
         uncommittedEvents--;
     }
 

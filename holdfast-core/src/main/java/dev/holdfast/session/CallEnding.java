@@ -114,7 +114,7 @@ final class CallEnding {
             return answer(sink, answer, NOT_STORED);
         }
         String cause = "the answer has " + answer.bytes().length + " bytes and finds no room: a session keeps at most "
-                + core.streams().mostLargeBytes() + " bytes that its client has not got";
+                + core.streams().mostLargeBytes() + " bytes of which it does not know that its client has them";
         return answer(sink, core.host().messages().error(sink.id(), INTERNAL_ERROR, cause), cause);
     }
 

@@ -184,6 +184,19 @@ class LimitsTest {
         }
     }
 
+    @Test
+    void whatMayBeDroppedTakesNoRoomOfAnAnswerWhileItIsOnItsWayToTheStore() {
+        try (TestBed bed = new TestBed(new SessionLimits(MUCH, 1000, 65_536, 1000, 256, 64))) {
+            Session session = bed.open();
+            Connection call = bed.post(session, 1);
+            bed.store.hold();
+            notices(bed, 60, "x".repeat(900));
+            respond(bed, 1, 10_000);
+            bed.store.release();
+            assertThat(call.read()).hasSize(1).first().asString().hasSize(10_000);
+        }
+    }
+
     private static void respond(TestBed bed, int id, int bytes) {
         bed.backend.life().call(id).sink().send(Wire.out(EventKind.RESPONSE, Wire.id(id), "x".repeat(bytes)));
     }
