@@ -104,6 +104,21 @@ class ConnectTest {
     }
 
     @Test
+    void aBridgeWhoseClientIsGoneDoesNotWaitForLastAnswers() throws Exception {
+        BridgeProcess bridge =
+                connect(serving("--port", "0", "--store", "memory").toString());
+        bridge.begin();
+        bridge.say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"slow\","
+                + "\"arguments\":{\"ms\":60000,\"steps\":600},\"_meta\":{\"progressToken\":1}}}");
+        assertThat(bridge.hear()).contains("notifications/progress");
+
+        bridge.process().getInputStream().close();
+        bridge.process().getOutputStream().close();
+
+        assertThat(bridge.process().waitFor(6, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
     void callThatFindsNoServerIsAnsweredByTheNextOne() throws Exception {
         String store = "rocksdb:" + folder.resolve("store");
         String port = Integer.toString(FreePort.next());

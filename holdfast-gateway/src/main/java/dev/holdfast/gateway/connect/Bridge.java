@@ -15,9 +15,9 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Phaser;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,7 +38,10 @@ public final class Bridge {
     private final LineWriter out;
     private final int messageBytes;
     /** One party for the reader, one for each message that is under way. */
-    private final Phaser underWay = new Phaser(1);
+    /** How many messages of the client are under way; one more while its input lasts. */
+    private final AtomicInteger underWay = new AtomicInteger(1);
+
+    private final CompletableFuture<Void> lastAnswered = new CompletableFuture<>();
 
     /**
      * A bridge that was not started.
@@ -145,7 +148,7 @@ public final class Bridge {
     }
 
     private void send(Envelope message) {
-        underWay.register();
+        underWay.incrementAndGet();
         session.send(message, ServerSession.NO_CONTEXT).whenComplete((outcome, failure) -> {
             try {
                 if (failure != null) {
@@ -154,7 +157,7 @@ public final class Bridge {
                     Answers.to(message, outcome).ifPresent(out::write);
                 }
             } finally {
-                underWay.arriveAndDeregister();
+                answered();
             }
         });
     }
@@ -163,13 +166,22 @@ public final class Bridge {
         return out.write(message.onOneLine());
     }
 
-    /** Waits for the answers of the calls under way, unless the session is closed before. */
+    private void answered() {
+        if (underWay.decrementAndGet() == 0) {
+            lastAnswered.complete(null);
+        }
+    }
+
+    /** Waits for what is under way, unless the session is closed before, or nobody reads the output any more. */
     private void awaitLastAnswers() {
-        int phase = underWay.arrive();
+        answered();
         try {
-            underWay.awaitAdvanceInterruptibly(phase, LAST_ANSWERS_SECONDS, TimeUnit.SECONDS);
+            CompletableFuture.anyOf(lastAnswered, out.unread().toCompletableFuture())
+                    .get(LAST_ANSWERS_SECONDS, TimeUnit.SECONDS);
         } catch (TimeoutException e) {
             log.info("the client has left under its calls");
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
