@@ -163,6 +163,8 @@ final class ReopeningDatabase {
                 }
                 trouble = Optional.empty();
                 logger.info("the session store in {} writes again", folder.path());
+                // it may have been found gone meanwhile, and that lasts
+                look();
             } catch (RocksDBException e) {
                 trouble = Optional.of(e);
             }
