@@ -37,9 +37,13 @@ class SurvivingChildrenTest {
     }
 
     private GatewayProcess serving(ServerCommand command) throws IOException {
+        return serving(folder, command);
+    }
+
+    private GatewayProcess serving(Path where, ServerCommand command) throws IOException {
         List<String> args = new ArrayList<>(List.of("serve", "--port", "0", "--"));
         args.addAll(command.words());
-        GatewayProcess gateway = GatewayProcess.start(folder, args);
+        GatewayProcess gateway = GatewayProcess.start(where, args);
         started.add(gateway);
         return gateway;
     }
@@ -58,6 +62,23 @@ class SurvivingChildrenTest {
 
         assertThat(child.ended()).as("ended before anybody is served").isTrue();
         assertThat(Files.readString(folder.resolve("holdfast-data/CHILDREN")).lines())
-                .hasSizeBetween(1, 3);
+                .hasSizeBetween(2, 4);
+    }
+
+    @Test
+    void aGatewayOnACopyOfTheFolderLeavesTheChildrenOfTheRunningOneAlone() throws IOException, InterruptedException {
+        Path notes = folder.resolve("pids");
+        ServerCommand command = StdioBed.script(STUBBORN, notes);
+        HttpPeer.connected(serving(command).url());
+        child = Pids.readFrom(notes, 2);
+        Path trial = Files.createDirectory(folder.resolve("trial"));
+        new ProcessBuilder("cp", "-r", folder.resolve("holdfast-data").toString(), trial.toString())
+                .inheritIO()
+                .start()
+                .waitFor();
+
+        serving(trial, command).url();
+
+        assertThat(child.pids()).allMatch(pid -> ProcessHandle.of(pid).isPresent());
     }
 }

@@ -4,10 +4,12 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.holdfast.LogThrottle;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,10 +23,11 @@ import org.slf4j.LoggerFactory;
  * The children that run, in a file, for the gateway after this one: a child that does not mind the end of its input outlives a
  * kill -9, and nobody else knows whose it was.
  *
- * <p>The first line names the machine's boot and the space of its process numbers; in another one, the file says nothing. Then
- * come {@code +<pid> <start>} and {@code -<pid> <start>}, the start as the kernel tells it. A line that is cut short has no line
- * end, and counts for nothing. The file is written anew when most of it is past, so it has some 1,000 lines more than children at
- * most. It is not forced to the disk: after the end of the machine it is of no use.
+ * <p>The first line names the machine's boot and the space of its process numbers; in another one, the file says nothing. The
+ * second, {@code @<pid> <start>}, names the gateway, the start as the kernel tells it: while that one runs, the folder is a copy of its
+ * own, and nothing is left over. Then come {@code +<pid> <start>} and {@code -<pid> <start>} for the children. A line that is cut short
+ * has no line end, and counts for nothing. The file is written anew when most of it is past, so it has some 1,000 lines more than
+ * children at most. It is not forced to the disk: after the end of the machine it is of no use.
  *
  * <p>Where there is no {@code /proc}, or it does not tell the boot or that space, it does nothing. Thread-safe.
  */
@@ -32,12 +35,13 @@ final class ChildRegister {
     static final String FILE = "CHILDREN";
 
     private static final Logger log = LoggerFactory.getLogger(ChildRegister.class);
-    private static final Pattern LINE = Pattern.compile("([+-])(\\d{1,10}) (\\d{1,18})");
+    private static final Pattern LINE = Pattern.compile("([@+-])(\\d{1,10}) (\\d{1,18})");
     private static final int MOST_PAST = 1_000;
     private static final long MOST_BYTES = 8 << 20;
 
     private final Path file;
     private final Optional<String> machine;
+    private final Optional<ProcessTable.Entry> self;
     private final LogThrottle complaints = new LogThrottle(1, System::nanoTime);
     /** By process and not by number, which a newer child may have before the end of an older one is noticed. */
     private final Map<Process, ProcessTable.Entry> running = new LinkedHashMap<>();
@@ -50,18 +54,44 @@ final class ChildRegister {
     private ChildRegister(Path file, Optional<String> machine, Optional<ProcessTable.Entry> self) {
         this.file = file;
         this.machine = machine;
-        Map<Long, ProcessTable.Entry> left = machine.map(this::read).orElseGet(Map::of);
-        // what has ended, or has a number that somebody else has now, is forgotten
-        this.survivors = left.values().stream()
-                .map(Survivor::new)
-                .filter(Survivor::isAlive)
-                .filter(survivor -> isOfAnotherGroup(survivor, self))
-                .toList();
+        this.self = self;
+        this.survivors = machine.map(this::read).map(this::survivors).orElseGet(List::of);
         survivors.forEach(survivor -> running.put(survivor, survivor.entry()));
-        rewrite();
+        try {
+            rewrite();
+        } catch (IOException e) {
+            failed(e);
+        }
     }
 
-    private static boolean isOfAnotherGroup(Survivor survivor, Optional<ProcessTable.Entry> self) {
+    /** What has ended, or has a number that somebody else has now, is forgotten. */
+    private List<Survivor> survivors(Left left) {
+        List<Survivor> alive = left.children().values().stream()
+                .map(Survivor::new)
+                .filter(Survivor::isAlive)
+                .toList();
+        Optional<ProcessTable.Entry> gateway = left.gateway().filter(this::isAnotherThatRuns);
+        if (gateway.isEmpty()) {
+            return alive.stream().filter(this::isOfAnotherGroup).toList();
+        }
+        if (!alive.isEmpty()) {
+            log.warn(
+                    "the gateway that wrote {}, process {}, still runs, so the folder is a copy;"
+                            + " its server processes ({}) are left alone",
+                    file,
+                    gateway.get().pid(),
+                    alive.size());
+        }
+        return List.of();
+    }
+
+    private boolean isAnotherThatRuns(ProcessTable.Entry gateway) {
+        boolean runs =
+                ProcessTable.entry(gateway.pid()).filter(gateway::isSameAs).isPresent();
+        return runs && self.filter(gateway::isSameAs).isEmpty();
+    }
+
+    private boolean isOfAnotherGroup(Survivor survivor) {
         boolean own = self.filter(entry -> entry.group() == survivor.pid()).isPresent();
         if (own) {
             log.warn("{} of an earlier gateway has started this one in its own group, and is left alone", survivor);
@@ -78,7 +108,7 @@ final class ChildRegister {
      * Goes on with the file of a folder.
      *
      * @param machine what the first line has to be; if empty, nothing is read or written
-     * @param self this process, whose group is never a survivor's
+     * @param self this process, the gateway of the children to come; its group is never a survivor's
      */
     static ChildRegister open(Path folder, Optional<String> machine, Optional<ProcessTable.Entry> self) {
         return new ChildRegister(folder.resolve(FILE), machine, self);
@@ -110,68 +140,90 @@ final class ChildRegister {
         }
     }
 
-    /** Returns by their numbers the children that the file leaves running. */
-    private Map<Long, ProcessTable.Entry> read(String here) {
+    /**
+     * What the file says.
+     *
+     * @param gateway who wrote it, if it tells that
+     * @param children those that it leaves running, by their numbers
+     */
+    private record Left(Optional<ProcessTable.Entry> gateway, Map<Long, ProcessTable.Entry> children) {
+        static final Left NOTHING = new Left(Optional.empty(), Map.of());
+    }
+
+    private Left read(String here) {
         String text;
         try {
             if (!Files.exists(file) || Files.size(file) > MOST_BYTES) {
-                return Map.of();
+                return Left.NOTHING;
             }
             text = Files.readString(file, US_ASCII);
         } catch (IOException e) {
             log.warn("{} cannot be read, server processes of an earlier gateway may still run: {}", file, e.toString());
-            return Map.of();
+            return Left.NOTHING;
         }
-        Map<Long, ProcessTable.Entry> left = new LinkedHashMap<>();
         List<String> all = text.substring(0, text.lastIndexOf('\n') + 1).lines().toList();
-        if (!all.isEmpty() && all.get(0).equals(here)) {
-            all.forEach(line -> readLine(line, left));
-        }
-        return left;
+        return !all.isEmpty() && all.get(0).equals(here) ? read(all) : Left.NOTHING;
     }
 
-    private static void readLine(String line, Map<Long, ProcessTable.Entry> left) {
-        Matcher matcher = LINE.matcher(line);
-        if (!matcher.matches()) {
-            return;
+    private static Left read(List<String> lines) {
+        Optional<ProcessTable.Entry> gateway = Optional.empty();
+        Map<Long, ProcessTable.Entry> children = new LinkedHashMap<>();
+        for (String line : lines) {
+            Matcher matcher = LINE.matcher(line);
+            if (matcher.matches()) {
+                long pid = Long.parseLong(matcher.group(2));
+                ProcessTable.Entry entry = new ProcessTable.Entry(pid, pid, Long.parseLong(matcher.group(3)));
+                switch (matcher.group(1)) {
+                    case "@" -> gateway = Optional.of(entry);
+                    case "+" -> children.put(pid, entry);
+                    default -> children.remove(pid, entry);
+                }
+            }
         }
-        long pid = Long.parseLong(matcher.group(2));
-        ProcessTable.Entry entry = new ProcessTable.Entry(pid, pid, Long.parseLong(matcher.group(3)));
-        if (matcher.group(1).equals("+")) {
-            left.put(pid, entry);
-        } else {
-            left.remove(pid, entry);
-        }
+        return new Left(gateway, children);
     }
 
     private void append(char sign, ProcessTable.Entry entry) {
-        if (torn || lines > running.size() + MOST_PAST) {
-            rewrite();
-            return;
-        }
         try {
-            Files.writeString(file, line(sign, entry), US_ASCII, StandardOpenOption.APPEND);
-            lines++;
+            refuseAnothers();
+            if (torn || lines > running.size() + MOST_PAST) {
+                rewrite();
+            } else {
+                Files.writeString(file, line(sign, entry), US_ASCII, StandardOpenOption.APPEND);
+                lines++;
+            }
         } catch (IOException e) {
             failed(e);
         }
     }
 
-    private void rewrite() {
+    /** Where this folder was removed and made anew, the file may be that of a later gateway, which would take our children for its own. */
+    private void refuseAnothers() throws IOException {
+        byte[] ours = head().getBytes(US_ASCII);
+        if (Files.exists(file)) {
+            try (InputStream in = Files.newInputStream(file)) {
+                if (!Arrays.equals(in.readNBytes(ours.length), ours)) {
+                    throw new IOException("it is that of another gateway");
+                }
+            }
+        }
+    }
+
+    private void rewrite() throws IOException {
         if (machine.isEmpty()) {
             return;
         }
         Path fresh = file.resolveSibling(FILE + ".new");
-        StringBuilder text = new StringBuilder(machine.get()).append('\n');
+        StringBuilder text = new StringBuilder(head());
         running.values().forEach(entry -> text.append(line('+', entry)));
-        try {
-            Files.writeString(fresh, text, US_ASCII);
-            Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-            lines = running.size();
-            torn = false;
-        } catch (IOException e) {
-            failed(e);
-        }
+        Files.writeString(fresh, text, US_ASCII);
+        Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        lines = running.size();
+        torn = false;
+    }
+
+    private String head() {
+        return machine.orElse("") + "\n" + self.map(entry -> line('@', entry)).orElse("");
     }
 
     private static String line(char sign, ProcessTable.Entry entry) {

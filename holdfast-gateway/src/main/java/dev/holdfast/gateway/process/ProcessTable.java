@@ -58,6 +58,11 @@ final class ProcessTable {
             return group == pid;
         }
 
+        /** Whether this is the process of another entry, whatever the groups. */
+        boolean isSameAs(Entry other) {
+            return pid == other.pid && start == other.start;
+        }
+
         /** The same as soon as it leads a group. */
         Entry leading() {
             return new Entry(pid, pid, start);

@@ -96,6 +96,90 @@ class ChildRegisterTest {
         assertThat(survivors()).isEmpty();
     }
 
+    /** The file as another process writes it, which is the gateway of the children in it. */
+    private ChildRegister writtenBy(Process gateway, Path where) {
+        return ChildRegister.open(where, ProcessTable.machine(), ProcessTable.entry(gateway.pid()));
+    }
+
+    private Path copy() throws IOException {
+        Path copy = Files.createDirectory(folder.resolve("copy"));
+        Files.copy(folder.resolve(ChildRegister.FILE), copy.resolve(ChildRegister.FILE));
+        return copy;
+    }
+
+    @Test
+    void whatAGatewayThatStillRunsHasStartedIsLeftAlone() throws IOException, InterruptedException {
+        Process gateway = sleeper();
+        Process child = sleeper();
+        Process other = sleeper();
+        ChildRegister register = writtenBy(gateway, folder);
+        register.started(child);
+        register.started(other);
+        Path copy = copy();
+        log.start();
+        LOGGER.addAppender(log);
+
+        assertThat(ChildRegister.open(copy).survivors()).isEmpty();
+        assertThat(log.list)
+                .singleElement()
+                .satisfies(event -> assertThat(event.getFormattedMessage())
+                        .contains("process " + gateway.pid() + ", still runs")
+                        .contains("its server processes (2) are left alone"));
+        assertThat(ChildRegister.open(copy).survivors())
+                .as("they are forgotten")
+                .isEmpty();
+        assertThat(log.list).as("told once").hasSize(1);
+
+        gateway.destroyForcibly().waitFor();
+        assertThat(survivors()).as("in its own folder").containsExactly(child.pid(), other.pid());
+    }
+
+    @Test
+    void aGatewayThatRunsAndHasNoChildrenIsNotTold() throws IOException {
+        writtenBy(sleeper(), folder);
+        log.start();
+        LOGGER.addAppender(log);
+
+        assertThat(survivors()).isEmpty();
+        assertThat(log.list).isEmpty();
+    }
+
+    @Test
+    void aProcessThatHasOnlyTheNumberOfTheGatewayIsNotTheGateway() throws IOException {
+        Process newer = sleeper();
+        Process child = sleeper();
+        ProcessTable.Entry gateway = new ProcessTable.Entry(newer.pid(), newer.pid(), start(newer) - 1);
+        ChildRegister.open(folder, ProcessTable.machine(), Optional.of(gateway)).started(child);
+
+        assertThat(survivors()).containsExactly(child.pid());
+    }
+
+    @Test
+    void aFileThatDoesNotNameItsGatewayTellsOfChildrenThatAreLeft() throws IOException {
+        Process child = sleeper();
+        String machine = ProcessTable.machine().orElseThrow();
+        Files.writeString(
+                folder.resolve(ChildRegister.FILE), machine + "\n+" + child.pid() + " " + start(child) + "\n");
+
+        assertThat(survivors()).containsExactly(child.pid());
+    }
+
+    @Test
+    void theFileOfALaterGatewayIsNotWrittenByAnEarlierOne() throws IOException {
+        ChildRegister register = writtenBy(sleeper(), folder);
+        Process first = sleeper();
+        Process second = sleeper();
+        Files.delete(folder.resolve(ChildRegister.FILE));
+        ChildRegister.open(folder);
+        List<String> theirs = Files.readAllLines(folder.resolve(ChildRegister.FILE));
+
+        register.started(first);
+        register.started(second);
+        register.gone(first);
+
+        assertThat(Files.readAllLines(folder.resolve(ChildRegister.FILE))).isEqualTo(theirs);
+    }
+
     @Test
     void aProcessInTheGroupOfAnotherIsSomebodyElses() throws IOException {
         ChildRegister.open(folder);
@@ -110,12 +194,12 @@ class ChildRegisterTest {
     @Test
     void theGroupOfThisProcessIsLeftAlone() throws IOException {
         Process process = sleeper();
-        ChildRegister.open(folder).started(process);
+        // as if the process had started us without a group of our own
+        ProcessTable.Entry self = new ProcessTable.Entry(process.pid() + 1, process.pid(), start(process));
+        ChildRegister.open(folder, ProcessTable.machine(), Optional.of(self)).started(process);
         log.start();
         LOGGER.addAppender(log);
 
-        // as if the process had started us without a group of our own
-        ProcessTable.Entry self = new ProcessTable.Entry(process.pid() + 1, process.pid(), start(process));
         ChildRegister register = ChildRegister.open(folder, ProcessTable.machine(), Optional.of(self));
 
         assertThat(register.survivors()).isEmpty();
