@@ -25,7 +25,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 public final class Main implements Runnable {
     private static final int FAILED = 1;
     private static final int MISUSED = 2;
-    private static final String END_OF_OPTIONS = "--";
+    static final String END_OF_OPTIONS = "--";
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -33,7 +33,7 @@ public final class Main implements Runnable {
     /** Runs until told to end; exits with 2 for a wrong command line and with 1 for any other failure. */
     public static void main(String[] args) {
         OldGeneration.watch();
-        int code = commandLine(args).execute(own(args));
+        int code = execute(commandLine(args), args);
         if (code != 0) {
             System.exit(code);
         }
@@ -58,8 +58,14 @@ public final class Main implements Runnable {
         return line;
     }
 
+    /** Does what these arguments ask for; returns the exit code. */
+    static int execute(CommandLine line, String... args) {
+        Optional<UnreadableWord> unreadable = UnreadableWord.in(args);
+        return unreadable.isPresent() ? fail(line, unreadable.get().text(), MISUSED) : line.execute(own(args));
+    }
+
     /** The arguments that are ours. */
-    static String[] own(String... args) {
+    private static String[] own(String... args) {
         return Arrays.stream(args).takeWhile(arg -> !arg.equals(END_OF_OPTIONS)).toArray(String[]::new);
     }
 

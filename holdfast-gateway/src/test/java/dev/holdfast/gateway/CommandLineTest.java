@@ -37,7 +37,7 @@ class CommandLineTest {
     private int run(String... args) {
         CommandLine line = Main.commandLine(args);
         line.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-        return line.execute(Main.own(args));
+        return Main.execute(line, args);
     }
 
     @ParameterizedTest
@@ -128,6 +128,26 @@ class CommandLineTest {
         int code = run(line.equals("nothing") ? new String[0] : line.split(" "));
 
         assertThat(err).hasToString("holdfast: " + message + System.lineSeparator());
+        assertThat(code).isEqualTo(2);
+        assertThat(out.toString()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "serve --store rocksdb:M\uFFFD\uFFFDller          | --store",
+                "serve --store=rocksdb:M\uFFFD\uFFFDller          | --store",
+                "serve -- python3 server.py --dir=M\uFFFDller | word 3 of the command",
+                "serve -- M\uFFFDller --port 1               | word 1 of the command",
+                "connect http://a/M\uFFFDller                | argument 2",
+                "M\uFFFDller                                 | argument 1",
+            })
+    void aWordThatIsNotInTheEncodingOfTheLocaleIsNamed(String line, String where) {
+        int code = run(line.split(" "));
+
+        assertThat(err.toString()).startsWith("holdfast: " + where + " is not in the encoding of the locale (");
+        assertThat(err.toString()).hasLineCount(1).doesNotContain("ller");
         assertThat(code).isEqualTo(2);
         assertThat(out.toString()).isEmpty();
     }

@@ -70,6 +70,21 @@ class GatewayProcessTest {
         assertThat(peer.get("/mcp").statusCode()).isEqualTo(404);
     }
 
+    @Test
+    void aWordThatTheLocaleCannotReadIsRefusedAndNotChanged() throws IOException, InterruptedException {
+        List<String> words = new ArrayList<>(
+                List.of("sh", "-c", "LC_ALL=C exec \"$@\" \"$(printf '/data/M\\303\\274ller')\"", "sh"));
+        words.addAll(GatewayProcess.builder(folder, List.of(), List.of("serve", "--port", "0", "--", "cat"))
+                .command());
+        Process gateway = new ProcessBuilder(words).directory(folder.toFile()).start();
+        started.add(gateway);
+
+        assertThat(gateway.errorReader().lines().filter(line -> line.startsWith("holdfast:")))
+                .containsExactly("holdfast: word 2 of the command is not in the encoding of the locale"
+                        + " (ANSI_X3.4-1968); use a locale with UTF-8, as by LC_ALL=C.UTF-8");
+        assertThat(exitCode(gateway)).isEqualTo(2);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"TERM", "INT"})
     void aSignalDrainsAndLeavesNothingBehind(String signal) throws IOException, InterruptedException {
