@@ -1,7 +1,11 @@
-// The launcher's settings of the JVM: its own, and those that take their place.
+// The launcher's settings of the JVM: its own, those that take their place, and the encoding of the words that it gets.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'node:test';
 import { promisify } from 'node:util';
@@ -49,4 +53,68 @@ test('what the JVM of a bridge has to say goes to standard error: standard outpu
   await ended;
   assert.match(said.stderr, /Full thread dump/);
   assert.match(said.stdout, /^\{"jsonrpc":"2\.0","id":null,"error":\{.*\}\}\n$/);
+});
+
+/** An environment without a locale, but for these variables. */
+function locale(variables) {
+  const others = Object.entries(process.env).filter(([name]) => name !== 'LANG' && name !== 'LANGUAGE' && !name.startsWith('LC_'));
+  return { ...Object.fromEntries(others), ...variables };
+}
+
+/** What a child of a gateway that is started with these variables has for words and locale. */
+async function child(t, variables, word) {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-'));
+  const noted = join(folder, 'noted');
+  // `od`, for these bytes are looked at as they are
+  const script = `{ printf %s "$1" | od -An -tx1 | tr -d ' \\n'; echo; env | grep -E '^(LANG|LC_)' | sort; } > "$2.new"; mv "$2.new" "$2"; exec cat`;
+  const words = ['serve', '--port', '0', '--store', `rocksdb:${join(folder, word)}`, '--', 'sh', '-c', script, 'sh', word, noted];
+  const gateway = spawn(holdfast, words, { env: locale(variables), stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(gateway, 'close');
+  t.after(async () => {
+    gateway.kill('SIGKILL');
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  });
+  let said = '';
+  gateway.stdout.on('data', text => (said += text));
+  await waitFor('the gateway listens', () => /listens on \S+\n/.test(said));
+  // a server that only repeats what it gets; nobody waits for its answer
+  fetch(/listens on (\S+)/.exec(said)[1], {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({
+      jsonrpc: '2.0', id: 0, method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'launcher', version: '1' } },
+    }),
+  }).catch(() => {});
+  await waitFor('the child has noted what it got', () => existsSync(noted));
+  const [hex, ...variablesThere] = (await readFile(noted, 'utf8')).trimEnd().split('\n');
+  return { word: Buffer.from(hex, 'hex').toString(), variables: variablesThere, entries: await readdir(folder) };
+}
+
+for (const [name, variables, theirs] of [
+  ['no locale', {}, ['LC_CTYPE=C.UTF-8']],
+  ['LANG=C', { LANG: 'C', LC_TIME: 'POSIX' }, ['LANG=C', 'LC_CTYPE=C.UTF-8', 'LC_TIME=POSIX']],
+  ['LC_ALL=C', { LC_ALL: 'C', LANG: 'C.UTF-8' }, ['LANG=C', 'LC_CTYPE=C.UTF-8']],
+  ['a locale that is not installed', { LANG: 'xx_XX.UTF-8' }, ['LANG=xx_XX.UTF-8', 'LC_ALL=C.UTF-8']],
+  ['UTF-8, and times of a locale that is not installed', { LANG: 'C.UTF-8', LC_TIME: 'xx_XX' }, ['LANG=C.UTF-8', 'LC_ALL=C.UTF-8', 'LC_TIME=xx_XX']],
+  ['UTF-8', { LANG: 'C.UTF-8' }, ['LANG=C.UTF-8']],
+]) {
+  test(`words beyond ASCII reach store and child as they are: ${name}`, { timeout: 60_000 }, async t => {
+    const found = await child(t, variables, 'Müller-日本');
+    assert.equal(found.word, 'Müller-日本');
+    assert.deepEqual(found.variables, theirs);
+    assert.ok(found.entries.includes('Müller-日本'), `the folder of the store is not among ${found.entries}`);
+  });
+}
+
+test('the locale of children stays where all words are of ASCII', { timeout: 60_000 }, async t => {
+  const found = await child(t, { LC_ALL: 'C' }, 'Mueller');
+  assert.equal(found.word, 'Mueller');
+  assert.deepEqual(found.variables, ['LC_ALL=C']);
+});
+
+test('an environment with nothing but a path is enough', { timeout: 60_000 }, async () => {
+  const { stdout } = await run('env', ['-i', `PATH=${process.env.PATH}`, holdfast, '--version'], { timeout: 50_000 });
+  assert.match(stdout, /^holdfast \S+\n$/);
 });
