@@ -1,4 +1,4 @@
-// The launcher's settings of the JVM: its own, those that take their place, and the encoding of the words that it gets.
+// The launcher's settings of the JVM: its own, those that take their place, the encoding of the words that it gets, and what it needs of its machine.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -117,4 +117,27 @@ test('the locale of children stays where all words are of ASCII', { timeout: 60_
 test('an environment with nothing but a path is enough', { timeout: 60_000 }, async () => {
   const { stdout } = await run('env', ['-i', `PATH=${process.env.PATH}`, holdfast, '--version'], { timeout: 50_000 });
   assert.match(stdout, /^holdfast \S+\n$/);
+});
+
+test('too few open files are named in a sentence', { timeout: 60_000 }, async () => {
+  const started = run('bash', ['-c', 'ulimit -n 64; exec "$@"', 'bash', holdfast, 'serve', '--port', '0', '--store', 'memory'], { timeout: 30_000 });
+  await assert.rejects(started, failure => {
+    assert.equal(failure.code, 1);
+    assert.match(failure.stderr, /^holdfast: at most 64 files may be open at once here, and the gateway needs 256: .*\n$/);
+    return true;
+  });
+});
+
+test('Java raises a soft limit of open files by itself', { timeout: 60_000 }, async t => {
+  const gateway = spawn('bash', ['-c', 'ulimit -Sn 64; exec "$@"', 'bash', holdfast, 'serve', '--port', '0', '--store', 'memory'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(gateway, 'close');
+  t.after(async () => {
+    gateway.kill('SIGKILL');
+    await ended;
+  });
+  let said = '';
+  gateway.stdout.on('data', text => (said += text));
+  await waitFor('the gateway listens', () => said.includes(' listens on '));
 });
