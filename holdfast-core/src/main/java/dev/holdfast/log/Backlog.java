@@ -64,6 +64,11 @@ final class Backlog {
         return entries.stream().filter(Pending::awaited).toList();
     }
 
+    /** The store has taken nothing for some seconds. */
+    void stuck(Throwable failure, Effects effects) {
+        Pending.stuck(entries, failure, effects);
+    }
+
     /** Takes the entries away. */
     List<Pending> take() {
         List<Pending> taken = entries;

@@ -316,6 +316,8 @@ public final class Outbox {
         awaited.addAll(waiting.awaited());
         waiting.takeCalls().forEach(pending -> pending.failure = failure);
         Pending.fail(awaited, failure, effects);
+        Pending.stuck(current, failure, effects);
+        waiting.stuck(failure, effects);
     }
 
     /** Decides the doubtful batch by what the log then holds, and goes on in the new epoch; false if nothing is in doubt. */

@@ -25,6 +25,9 @@ public class Pending {
 
     @Nullable CompletableFuture<Void> stage;
 
+    /** For those who wait no longer when the store is stuck. */
+    @Nullable CompletableFuture<Void> settled;
+
     @Nullable Throwable failure;
 
     public Pending(@Nullable KeptEvent event, List<RecordChange> changes) {
@@ -73,20 +76,35 @@ public class Pending {
     /** Completes the stages of those that somebody waits for. */
     static void complete(List<Pending> entries, Effects effects) {
         for (Pending pending : entries) {
-            CompletableFuture<Void> stage = pending.stage;
-            if (stage != null) {
-                effects.complete(stage);
-            }
+            complete(pending.stage, effects);
+            complete(pending.settled, effects);
+        }
+    }
+
+    private static void complete(@Nullable CompletableFuture<Void> stage, Effects effects) {
+        if (stage != null) {
+            effects.complete(stage);
         }
     }
 
     /** Fails the stages of those that somebody waits for. */
     static void fail(List<Pending> entries, Throwable failure, Effects effects) {
         for (Pending pending : entries) {
-            CompletableFuture<Void> stage = pending.stage;
-            if (stage != null) {
-                effects.fail(stage, failure);
-            }
+            fail(pending.stage, failure, effects);
+        }
+        stuck(entries, failure, effects);
+    }
+
+    private static void fail(@Nullable CompletableFuture<Void> stage, Throwable failure, Effects effects) {
+        if (stage != null) {
+            effects.fail(stage, failure);
+        }
+    }
+
+    /** The store has taken nothing for some seconds: fails the stages of those who wait no longer then. */
+    static void stuck(List<Pending> entries, Throwable failure, Effects effects) {
+        for (Pending pending : entries) {
+            fail(pending.settled, failure, effects);
         }
     }
 

@@ -186,6 +186,24 @@ public final class SessionLog {
         });
     }
 
+    /** Completes when what is on its way is decided; fails when the store has not decided it for some seconds. */
+    public CompletionStage<Void> settledUnlessStuck() {
+        return step(effects -> {
+            outbox.hurry();
+            Pending last = outbox.last();
+            return last == null ? DONE : settled(last);
+        });
+    }
+
+    private static CompletionStage<Void> settled(Pending pending) {
+        CompletableFuture<Void> settled = pending.settled;
+        if (settled == null) {
+            settled = new CompletableFuture<>();
+            pending.settled = settled;
+        }
+        return settled;
+    }
+
     /**
      * Claims a new epoch though nothing is in doubt, so that no epoch of the session is newer than that of what is appended next.
      *

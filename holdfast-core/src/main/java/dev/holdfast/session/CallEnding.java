@@ -220,21 +220,25 @@ final class CallEnding {
                 .toList();
     }
 
-    /** Answers every running call with an error. Completes when what is on its way is committed. */
+    /**
+     * Answers every running call with an error. Completes when what is on its way is committed; fails when the store has not decided
+     * that for some seconds.
+     */
     CompletionStage<Void> failRunning(String cause) {
-        return failRunning(cause, call -> true);
+        failRunning(cause, call -> true);
+        return core.log().settledUnlessStuck();
     }
 
-    /** The same for those calls that nobody can run again. */
+    /** Answers those calls with an error that nobody can run again. Completes when what is on its way is committed. */
     CompletionStage<Void> failUnrepeatable(String cause) {
-        return failRunning(cause, call -> !call.rerunnable());
+        failRunning(cause, call -> !call.rerunnable());
+        return core.log().settled();
     }
 
-    private CompletionStage<Void> failRunning(String cause, Predicate<LiveCall> which) {
+    private void failRunning(String cause, Predicate<LiveCall> which) {
         core.run(effects -> core.requests().all().stream()
                 .filter(sink -> which.test(sink.call()))
                 .forEach(sink -> fail(sink, cause)));
-        return core.log().settled();
     }
 
     /** The log is closed: a request without an answer in it will not get one; inside a step. */

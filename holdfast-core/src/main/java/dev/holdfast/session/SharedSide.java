@@ -174,7 +174,7 @@ public final class SharedSide {
 
     /** Completes when the store has decided what is on its way; fails where it has not for some seconds. */
     public CompletionStage<Void> settled() {
-        return core.log().settled();
+        return core.log().settledUnlessStuck();
     }
 
     /** Gets an epoch that is newer than all others; completes with whether it has one. */

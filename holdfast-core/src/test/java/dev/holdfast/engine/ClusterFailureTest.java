@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
 import dev.holdfast.Session;
+import dev.holdfast.SessionState;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
@@ -60,6 +61,25 @@ class ClusterFailureTest {
         assertThat(first.backend.life().calls).isEmpty();
         assertThat(bed.post(session, 1).end).isEmpty();
         assertThat(first.backend.life().calls).hasSize(1);
+    }
+
+    @Test
+    void aSessionWhoseCallsCannotBeEndedInAFullStoreIsDeletedAfterSomeSeconds() {
+        Session session = first.open();
+        Connection call = bed.post(session, 1);
+        Session there = second.find(session);
+        first.store.decree(Collections.nCopies(400, FlakyCluster.Fate.LOST).toArray(FlakyCluster.Fate[]::new));
+        first.backend.life().call(1).sink().send(Wire.progress("half"));
+        CompletableFuture<Void> terminated = session.terminate().toCompletableFuture();
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(terminated).as("there may be room soon").isNotDone();
+
+        bed.pass(Duration.ofSeconds(3));
+        assertThat(terminated).isCompleted();
+        assertThat(bed.read(call)).as("its client").last().asString().startsWith("error 1 ");
+        assertThat(TestBed.now(bed.shared.look(SessionKey.of(session.id(), ""))))
+                .isEmpty();
+        assertThat(there.state()).isEqualTo(SessionState.CLOSED);
     }
 
     @Test
