@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -129,6 +131,47 @@ class RedisGatewaysTest {
             assertThat(ping(second)).isEqualTo(200);
             assertThat(ping(fourth)).isEqualTo(200);
         }
+    }
+
+    /** Two gateways whose sessions have one child in all. */
+    private void serveChildren() {
+        one.close();
+        two.close();
+        one = new TestGateway(store("one"));
+        two = new TestGateway(store("two"));
+    }
+
+    private void fill() {
+        redis.command("CONFIG", "SET", "maxmemory", "1");
+    }
+
+    @Test
+    void aSessionOnTwoGatewaysIsDeletedThoughRedisIsFull() {
+        serveChildren();
+        HttpPeer here = HttpPeer.connected(one.url());
+        HttpPeer there = here.at(two.url());
+        CompletableFuture<HttpResponse<Stream<String>>> running = there.posted(7, "patient");
+        Wait.until("the call runs", () -> here.get("/stats").body().contains("\"runningCalls\":1"));
+        fill();
+        assertThat(here.delete().statusCode()).isEqualTo(200);
+        assertThat(Wait.until(running).body())
+                .as("the call of the other gateway")
+                .anyMatch(line -> line.contains("the session has ended: terminated by the client"));
+        Wait.until("it is gone at the other", () -> ping(there) == 404);
+        assertThat(ping(here)).isEqualTo(404);
+    }
+
+    @Test
+    void aCallForTheChildOfAnotherGatewayIsRefusedWhileRedisIsFull() {
+        serveChildren();
+        HttpPeer there = HttpPeer.connected(one.url()).at(two.url());
+        assertThat(ping(there)).isEqualTo(200);
+        fill();
+        HttpResponse<String> refused = there.post("{'jsonrpc':'2.0','id':8,'method':'ping'}");
+        assertThat(refused.statusCode()).isEqualTo(503);
+        assertThat(refused.headers().firstValue("Retry-After")).isPresent();
+        redis.command("CONFIG", "SET", "maxmemory", "0");
+        Wait.until("there is room again", () -> ping(there) == 200);
     }
 
     @Test

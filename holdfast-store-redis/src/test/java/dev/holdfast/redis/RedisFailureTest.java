@@ -17,8 +17,10 @@ import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -141,6 +143,26 @@ class RedisFailureTest {
         assertThat(await(store.bus().renew("another", lease))).isTrue();
         assertThat(await(store.bus().living())).containsExactly("another", "node");
         assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
+    }
+
+    /** Else a session could not be ended on all nodes, and a call that waits for another node not be refused. */
+    @Test
+    void aFullServerTakesWhatNodesTellEachOther() {
+        BlockingQueue<byte[]> received = new LinkedBlockingQueue<>();
+        await(store.bus().begin("node", Duration.ofMinutes(1)));
+        server.command("CONFIG", "SET", "maxmemory", "1");
+        try (var inbox = store.bus().receive("node", received::add)) {
+            assertThat(inbox).isNotNull();
+            for (byte sent = 1; sent <= 2; sent++) {
+                assertThat(await(store.bus().send("node", new byte[] {sent}))).isTrue();
+                byte so = sent;
+                until("the message comes", () -> {
+                    byte[] message = received.poll();
+                    return message != null && message[0] == so;
+                });
+            }
+        }
+        assertThat(server.command("PTTL", "holdfast:{bus}inbox:node")).doesNotContain("-1");
     }
 
     @Test
