@@ -72,10 +72,16 @@ public record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) imp
     }
 
     private static OpenStore of(RedisStore store) {
-        return new OpenStore(store, () -> {
-            StoreHealth.State state = store.trouble().isPresent() ? StoreHealth.State.HANGS : StoreHealth.State.WELL;
-            return new StoreHealth("redis", store.promise().durability(), OptionalLong.empty(), state);
-        });
+        return new OpenStore(
+                store,
+                () -> new StoreHealth("redis", store.promise().durability(), OptionalLong.empty(), state(store)));
+    }
+
+    private static StoreHealth.State state(RedisStore store) {
+        if (store.refusal().isPresent()) {
+            return StoreHealth.State.CANNOT_WRITE;
+        }
+        return store.trouble().isPresent() ? StoreHealth.State.HANGS : StoreHealth.State.WELL;
     }
 
     private static StoreHealth look(RocksDbStore store) {

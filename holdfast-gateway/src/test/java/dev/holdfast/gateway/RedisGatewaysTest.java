@@ -175,6 +175,17 @@ class RedisGatewaysTest {
     }
 
     @Test
+    void whileRedisIsFullHealthSaysThatNothingCanBeWritten() {
+        HttpPeer here = HttpPeer.connected(one.url());
+        fill();
+        assertThat(new HttpPeer(one.url()).post(Json.INITIALIZE).statusCode()).isEqualTo(503);
+        assertThat(here.get("/healthz").body())
+                .contains("\"status\":\"degraded\"", "\"trouble\":\"cannot write; the log says why\"");
+        redis.command("CONFIG", "SET", "maxmemory", "0");
+        Wait.until("it is well again", () -> here.get("/healthz").body().contains("\"status\":\"ok\""));
+    }
+
+    @Test
     void whileRedisIsAwayRequestsAreRefusedAndHealthSaysSo() {
         one.close();
         two.close();

@@ -9,8 +9,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -24,14 +22,12 @@ import org.slf4j.LoggerFactory;
 final class CommandConnection implements AutoCloseable {
     private static final Logger logger = LoggerFactory.getLogger(CommandConnection.class);
     private static final long PAUSE_MILLIS = 200;
-    private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Connector connector;
     private final String shown;
     private final AtomicReference<@Nullable Commands> present = new AtomicReference<>();
     private final AtomicReference<@Nullable Throwable> trouble = new AtomicReference<>();
-    private final AtomicLong quietUntil = new AtomicLong(System.nanoTime());
-    private final AtomicBoolean told = new AtomicBoolean();
+    private final Complaint complaint = new Complaint();
     private volatile boolean closed;
 
     /** Takes a connection that is ready. */
@@ -68,9 +64,7 @@ final class CommandConnection implements AutoCloseable {
 
     private void answered() {
         if (trouble.get() != null && trouble.getAndSet(null) != null) {
-            if (told.getAndSet(false)) {
-                logger.info("{} answers again", shown);
-            }
+            complaint.over(() -> logger.info("{} answers again", shown));
         }
     }
 
@@ -94,19 +88,7 @@ final class CommandConnection implements AutoCloseable {
     private void note(Throwable cause) {
         if (!closed) {
             trouble.set(cause);
-            if (!told.get()) {
-                tell(cause);
-            }
-        }
-    }
-
-    /** Says it at times only: one master of a cluster may fail while others answer. */
-    private void tell(Throwable cause) {
-        long now = System.nanoTime();
-        long until = quietUntil.get();
-        if (now - until >= 0 && quietUntil.compareAndSet(until, now + QUIET_NANOS)) {
-            told.set(true);
-            logger.warn("{} does not answer: {}", shown, cause.toString());
+            complaint.tell(() -> logger.warn("{} does not answer: {}", shown, cause.toString()));
         }
     }
 

@@ -16,12 +16,14 @@ final class RedisConnections implements AutoCloseable {
     private final Address address;
     private final Connector connector;
     private final CommandConnection commands;
+    private final Refusals refusals;
     private final Completions completions = new Completions(Runtime.getRuntime().availableProcessors());
 
     private RedisConnections(Address address, Connector connector, CommandConnection commands) {
         this.address = address;
         this.connector = connector;
         this.commands = commands;
+        this.refusals = new Refusals(commands, connector.timer(), address.shown());
     }
 
     static RedisConnections open(ConnectionSettings settings) {
@@ -67,15 +69,24 @@ final class RedisConnections implements AutoCloseable {
     }
 
     Scripts scripts() {
-        return new Scripts(commands);
+        return new Scripts(commands, refusals);
     }
 
     Completions completions() {
         return completions;
     }
 
+    /** Why Redis cannot be used now. */
     Optional<String> trouble() {
-        return commands.trouble();
+        return commands.trouble()
+                .or(() -> refusal()
+                        .map(text -> new RedisStoreException(address.shown(), "takes no writes: " + text))
+                        .map(RedisStoreException::getMessage));
+    }
+
+    /** Why Redis takes no writes, where it answers. */
+    Optional<String> refusal() {
+        return commands.trouble().isPresent() ? Optional.empty() : refusals.present();
     }
 
     @Override

@@ -205,9 +205,17 @@ public final class RedisStore implements SharedSessionStore {
         return scripts.did(Script.DELETE, key, scripts.arguments(Codec.epoch(epoch)));
     }
 
-    /** Why Redis cannot be used now; empty while it answers. Names no password. */
+    /** Why Redis cannot be used now; empty while it answers, and takes what is written. Names no password. */
     public Optional<String> trouble() {
         return connections.trouble();
+    }
+
+    /**
+     * Redis' own words for why it answers and takes no writes, as where it is full; empty while it takes them, and while it does not
+     * answer. Names no password.
+     */
+    public Optional<String> refusal() {
+        return connections.refusal();
     }
 
     /** Closes the connections; what is on its way fails. Not to be called where one of its stages completes. */

@@ -13,9 +13,11 @@ import org.jspecify.annotations.Nullable;
 /** Runs scripts by their digests; a server that does not know one gets its source. */
 final class Scripts {
     private final CommandConnection connection;
+    private final Refusals refusals;
 
-    Scripts(CommandConnection connection) {
+    Scripts(CommandConnection connection, Refusals refusals) {
         this.connection = connection;
+        this.refusals = refusals;
     }
 
     /**
@@ -37,8 +39,12 @@ final class Scripts {
             if (failure != null && CommandConnection.cause(failure) instanceof RedisNoScriptException) {
                 CompletionStage<List<Object>> sent =
                         connection.run(redis -> redis.eval(script.source(), ScriptOutputType.MULTI, keys, values));
-                sent.whenComplete((late, refused) -> executor.execute(() -> finish(result, reader, late, refused)));
+                sent.whenComplete((late, refused) -> {
+                    refusals.ended(script, keys[0], refused);
+                    executor.execute(() -> finish(result, reader, late, refused));
+                });
             } else {
+                refusals.ended(script, keys[0], failure);
                 executor.execute(() -> finish(result, reader, answer, failure));
             }
         });

@@ -17,7 +17,7 @@ public record StoreHealth(String kind, Durability survives, OptionalLong bytes, 
     /** Whether a store can write and read. */
     public enum State {
         WELL(""),
-        /** It can be read, but not written until there is room again. */
+        /** It can be read, but not written, most often until there is room again. */
         CANNOT_WRITE("cannot write; the log says why"),
         /** Something that it keeps could not be read a short while ago. */
         CANNOT_READ("cannot read; the log says why"),

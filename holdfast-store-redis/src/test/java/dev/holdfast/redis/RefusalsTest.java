@@ -1,0 +1,156 @@
+package dev.holdfast.redis;
+
+import static dev.holdfast.redis.Given.FIRST;
+import static dev.holdfast.redis.Given.KEY;
+import static dev.holdfast.redis.Given.all;
+import static dev.holdfast.redis.Given.await;
+import static dev.holdfast.redis.Given.failureOf;
+import static dev.holdfast.redis.Given.succeeds;
+import static dev.holdfast.redis.Given.unplaced;
+import static dev.holdfast.redis.Given.until;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.UnreadableSessionException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.slf4j.LoggerFactory;
+
+/** Redis answers, and takes no writes. */
+class RefusalsTest {
+    private final Logger logger = (Logger) LoggerFactory.getLogger(Refusals.class);
+    private final List<String> lines = new CopyOnWriteArrayList<>();
+    private final ListAppender<ILoggingEvent> log = new ListAppender<>() {
+        @Override
+        protected void append(ILoggingEvent line) {
+            lines.add(line.getLevel() + " " + line.getFormattedMessage());
+        }
+    };
+    private final Level level = logger.getLevel();
+
+    private RedisServer server;
+    private RedisStore store;
+
+    @BeforeEach
+    void start() {
+        server = RedisServer.start();
+        store = RedisStore.builder(server.url()).timeout(Given.PATIENCE).open();
+        await(store.create(KEY, FIRST, Given.record(), "node"));
+        await(store.bus().begin("node", Duration.ofMinutes(1)));
+        log.start();
+        logger.setLevel(Level.INFO);
+        logger.addAppender(log);
+    }
+
+    @AfterEach
+    void stop() {
+        logger.detachAppender(log);
+        logger.setLevel(level);
+        store.close();
+        server.close();
+    }
+
+    private CompletionStage<?> commit(int number) {
+        return store.commit(KEY, FIRST, number, all(unplaced(FIRST, "event " + number)));
+    }
+
+    @Test
+    void aFullServerIsToldInItsOwnWordsUntilItTakesWritesAgain() {
+        server.command("CONFIG", "SET", "maxmemory", "1");
+        for (int tries = 0; tries < 3; tries++) {
+            assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
+        }
+        assertThat(store.refusal())
+                .hasValueSatisfying(words -> assertThat(words).startsWith("OOM command not allowed"));
+        assertThat(store.trouble())
+                .hasValueSatisfying(words -> assertThat(words)
+                        .startsWith(
+                                "redis://127.0.0.1:" + server.port() + " takes no writes: OOM command not allowed"));
+        assertThat(lines)
+                .singleElement()
+                .asString()
+                .startsWith("WARN " + store.trouble().orElseThrow());
+
+        assertThat(await(store.bus().renew("node", Duration.ofMinutes(1)))).isTrue();
+        assertThat(store.refusal()).as("what needs no memory says nothing").isPresent();
+
+        server.command("CONFIG", "SET", "maxmemory", "0");
+        until("it takes writes, though nobody has any", () -> store.trouble().isEmpty());
+        assertThat(store.refusal()).isEmpty();
+        until("that is told", () -> lines.size() == 2);
+        assertThat(lines).last().asString().startsWith("INFO ").endsWith(" takes writes again");
+        await(commit(1));
+    }
+
+    @Test
+    void aServerWithoutEnoughReplicasIsToldInItsOwnWords() {
+        server.command("CONFIG", "SET", "min-replicas-to-write", "1");
+        assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
+        assertThat(store.refusal())
+                .hasValueSatisfying(words -> assertThat(words).startsWith("NOREPLICAS "));
+        server.command("CONFIG", "SET", "min-replicas-to-write", "0");
+        until("it takes writes", () -> store.trouble().isEmpty());
+        await(commit(1));
+    }
+
+    @Test
+    void aUserWithoutRightsIsToldUntilAScriptOfThatKindSucceeds() {
+        server.command("ACL", "SETUSER", "default", "-zadd");
+        assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
+        assertThat(store.refusal())
+                .hasValueSatisfying(words -> assertThat(words).startsWith("The user "));
+        await(store.look(KEY));
+        assertThat(store.refusal()).isPresent();
+        server.command("ACL", "SETUSER", "default", "+zadd");
+        await(commit(1));
+        assertThat(store.trouble()).isEmpty();
+    }
+
+    @Test
+    void anErrorOfOneSessionSaysNothingOfOthers() {
+        SessionKey other = SessionKey.of("other", "");
+        server.command("SET", new String(SessionScripts.name("holdfast:", other), UTF_8), "x");
+        assertThat(failureOf(store.look(other))).isInstanceOf(UnreadableSessionException.class);
+        server.command("SCRIPT", "FLUSH");
+        assertThat(succeeds(commit(1))).isTrue();
+        assertThat(store.trouble()).isEmpty();
+        assertThat(lines).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "OOM command not allowed. script: 12ab, on @user_script:43. | OOM command not allowed.",
+                "ERR Error running script (call to f_12ab): @user_script:43: @user_script: 43: -OOM command not allowed. | OOM command not allowed.",
+                "READONLY You can't write against a read only replica. | READONLY You can't write against a read only replica.",
+                "MISCONF Redis is configured to save RDB snapshots, but is unable to persist to disk. | MISCONF",
+                "NOAUTH Authentication required. | NOAUTH",
+                "NOPERM this user has no permissions to run the 'evalsha' command | NOPERM",
+                "ERR ACL failure in script: User x has no permissions to run the 'zadd' command | ACL failure",
+                "ERR The user executing the script can't access at least one of the keys | The user",
+                "CLUSTERDOWN The cluster is down | CLUSTERDOWN",
+                "ERR Error running script (call to f_12ab): @user_script:43: @user_script: 43: -OOPS no. | ''",
+                "ERR Error running script (call to f_12ab): @user_script:43: attempt to compare nil with OOM | ''",
+                "ERR value is no integer: OOM | ''",
+                "WRONGTYPE Operation against a key holding the wrong kind of value | ''",
+                "NOSCRIPT No matching script. Please use EVAL. | ''"
+            })
+    void theFirstWordOfAnErrorSaysWhetherItConcernsAllSessions(String error, String words) {
+        assertThat(Refusals.words(error).orElse("")).startsWith(words);
+        assertThat(Refusals.words(error).isPresent()).isEqualTo(!words.isEmpty());
+        assertThat(Refusals.words(error).orElse("")).doesNotContain("@user_script");
+    }
+}
