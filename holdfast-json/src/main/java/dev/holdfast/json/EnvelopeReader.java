@@ -26,8 +26,8 @@ import tools.jackson.core.json.JsonFactory;
  * <p>Stricter than JSON-RPC where MCP is: an id must be a string of at most 512 characters or an integer of at most 64 digits, a method
  * has 1 to 512 characters, {@code params} must be an object. Stricter than JSON where two readers of the same bytes could disagree: a
  * member that counts here may occur only once. More lenient in two points: a byte order mark is skipped, and {@code params} and {@code
- * error} may be null for absent, {@code result} too beside a method or an error. An escaped lone surrogate passes in a string, but not
- * in a member's name.
+ * error} may be null for absent, {@code result} too beside a method or an error. An escaped lone surrogate passes, in a member's name as
+ * in any string.
  */
 public final class EnvelopeReader {
     /** How deep a body may be nested unless told otherwise, a batch's array included: 200. */
@@ -107,8 +107,13 @@ public final class EnvelopeReader {
         if (valid < body.length) {
             return notJson("the body is not UTF-8 at byte " + valid, answeredBy(read(mended(body))));
         }
+        return read(body, body, start);
+    }
+
+    /** Reads a text of as many bytes as the body, from which the messages are cut. */
+    private Parsed read(byte[] text, byte[] body, int start) {
         Parsers source = parsers;
-        JsonParser parser = source.createParser(ObjectReadContext.empty(), body, start, body.length - start);
+        JsonParser parser = source.createParser(ObjectReadContext.empty(), text, start, text.length - start);
         JsonCursor cursor = new JsonCursor(parser, start);
         EnvelopeScan first = new EnvelopeScan(cursor);
         try {
@@ -122,6 +127,10 @@ public final class EnvelopeReader {
             }
             return parsed;
         } catch (JacksonException e) {
+            byte[] passable = LoneSurrogates.replacedInNames(text);
+            if (passable != text) {
+                return read(passable, body, start);
+            }
             return notJson(complaint(e, parser, cursor.faultAt(e), body.length), first.answeredId());
         }
     }
@@ -173,10 +182,7 @@ public final class EnvelopeReader {
         }
         Parsed parsed = cursor.at(JsonToken.START_ARRAY) ? batch(cursor, body) : single(first, body);
         // not left to the parser, which closes itself when it meets the end
-        int end = cursor.position();
-        while (end < body.length && isWhiteSpace(body[end])) {
-            end++;
-        }
+        int end = JsonBytes.afterWhiteSpace(body, cursor.position());
         return end < body.length
                 ? notJson("the body goes on after its JSON at byte " + end, answeredBy(parsed))
                 : parsed;
@@ -241,10 +247,6 @@ public final class EnvelopeReader {
 
     private static Malformed notJson(String message, Optional<RequestId> answered) {
         return new Malformed(JsonRpc.PARSE_ERROR, message, Optional.empty(), answered);
-    }
-
-    private static boolean isWhiteSpace(byte b) {
-        return b == ' ' || b == '\t' || b == '\n' || b == '\r';
     }
 
     private static boolean startsWithByteOrderMark(byte[] body) {

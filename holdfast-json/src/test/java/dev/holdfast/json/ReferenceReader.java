@@ -9,6 +9,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -28,6 +30,12 @@ final class ReferenceReader {
                     .maxNestingDepth(EnvelopeReader.DEFAULT_MAX_DEPTH)
                     .build())
             .build();
+
+    /** A string; one with a group is a name. */
+    private static final Pattern STRING = Pattern.compile("\"[^\"\\\\]*+(?:\\\\.[^\"\\\\]*+)*+\"([ \\t\\r\\n]*+:)?");
+
+    private static final Pattern HALF = Pattern.compile("(?i)\\G((?:\\\\u(?!d[89a-f])|\\\\[^u]|[^\\\\]"
+            + "|\\\\ud[89ab][0-9a-f]{2}\\\\ud[c-f][0-9a-f]{2})*+)\\\\ud[89a-f][0-9a-f]{2}");
 
     private ReferenceReader() {}
 
@@ -74,7 +82,7 @@ final class ReferenceReader {
         Object tree;
         try {
             String text = UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
-            tree = parse(text.startsWith("\uFEFF") ? text.substring(1) : text);
+            tree = parse(wholeNames(text.startsWith("\uFEFF") ? text.substring(1) : text));
         } catch (CharacterCodingException | JacksonException e) {
             return "no JSON";
         }
@@ -187,6 +195,15 @@ final class ReferenceReader {
         return Optional.empty();
     }
 
+    /** The parser refuses half a character in a name; nothing depends on which one it is. */
+    private static String wholeNames(String text) {
+        return STRING.matcher(text)
+                .replaceAll(string -> Matcher.quoteReplacement(
+                        string.group(1) == null
+                                ? string.group()
+                                : HALF.matcher(string.group()).replaceAll("$1?")));
+    }
+
     private static Object parse(String text) {
         try (JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), text)) {
             JsonToken first = parser.nextToken();
@@ -207,9 +224,6 @@ final class ReferenceReader {
                 Map<String, List<Object>> members = new LinkedHashMap<>();
                 while (parser.nextToken() != JsonToken.END_OBJECT) {
                     String name = parser.currentName();
-                    if (name.codePoints().anyMatch(c -> c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE)) {
-                        throw new StreamReadException(parser, "half a character in a name");
-                    }
                     parser.nextToken();
                     members.computeIfAbsent(name, any -> new ArrayList<>()).add(value(parser));
                 }
