@@ -3,6 +3,7 @@ package dev.holdfast.client;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.spi.RequestId;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -29,6 +30,11 @@ record MessageBodies(SessionWatch watch, MessageSink sink) {
     /** Reads a body. */
     static EnvelopeReader.Parsed read(byte[] body) {
         return ENVELOPES.read(body);
+    }
+
+    /** The ids of the requests that a body was to answer which cannot be read. */
+    static List<RequestId> answered(byte[] body) {
+        return ENVELOPES.answered(body);
     }
 
     /** Whether a body is an error for this very request: who wrote it has read the request whole. */

@@ -183,7 +183,7 @@ final class Posting implements StreamOwner, StreamHandler {
     private boolean hasMessage(byte[] body) {
         return !(MessageBodies.read(body) instanceof EnvelopeReader.Malformed malformed)
                 || (malformed.id().isEmpty()
-                        && malformed.answered().filter(this::isOurs).isPresent());
+                        && MessageBodies.answered(body).stream().anyMatch(this::isOurs));
     }
 
     private void waitElsewhere(int status, byte[] body) {

@@ -8,6 +8,7 @@ import dev.holdfast.client.wire.SilenceException;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
 import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.spi.RequestId;
 import java.io.EOFException;
 import java.net.URI;
 import java.net.http.HttpHeaders;
@@ -204,10 +205,11 @@ final class StreamLoop implements StreamHandler {
         if (body instanceof EnvelopeReader.Malformed malformed) {
             Throwable why = new UnreadableMessageException(malformed.message());
             unread = why;
-            if (malformed
-                    .answered()
-                    .filter(request -> owner.unreadable(request, why))
-                    .isPresent()) {
+            boolean ours = false;
+            for (RequestId request : MessageBodies.answered(event.data())) {
+                ours |= owner.unreadable(request, why);
+            }
+            if (ours) {
                 lose(new StreamLoss.Unreadable(why));
                 return TAKEN;
             }

@@ -345,9 +345,15 @@ class HostileServerTest {
         assertThat(posts()).isEqualTo(1);
     }
 
-    @Test
-    void answerWithNeitherResultNorErrorEndsItsCallThoughItsStreamGoesOn() {
-        server.then((request, reply) -> reply.stream().chunk(event("e1", "{\"jsonrpc\":\"2.0\",\"id\":1}")));
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"jsonrpc\":\"2.0\",\"id\":1}",
+                "{\"result\":{\"x\":NaN},\"jsonrpc\":\"2.0\",\"id\":1}",
+                "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},{\"a\":1}]",
+            })
+    void answerThatCannotBeReadEndsItsCallThoughItsStreamGoesOn(String answer) {
+        server.then((request, reply) -> reply.stream().chunk(event("e1", answer)));
 
         assertThat(now(send(HARMLESS))).isInstanceOf(Outcome.Unreadable.class);
         assertThat(posts()).isEqualTo(1);

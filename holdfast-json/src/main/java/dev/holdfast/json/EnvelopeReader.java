@@ -1,10 +1,10 @@
 package dev.holdfast.json;
 
 import dev.holdfast.spi.RequestId;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -38,7 +38,7 @@ public final class EnvelopeReader {
 
     private static final int MAX_SERVER_DEPTH = 1000;
     private static final int MAX_SHARED_NAMES = 256;
-    private static final int MAX_TOLD_ID = 64 << 10;
+    private static final int MAX_ANSWERED = 1000;
 
     private final int maxDepth;
     private final int maxBatch;
@@ -63,16 +63,8 @@ public final class EnvelopeReader {
      * @param code {@link JsonRpc#PARSE_ERROR} or {@link JsonRpc#INVALID_REQUEST}
      * @param message what is wrong and where, in words for the sender
      * @param id the id of the request that is wrong, where it could be read
-     * @param answered the id of the request that what is wrong was to answer, where it could be read; not in a batch. A message
-     *     that has neither a method nor an answer may be either, and has its id in both places
      */
-    public record Malformed(int code, String message, Optional<RequestId> id, Optional<RequestId> answered)
-            implements Parsed {
-        /** What answers nothing. */
-        Malformed(int code, String message, Optional<RequestId> id) {
-            this(code, message, id, Optional.empty());
-        }
-    }
+    public record Malformed(int code, String message, Optional<RequestId> id) implements Parsed {}
 
     /** A reader with the default limits. */
     public EnvelopeReader() {
@@ -105,7 +97,7 @@ public final class EnvelopeReader {
         int start = startsWithByteOrderMark(body) ? 3 : 0;
         int valid = Utf8.validEnd(body, start);
         if (valid < body.length) {
-            return notJson("the body is not UTF-8 at byte " + valid, answeredBy(read(mended(body))));
+            return notJson("the body is not UTF-8 at byte " + valid);
         }
         return read(body, body, start);
     }
@@ -115,9 +107,8 @@ public final class EnvelopeReader {
         Parsers source = parsers;
         JsonParser parser = source.createParser(ObjectReadContext.empty(), text, start, text.length - start);
         JsonCursor cursor = new JsonCursor(parser, start);
-        EnvelopeScan first = new EnvelopeScan(cursor);
         try {
-            Parsed parsed = read(cursor, first, body);
+            Parsed parsed = read(cursor, body);
             // Long names are not shared: a few large bodies would fill the memory. Reading bytes needs no closing.
             if (!cursor.longNames()) {
                 parser.close();
@@ -131,7 +122,7 @@ public final class EnvelopeReader {
             if (passable != text) {
                 return read(passable, body, start);
             }
-            return notJson(complaint(e, parser, cursor.faultAt(e), body.length), first.answeredId());
+            return notJson(complaint(e, parser, cursor.faultAt(e), body.length));
         }
     }
 
@@ -141,58 +132,49 @@ public final class EnvelopeReader {
      * body is a notification, an answer, a batch or does not say that it is JSON-RPC.
      */
     public Optional<RequestId> asked(byte[] body) {
-        int start = startsWithByteOrderMark(body) ? 3 : 0;
-        int valid = Utf8.validEnd(body, start);
-        JsonParser parser = parsers.createParser(ObjectReadContext.empty(), body, start, valid - start);
-        JsonCursor cursor = new JsonCursor(parser, start);
-        EnvelopeScan scan = new EnvelopeScan(cursor);
-        try {
-            if (cursor.next()) {
-                scan.message();
+        int start = JsonBytes.afterWhiteSpace(body, startsWithByteOrderMark(body) ? 3 : 0);
+        return start < body.length && body[start] == '{'
+                ? new RoughEnvelope(body, start).asked().flatMap(id -> IdToken.spelled(body, id))
+                : Optional.empty();
+    }
+
+    /**
+     * Returns the ids of the requests that a body was to answer which {@linkplain Malformed cannot be read}, whatever is wrong with it: of
+     * one message, a batch, or several messages one after another, at most 1,000. What has neither a method nor params nor an answer
+     * may have been an answer too. Empty where none can be told.
+     */
+    public List<RequestId> answered(byte[] body) {
+        Set<RequestId> answered = new LinkedHashSet<>();
+        int at = startsWithByteOrderMark(body) ? 3 : 0;
+        while (at < body.length && answered.size() < MAX_ANSWERED) {
+            if (body[at] == '{') {
+                RoughEnvelope message = new RoughEnvelope(body, at);
+                message.answered().forEach(id -> IdToken.canonical(body, id).ifPresent(answered::add));
+                at = message.end();
+            } else if (JsonBytes.isWhiteSpace(body[at]) || body[at] == '[' || body[at] == ',') {
+                at++;
+            } else {
+                break;
             }
-        } catch (JacksonException e) {
-            // what was read before it counts
         }
-        Span id = scan.spelledId;
-        // a number at the very end may go on
-        boolean told = scan.asks() && id.present() && id.to() < valid && id.to() - id.from() <= MAX_TOLD_ID;
-        return told
-                ? Optional.of(new RequestId(new String(body, id.from(), id.to() - id.from(), StandardCharsets.UTF_8)))
-                : Optional.empty();
+        return List.copyOf(answered);
     }
 
-    /** The same text with every byte replaced that is no part of a character. */
-    private static byte[] mended(byte[] body) {
-        return new String(body, StandardCharsets.UTF_8).getBytes(StandardCharsets.UTF_8);
-    }
-
-    /** The id of the request that a body answers, or was to answer. */
-    private static Optional<RequestId> answeredBy(Parsed parsed) {
-        if (parsed instanceof Malformed malformed) {
-            return malformed.answered();
-        }
-        return parsed instanceof Single single && single.message.kind() != Envelope.Kind.REQUEST
-                ? single.message.id()
-                : Optional.empty();
-    }
-
-    private Parsed read(JsonCursor cursor, EnvelopeScan first, byte[] body) {
+    private Parsed read(JsonCursor cursor, byte[] body) {
         if (!cursor.next()) {
-            return notJson("the body is empty", Optional.empty());
+            return notJson("the body is empty");
         }
-        Parsed parsed = cursor.at(JsonToken.START_ARRAY) ? batch(cursor, body) : single(first, body);
+        Parsed parsed = cursor.at(JsonToken.START_ARRAY) ? batch(cursor, body) : single(new EnvelopeScan(cursor), body);
         // not left to the parser, which closes itself when it meets the end
         int end = JsonBytes.afterWhiteSpace(body, cursor.position());
-        return end < body.length
-                ? notJson("the body goes on after its JSON at byte " + end, answeredBy(parsed))
-                : parsed;
+        return end < body.length ? notJson("the body goes on after its JSON at byte " + end) : parsed;
     }
 
     private static Parsed single(EnvelopeScan scan, byte[] body) {
         scan.message();
         String fault = scan.fault();
         if (!fault.isEmpty()) {
-            return new Malformed(JsonRpc.INVALID_REQUEST, fault, scan.faultId(), scan.answeredId());
+            return new Malformed(JsonRpc.INVALID_REQUEST, fault, scan.faultId());
         }
         boolean whole = scan.from == 0 && scan.to == body.length;
         return new Single(new Envelope(scan, whole ? body : Arrays.copyOfRange(body, scan.from, scan.to)));
@@ -245,8 +227,8 @@ public final class EnvelopeReader {
                 + " at byte " + at;
     }
 
-    private static Malformed notJson(String message, Optional<RequestId> answered) {
-        return new Malformed(JsonRpc.PARSE_ERROR, message, Optional.empty(), answered);
+    private static Malformed notJson(String message) {
+        return new Malformed(JsonRpc.PARSE_ERROR, message, Optional.empty());
     }
 
     private static boolean startsWithByteOrderMark(byte[] body) {

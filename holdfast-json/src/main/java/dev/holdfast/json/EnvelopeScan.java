@@ -20,15 +20,11 @@ final class EnvelopeScan {
     private boolean version;
     private boolean result;
     private boolean error;
-    /** What the id would be if its integer were written as one. */
-    private Optional<RequestId> roundedId = Optional.empty();
 
     int from;
     int to;
     Optional<RequestId> id = Optional.empty();
     Span idSpan = Span.NONE;
-    /** Where an id lies that can be told back, be it one that no request may have. */
-    Span spelledId = Span.NONE;
 
     String method = "";
     Span params = Span.NONE;
@@ -131,16 +127,6 @@ final class EnvelopeScan {
         return answers() ? Optional.empty() : id;
     }
 
-    /** The id of the request that a message with a fault was to answer, or may have been to answer. */
-    Optional<RequestId> answeredId() {
-        return (answers() || bare()) && !seen.contains(Member.METHOD) ? id.or(() -> roundedId) : Optional.empty();
-    }
-
-    /** Whether it is a request or a notification by what was read of it, and says that it is JSON-RPC. */
-    boolean asks() {
-        return version && !answers() && (seen.contains(Member.METHOD) || seen.contains(Member.PARAMS));
-    }
-
     private void jsonrpc() {
         once(Member.JSONRPC);
         version = json.text().filter("2.0"::equals).isPresent();
@@ -152,18 +138,13 @@ final class EnvelopeScan {
     private void id() {
         boolean again = !once(Member.ID);
         id = json.id();
-        roundedId = json.roundedId();
         nullId = json.at(JsonToken.VALUE_NULL);
-        boolean tellable = nullId || json.at(JsonToken.VALUE_STRING) || json.atNumber();
         idSpan = json.skipped();
-        spelledId = tellable ? idSpan : Span.NONE;
         if (id.isEmpty() && !nullId) {
             fault("id must be a string of at most 512 characters or an integer of at most 64 digits");
         }
         if (again) {
             id = Optional.empty();
-            roundedId = Optional.empty();
-            spelledId = Span.NONE;
         }
     }
 
@@ -288,11 +269,6 @@ final class EnvelopeScan {
     /** Whether the message has an answer, be it null. */
     private boolean answers() {
         return error || seen.contains(Member.RESULT);
-    }
-
-    /** Whether the message was read to its end, and has nothing that only a request has: it may lack its answer as well as its method. */
-    private boolean bare() {
-        return to > from && version && !seen.contains(Member.PARAMS);
     }
 
     private void fault(String words) {

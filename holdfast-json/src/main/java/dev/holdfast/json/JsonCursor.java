@@ -1,6 +1,7 @@
 package dev.holdfast.json;
 
 import dev.holdfast.spi.RequestId;
+import java.math.BigDecimal;
 import java.util.Optional;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -116,17 +117,23 @@ final class JsonCursor {
     }
 
     /**
-     * The integer before a fraction of zeros, 2 for {@code 2.0}, which no id may be written as; empty when there is another
-     * value, or too long a one. The cursor stays.
+     * The integer that is written with a fraction of zeros or an exponent, 2 for {@code 2.0} or {@code 0.2e1}, which no id may be
+     * written as; empty when there is another value, or too long a one. The cursor stays.
      */
     Optional<RequestId> roundedId() {
         if (!at(JsonToken.VALUE_NUMBER_FLOAT) || json.getStringLength() > MAX_ID_DIGITS) {
             return Optional.empty();
         }
-        String text = json.getString();
-        int point = text.indexOf('.');
-        boolean integer = point > 0 && text.chars().skip(point + 1L).allMatch(digit -> digit == '0');
-        return integer ? Optional.of(integer(text.substring(0, point))) : Optional.empty();
+        BigDecimal number;
+        try {
+            number = new BigDecimal(json.getString()).stripTrailingZeros();
+        } catch (NumberFormatException e) {
+            return Optional.empty(); // an exponent that is no int
+        }
+        long digits = (long) number.precision() - number.scale();
+        return number.scale() <= 0 && digits <= MAX_ID_DIGITS
+                ? Optional.of(integer(number.toBigInteger().toString()))
+                : Optional.empty();
     }
 
     private static RequestId integer(String digits) {

@@ -52,7 +52,7 @@ final class StdioRouter {
         this.envelopes = envelopes;
     }
 
-    /** Passes on the messages in a line of the child. A line without JSON-RPC is dropped: a call that it was to answer ends, a request is refused. */
+    /** Passes on the messages in a line of the child. A line without JSON-RPC is dropped: calls that it was to answer end, a request is refused. */
     void route(byte[] line) {
         EnvelopeReader.Parsed parsed = envelopes.read(line);
         if (parsed instanceof EnvelopeReader.Single single) {
@@ -62,7 +62,7 @@ final class StdioRouter {
         } else if (parsed instanceof EnvelopeReader.Malformed malformed) {
             lines.write(more ->
                     log.warn("{}: a line was dropped, {}: {}{}", name, malformed.message(), LogText.of(line), more));
-            malformed.answered().ifPresent(id -> misanswered(id, malformed.message()));
+            envelopes.answered(line).forEach(id -> misanswered(id, malformed.message()));
             envelopes.asked(line).ifPresent(id -> questions.refuse(id, malformed.code(), malformed.message()));
         }
     }

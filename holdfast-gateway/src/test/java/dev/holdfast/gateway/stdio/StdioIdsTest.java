@@ -200,6 +200,14 @@ class StdioIdsTest {
                 "{'jsonrpc':'2.0','id':1}",
                 "{'jsonrpc':'2.0','id':1,'content':[]}",
                 "{'jsonrpc':'2.0','id':1,'error':null}",
+                "{'jsonrpc':'2.0','id':1.0,'result':{}}",
+                "{'jsonrpc':'2.0','id':1e0,'result':{}}",
+                "{'jsonrpc':'2.0','id':1,'id':1,'result':{}}",
+                "{'jsonrpc':'2.0','id':1,'method':'x','result':{}}",
+                "{'result':{'x':NaN},'jsonrpc':'2.0','id':1}",
+                "{'result':{'x':'\u0000'},'jsonrpc':'2.0','id':1}",
+                "{'result':{'x':[1,2},'jsonrpc':'2.0','id':1}",
+                "[{'id':1,'result':{}}]",
             })
     void anAnswerThatIsNoJsonRpcEndsItsCallWithAnError(String answer) {
         RecordedCall call = child.call(1, "tools/call");
@@ -222,11 +230,16 @@ class StdioIdsTest {
                 .contains("the body is not UTF-8 at byte 71");
     }
 
-    @Test
-    void anAnswerThatIsNestedTooDeeplyEndsItsCallWithAnError() {
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'jsonrpc':'2.0','id':1,'result':{'x':DEEP}}",
+                "{'result':{'x':DEEP},'jsonrpc':'2.0','id':1}",
+            })
+    void anAnswerThatIsNestedTooDeeplyEndsItsCallWithAnError(String answer) {
         RecordedCall call = child.call(1, "tools/call");
 
-        child.says("{'jsonrpc':'2.0','id':1,'result':{'x':" + "[".repeat(1_001) + "]".repeat(1_001) + "}}");
+        child.says(answer.replace("DEEP", "[".repeat(1_001) + "]".repeat(1_001)));
 
         assertThat(call.next())
                 .startsWith(Json.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
@@ -234,14 +247,30 @@ class StdioIdsTest {
     }
 
     @Test
-    void anAnswerWhoseIdHasAFractionEndsItsCallWithAnError() {
-        RecordedCall call = child.call(1, "tools/call");
+    void aBatchWithABadMessageEndsEveryCallThatItAnswers() {
+        RecordedCall first = child.call(1, "tools/call");
+        RecordedCall second = child.call(2, "tools/call");
+        RecordedCall third = child.call(3, "tools/call");
 
-        child.says("{'jsonrpc':'2.0','id':1.0,'result':{}}");
+        child.says(
+                "[{'jsonrpc':'2.0','id':1,'result':{}},{'jsonrpc':'2.0','id':3,'method':'ping'},{'id':2,'result':{}}]");
+        child.says(Json.result(3));
 
-        assertThat(call.next())
+        assertThat(first.next())
                 .startsWith(Json.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
-                .contains("id must be a string of at most 512 characters or an integer");
+                .contains("message 3 of the batch: jsonrpc must be");
+        assertThat(second.next()).startsWith(Json.of("{'jsonrpc':'2.0','id':2,'error':{'code':-32000,"));
+        assertThat(third.next()).isEqualTo(Json.result(3));
+    }
+
+    @Test
+    void anAnswerWithHalfACharacterInANameIsPassedOnAsItIs() {
+        RecordedCall call = child.call(1, "tools/call");
+        String answer = Json.of("{'result':{'content':[],'structuredContent':{'\\ud83d':1}},'jsonrpc':'2.0','id':1}");
+
+        child.says(answer);
+
+        assertThat(call.next()).isEqualTo(answer);
     }
 
     @Test
@@ -258,7 +287,6 @@ class StdioIdsTest {
         RecordedCall call = child.call(1, "tools/call");
 
         child.says("{'id':1,'method':'roots/list'}");
-        child.says("{'id':1,'method':'roots/list','result':{}}");
         child.says("{'jsonrpc':'2.0','id':1,'params':{}}");
         child.says("{'id':1,'level':'info'}");
         child.says("{'id':2,'result':{}}");
