@@ -31,7 +31,11 @@ record BridgeProcess(Process process, BufferedReader out) implements AutoCloseab
     }
 
     void say(String line) throws IOException {
-        process.getOutputStream().write((line + "\n").getBytes(UTF_8));
+        say((line + "\n").getBytes(UTF_8));
+    }
+
+    void say(byte[] bytes) throws IOException {
+        process.getOutputStream().write(bytes);
         process.getOutputStream().flush();
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.gateway;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -141,6 +142,40 @@ class ConnectEdgesTest {
         assertThat(bridge.ask(start + "x".repeat(16 << 20) + "\"}}"))
                 .isEqualTo("{\"jsonrpc\":\"2.0\",\"id\":" + id
                         + ",\"error\":{\"code\":-32600,\"message\":\"a message has more than 16777216 bytes\"}}");
+    }
+
+    @Test
+    void aRequestThatCannotBeReadIsRefusedUnderItsIdWhereverThatStands() throws Exception {
+        BridgeProcess bridge = connected();
+        String deep = "[".repeat(250) + "]".repeat(250);
+        String longId = "'" + "x".repeat(600) + "'";
+        for (String[] request : new String[][] {
+            {"{'jsonrpc':'2.0','id':5,'method':'tools/call','params':{'x':" + deep + "}}", "5", "-32700"},
+            {"{'method':'tools/call','params':{'x':" + deep + "},'jsonrpc':'2.0','id':'a'}", "'a'", "-32700"},
+            {"{'jsonrpc':'2.0','id':7,'method':'tools/call','params':{'x':'\u00ff'}}", "7", "-32700"},
+            {"{'jsonrpc':'2.0','id':" + longId + ",'method':'ping'}", longId, "-32600"},
+            {"{'jsonrpc':'2.0','id':1.0,'method':'ping'}", "1.0", "-32600"},
+            {"{'id':8,'method':'ping'}", "8", "-32600"},
+            {"{'jsonrpc':'2.0','id':9,'id':9,'method':'ping'}", "null", "-32600"},
+            {"{'jsonrpc':'2.0','id':10,'result':{'x':NaN}}", "null", "-32700"},
+        }) {
+            bridge.say(Json.of(request[0] + "\n").getBytes(ISO_8859_1));
+
+            assertThat(bridge.hear())
+                    .startsWith(Json.of("{'jsonrpc':'2.0','id':" + request[1] + ",'error':{'code':" + request[2]));
+        }
+        assertThat(server.asked("tools/call")).isEmpty();
+    }
+
+    @Test
+    void aRequestWithHalfACharacterInANamePassesAsItIs() throws Exception {
+        BridgeProcess bridge = connected();
+        String request = "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"who\",\"params\":{\"\\ud83d\":1}}";
+
+        assertThat(bridge.ask(request)).contains("\"id\":6,\"result\"");
+        assertThat(server.asked("who"))
+                .singleElement()
+                .satisfies(asked -> assertThat(asked.body()).isEqualTo(request));
     }
 
     @ParameterizedTest

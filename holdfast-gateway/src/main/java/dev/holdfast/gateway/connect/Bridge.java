@@ -143,7 +143,8 @@ public final class Bridge {
         } else if (parsed instanceof EnvelopeReader.Batch batch) {
             batch.messages().forEach(this::send);
         } else if (parsed instanceof EnvelopeReader.Malformed malformed) {
-            out.write(JsonRpc.errorBody(malformed.id(), malformed.code(), malformed.message()));
+            out.write(
+                    JsonRpc.errorBody(ENVELOPES.asked(line).or(malformed::id), malformed.code(), malformed.message()));
         }
     }
 
