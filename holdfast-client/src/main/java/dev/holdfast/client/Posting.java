@@ -199,7 +199,14 @@ final class Posting implements StreamOwner, StreamHandler {
     }
 
     private void handOver(byte[] body) {
-        deliver(() -> new MessageBodies(link.outage().watch(), this).take(MessageBodies.read(body)));
+        deliver(() -> {
+            EnvelopeReader.Parsed parsed = MessageBodies.read(body);
+            CompletionStage<Void> taken = new MessageBodies(link.outage().watch(), this).take(parsed);
+            if (parsed instanceof EnvelopeReader.Malformed malformed) {
+                unreadable(new UnreadableMessageException(malformed.message()));
+            }
+            return taken;
+        });
     }
 
     /** What came before it is lost with the stream. */

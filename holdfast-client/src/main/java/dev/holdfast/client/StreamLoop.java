@@ -210,6 +210,7 @@ final class StreamLoop implements StreamHandler {
                 ours |= owner.unreadable(request, why);
             }
             if (ours) {
+                link.outage().watch().failed(why);
                 lose(new StreamLoss.Unreadable(why));
                 return TAKEN;
             }

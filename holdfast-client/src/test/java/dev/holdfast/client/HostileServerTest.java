@@ -41,6 +41,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** One call at a server that does wrong. */
@@ -357,6 +358,23 @@ class HostileServerTest {
 
         assertThat(now(send(HARMLESS))).isInstanceOf(Outcome.Unreadable.class);
         assertThat(posts()).isEqualTo(1);
+        assertThat(recorder.news).singleElement().asString().contains("no JSON-RPC message");
+    }
+
+    @ParameterizedTest
+    @CsvSource(quoteCharacter = '`', delimiter = '|', textBlock = """
+            {"jsonrpc":"2.0","id":1,"result":{"x":NaN}}               | the body is not JSON near byte 41
+            {"result":{"x":NaN},"jsonrpc":"2.0","id":1}               | the body is not JSON near byte 18
+            [{"jsonrpc":"2.0","id":1,"result":{}},{"a":1}]            | message 2 of the batch: jsonrpc must be "2.0", but is missing
+            <html>                                                    | the body is not JSON near byte 0
+            """)
+    void bodyThatCannotBeReadIsSaidToBeOne(String answer, String why) {
+        server.then((request, reply) -> reply.json(answer));
+
+        assertThat(now(send(HARMLESS)))
+                .isEqualTo(new Outcome.Unreadable("the server sent what is no JSON-RPC message: " + why));
+        assertThat(posts()).isEqualTo(1);
+        assertThat(recorder.news).singleElement().asString().contains(why);
     }
 
     @Test

@@ -3,6 +3,9 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -18,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 /** A gateway in front of servers that are slow, silent, loud or wrong. */
 @Timeout(120)
@@ -143,9 +147,41 @@ class WrongUpstreamTest {
             upstream.on("who", asked -> asked.json("<html>"));
             upstream.on("other", asked -> asked.json("{'jsonrpc':'2.0','id':'another','result':{}}"));
             HttpPeer peer = HttpPeer.connected(gateway.url());
-            assertThat(peer.call(1, "who")).contains("the upstream has executed the request, but");
-            assertThat(peer.call(2, "other")).contains("the upstream has executed the request, but");
+            assertThat(peer.call(1, "who"))
+                    .contains("the upstream has executed the request, but the server sent what is no JSON-RPC message:"
+                            + " the body is not JSON near byte 0");
+            assertThat(peer.call(2, "other"))
+                    .contains("the upstream has executed the request, but the answer has no response in it");
         }
+    }
+
+    @Test
+    void anAnswerThatCannotBeReadIsToldByTheLogToo() {
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        Logger log = (Logger) LoggerFactory.getLogger("dev.holdfast.upstream.UpstreamLoss");
+        lines.start();
+        log.addAppender(lines);
+        try (ScriptedUpstream upstream = new ScriptedUpstream();
+                TestGateway gateway = before(upstream.url())) {
+            String answer = "{'result':{'x':NaN},'jsonrpc':'2.0','id':";
+            upstream.on("body", asked -> asked.json(answer + asked.id() + "}"));
+            // the stream stays open
+            upstream.on("stream", asked -> {
+                OutputStream stream = asked.stream();
+                stream.write(Json.of("data: " + answer + asked.id() + "}\n\n").getBytes(UTF_8));
+                stream.flush();
+            });
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+            assertThat(peer.call(1, "body")).contains("the body is not JSON near byte 18");
+            assertThat(peer.call(2, "stream")).contains("the body is not JSON near byte 18");
+        } finally {
+            log.detachAppender(lines);
+        }
+        assertThat(lines.list)
+                .hasSize(2)
+                .allSatisfy(line -> assertThat(line.getLevel() + " " + line.getFormattedMessage())
+                        .matches("WARN session \\S{8}: the upstream: the server sent what is no JSON-RPC message:"
+                                + " the body is not JSON near byte 18"));
     }
 
     /** Not even where it brings something each time, which may be the same: it has no id. */

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.client.Seldom;
 import dev.holdfast.client.SessionWatch;
+import dev.holdfast.client.UnreadableMessageException;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.backend.LogText;
 import dev.holdfast.spi.ListeningSink;
@@ -94,7 +95,11 @@ final class UpstreamLoss implements SessionWatch {
 
     @Override
     public void failed(Throwable failure) {
-        log.debug("session {}: the upstream: {}", shortId(), failure.toString());
+        if (failure instanceof UnreadableMessageException) {
+            log.warn("session {}: the upstream: {}", shortId(), failure.getMessage());
+        } else {
+            log.debug("session {}: the upstream: {}", shortId(), failure.toString());
+        }
     }
 
     @Override
