@@ -1,5 +1,7 @@
 package dev.holdfast.mcp;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
@@ -9,6 +11,7 @@ import io.modelcontextprotocol.common.McpTransportContext;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import java.io.IOException;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -151,27 +154,37 @@ final class SdkConnection implements BackendConnection {
 
     @Override
     public void notify(InboundMessage notification) {
-        read(
-                notification,
-                McpSchema.JSONRPCNotification.class,
-                parsed -> session.accept(parsed)
-                        .contextWrite(context -> ThreadLocals.of(notification.context(), context)
-                                .put(
-                                        McpTransportContext.KEY,
-                                        HoldfastRequest.context(
-                                                notification.context(), listening.sessionId(), retry -> {}))));
+        take(() -> session.accept(messages.read(notification.bytes(), McpSchema.JSONRPCNotification.class))
+                .contextWrite(context -> ThreadLocals.of(notification.context(), context)
+                        .put(
+                                McpTransportContext.KEY,
+                                HoldfastRequest.context(notification.context(), listening.sessionId(), retry -> {}))));
     }
 
     @Override
     public void answer(InboundMessage response) {
-        read(response, McpSchema.JSONRPCResponse.class, session::accept);
+        take(() -> session.accept(read(response)));
     }
 
-    private <T> void read(InboundMessage message, Class<T> type, java.util.function.Function<T, Mono<Void>> accept) {
+    /** An answer of the client, or an error in its place: whoever has asked would wait for it. */
+    private McpSchema.JSONRPCResponse read(InboundMessage response) throws IOException {
+        try {
+            return messages.read(response.bytes(), McpSchema.JSONRPCResponse.class);
+        } catch (IOException | RuntimeException e) {
+            log.debug("an answer could not be read: {}", e.toString());
+            byte[] id = response.requiredId().token().getBytes(UTF_8);
+            return McpSchema.JSONRPCResponse.error(
+                    messages.read(id, Object.class),
+                    new McpSchema.JSONRPCResponse.JSONRPCError(
+                            JsonRpc.INTERNAL_ERROR, "the client's answer cannot be read"));
+        }
+    }
+
+    private static void take(Callable<Mono<Void>> taking) {
         Mono.defer(() -> {
                     try {
-                        return accept.apply(messages.read(message.bytes(), type));
-                    } catch (IOException e) {
+                        return taking.call();
+                    } catch (Exception e) {
                         return Mono.error(e);
                     }
                 })

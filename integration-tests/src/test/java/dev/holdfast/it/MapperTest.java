@@ -137,6 +137,33 @@ class MapperTest {
         }
     }
 
+    /** Some mappers refuse it, which JSON allows. */
+    @ParameterizedTest
+    @EnumSource
+    void halfACharacterInANameIsReadOrIsADefiniteError(Mapper kindOfMapper) throws Exception {
+        String half = "{\"action\":\"accept\",\"content\":{\"\\ud83d\":\"x\"}}";
+        try (TestServer server = server(kindOfMapper.create())) {
+            RawSession session = RawSession.open(server.port());
+            String call = Json.request("1", "tools/call", "{\"name\":\"repeat\",\"arguments\":" + half + "}");
+            try (RawConnection calling = session.stream(session.post(call))) {
+                assertAnswers(calling, 1);
+            }
+            try (RawConnection asking = session.stream(session.post(Json.call("2", "ask")))) {
+                JsonNode question = asking.message().json();
+                assertThat(session.status(
+                                session.post(Json.answer(question.at("/id").toString(), half))))
+                        .isEqualTo(202);
+                assertAnswers(asking, 2);
+            }
+        }
+    }
+
+    private static void assertAnswers(RawConnection call, int id) {
+        JsonNode answer = call.message().json();
+        assertThat(answer.at("/id").asInt()).isEqualTo(id);
+        assertThat(answer.has("result") || answer.has("error")).isTrue();
+    }
+
     @ParameterizedTest
     @EnumSource
     void theListOfToolsIsTheSame(Mapper kindOfMapper) throws Exception {
