@@ -214,11 +214,11 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
     }
 
     /**
-     * Completes when a session in memory, and its backend, have the newest journal that this node has heard of; fails where that cannot
-     * be read.
+     * Completes when a session in memory, and its backend, have the newest journal that this node has heard of; fails where that can
+     * never be read, or not before this node has lost its lease.
      */
     public CompletionStage<Void> journalReached(SessionKey key) {
-        return engine.session(key).map(versions::bring).orElseGet(() -> CompletableFuture.completedFuture(null));
+        return engine.session(key).map(versions::insist).orElseGet(() -> CompletableFuture.completedFuture(null));
     }
 
     /** Completes with whether another node may have a session too; never fails. */

@@ -18,6 +18,7 @@ import org.slf4j.LoggerFactory;
  */
 final class JournalVersions {
     private static final Logger logger = LoggerFactory.getLogger(JournalVersions.class);
+    private static final String UNREAD = "what other nodes have set could not be read";
 
     private final NodeStore store;
     private final Executor blocking;
@@ -39,6 +40,7 @@ final class JournalVersions {
         return outcome instanceof Call.Accepted accepted && accepted.call() instanceof LiveCall call
                 ? bring(session).handle((done, failure) -> {
                     if (failure != null && session.withdraw(call)) {
+                        logger.warn("session {}: a call does not run, for {}", session.shortId(), UNREAD, failure);
                         throw new StoreUnavailableException(failure);
                     }
                     return outcome;
@@ -66,8 +68,31 @@ final class JournalVersions {
     CompletionStage<Void> reached(LiveSession session) {
         return bring(session).exceptionally(failure -> {
             // the next call catches up, or does not run
-            logger.warn("session {}: what other nodes have set could not be read", session.shortId(), failure);
+            logger.warn("session {}: {}", session.shortId(), UNREAD, failure);
             return null;
+        });
+    }
+
+    /**
+     * The same for a call that is run again, whose client cannot try it once more: asks until that can be read, as long as this node
+     * has its lease.
+     */
+    CompletionStage<Void> insist(LiveSession session) {
+        return untilRead(session).whenComplete((done, failure) -> {
+            if (failure != null) {
+                logger.warn("session {}: a call is not run again, for {}", session.shortId(), UNREAD, failure);
+            }
+        });
+    }
+
+    private CompletionStage<Void> untilRead(LiveSession session) {
+        return bring(session).exceptionallyCompose(failure -> {
+            Optional<Membership> own = store.membership(session.key());
+            boolean lasts = own.isPresent() && LastingQuestions.causeOf(failure) instanceof StoreUnavailableException;
+            return lasts
+                    ? store.insist(own.get().node, () -> store.look(session.key()))
+                            .thenCompose(answered -> untilRead(session))
+                    : CompletableFuture.failedFuture(failure);
         });
     }
 

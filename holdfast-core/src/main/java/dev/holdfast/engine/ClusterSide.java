@@ -101,7 +101,10 @@ final class ClusterSide implements ClusterNode.Engine {
         return cluster.isPresent() ? cluster.get().mayOpenBackend(key) : YES;
     }
 
-    /** Completes when a session has what other nodes have put into its journal, as far as this one knows; fails where nobody can tell. */
+    /**
+     * Completes when a session has what other nodes have put into its journal, as far as this one knows; fails where that can never be
+     * read, or not before this node has lost its lease.
+     */
     CompletionStage<Void> journalReached(SessionKey key) {
         return cluster.isPresent() ? cluster.get().journalReached(key) : DONE;
     }

@@ -43,7 +43,7 @@ public interface SessionHost {
 
     /**
      * Completes when a session in memory, and its backend, have what other nodes have put into its journal, as far as commits here have
-     * told of it; fails where that cannot be read.
+     * told of it; fails where that can never be read, or not before this node may write no more.
      */
     CompletionStage<Void> journalReached(SessionKey key);
 
