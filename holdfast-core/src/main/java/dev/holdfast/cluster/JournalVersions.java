@@ -5,10 +5,14 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.session.LiveCall;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.session.UnreadableException;
+import dev.holdfast.spi.SessionStore.Look;
+import dev.holdfast.spi.UnreadableSessionException;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,10 +23,11 @@ import org.slf4j.LoggerFactory;
 final class JournalVersions {
     private static final Logger logger = LoggerFactory.getLogger(JournalVersions.class);
     private static final String UNREAD = "what other nodes have set could not be read";
+    private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
     private final NodeStore store;
     private final Executor blocking;
-    private final SharedWork<LiveSession, Boolean> underWay = new SharedWork<>();
+    private final SharedWork<LiveSession, Optional<StoreUnavailableException>> underWay = new SharedWork<>();
 
     /**
      * @param blocking does something where it may block
@@ -34,18 +39,37 @@ final class JournalVersions {
 
     /**
      * A call that has begun here goes on when the backend has what other nodes have put into the journal before. Where that cannot be
-     * read, the call does not run; then this fails.
+     * read, the call does not run; then this fails, or says that the session has ended.
      */
     CompletionStage<Call.Outcome> before(LiveSession session, Call.Outcome outcome) {
         return outcome instanceof Call.Accepted accepted && accepted.call() instanceof LiveCall call
-                ? bring(session).handle((done, failure) -> {
-                    if (failure != null && session.withdraw(call)) {
-                        logger.warn("session {}: a call does not run, for {}", session.shortId(), UNREAD, failure);
-                        throw new StoreUnavailableException(failure);
-                    }
-                    return outcome;
-                })
+                ? bring(session)
+                        .handle((done, failure) -> failure == null ? outcome : unread(session, call, outcome, failure))
                 : CompletableFuture.completedFuture(outcome);
+    }
+
+    private static Call.Outcome unread(LiveSession session, LiveCall call, Call.Outcome begun, Throwable failure) {
+        boolean withdrawn = session.withdraw(call);
+        boolean ended = ends(session, failure);
+        if (!withdrawn) {
+            return begun;
+        }
+        if (ended) {
+            return new Call.Closed(session.shared().ended());
+        }
+        logger.warn("session {}: a call does not run, for {}", session.shortId(), UNREAD, failure);
+        throw new StoreUnavailableException(failure);
+    }
+
+    /** Ends a session whose journal will never be readable; false if it may be later. */
+    private static boolean ends(LiveSession session, Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof UnreadableException || cause instanceof UnreadableSessionException) {
+                session.shared().unreadable(cause);
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Another node has heard of this version. */
@@ -55,65 +79,99 @@ final class JournalVersions {
     }
 
     /** Completes when the session and its backend have the newest version that is known of; fails where that cannot be read. */
-    CompletionStage<Void> bring(LiveSession session) {
-        Optional<Membership> own = store.membership(session.key());
-        long missing = own.map(Membership::missing).orElse(-1L);
-        if (own.isEmpty() || missing < 0) {
-            return CompletableFuture.completedFuture(null);
-        }
-        return underWay.of(session, () -> read(session, own.get(), missing)).thenCompose(done -> bring(session));
+    private CompletionStage<Void> bring(LiveSession session) {
+        return bring(session, CompletableFuture::failedFuture);
     }
 
     /** The same, but completes also where that cannot be read: whatever waits goes on then. */
     CompletionStage<Void> reached(LiveSession session) {
         return bring(session).exceptionally(failure -> {
-            // the next call catches up, or does not run
-            logger.warn("session {}: {}", session.shortId(), UNREAD, failure);
+            if (!ends(session, failure)) {
+                // the next call catches up, or does not run
+                logger.warn("session {}: {}", session.shortId(), UNREAD, failure);
+            }
             return null;
         });
     }
 
     /**
      * The same for a call that is run again, whose client cannot try it once more: asks until that can be read, as long as this node
-     * has its lease.
+     * has its lease, and fails then.
      */
     CompletionStage<Void> insist(LiveSession session) {
         return untilRead(session).whenComplete((done, failure) -> {
-            if (failure != null) {
+            if (failure != null && !ends(session, failure)) {
                 logger.warn("session {}: a call is not run again, for {}", session.shortId(), UNREAD, failure);
             }
         });
     }
 
     private CompletionStage<Void> untilRead(LiveSession session) {
-        return bring(session).exceptionallyCompose(failure -> {
+        return bring(session, failure -> {
             Optional<Membership> own = store.membership(session.key());
-            boolean lasts = own.isPresent() && LastingQuestions.causeOf(failure) instanceof StoreUnavailableException;
-            return lasts
-                    ? store.insist(own.get().node, () -> store.look(session.key()))
-                            .thenCompose(answered -> untilRead(session))
-                    : CompletableFuture.failedFuture(failure);
+            return own.isEmpty()
+                    ? DONE
+                    : store.insist(own.get().node, () -> store.look(session.key()))
+                            .thenCompose(answered -> untilRead(session));
         });
+    }
+
+    /**
+     * Brings it there.
+     *
+     * @param unanswered what is done where the store does not answer
+     */
+    private CompletionStage<Void> bring(
+            LiveSession session, Function<StoreUnavailableException, CompletionStage<Void>> unanswered) {
+        Optional<Membership> own = store.membership(session.key());
+        long missing = own.map(Membership::missing).orElse(-1L);
+        if (own.isEmpty() || missing < 0) {
+            return DONE;
+        }
+        return underWay.of(session, () -> read(session, own.get(), missing))
+                .thenCompose(
+                        failure -> failure.isPresent() ? unanswered.apply(failure.get()) : bring(session, unanswered));
     }
 
     /** Completes when a session that another node may have initialized has that from there; fails where nobody knows. */
     CompletionStage<Void> begun(LiveSession session) {
-        return session.revision().isEmpty() ? read(session) : CompletableFuture.completedFuture(null);
+        return session.revision().isEmpty()
+                ? look(session)
+                        .thenComposeAsync(look -> follow(session, look), blocking)
+                        .exceptionally(failure -> {
+                            if (!ends(session, failure)) {
+                                throw new StoreUnavailableException(failure);
+                            }
+                            return null;
+                        })
+                : DONE;
     }
 
-    private CompletionStage<Boolean> read(LiveSession session, Membership own, long missing) {
-        return read(session).thenApply(done -> {
-            own.caughtUp(missing);
-            return true;
-        });
+    /** Completes with why the store has not answered, if it has not. */
+    private CompletionStage<Optional<StoreUnavailableException>> read(
+            LiveSession session, Membership own, long missing) {
+        return look(session)
+                .handleAsync(
+                        (look, failure) -> {
+                            if (LastingQuestions.causeOf(failure) instanceof StoreUnavailableException away) {
+                                return CompletableFuture.completedFuture(Optional.of(away));
+                            }
+                            CompletionStage<Void> followed =
+                                    failure == null ? follow(session, look) : CompletableFuture.failedFuture(failure);
+                            return followed.thenApply(done -> {
+                                own.caughtUp(missing);
+                                return Optional.<StoreUnavailableException>empty();
+                            });
+                        },
+                        blocking)
+                .thenCompose(Function.identity());
     }
 
-    private CompletionStage<Void> read(LiveSession session) {
-        return StoreQuestion.ask(() -> store.look(session.key()))
-                .thenComposeAsync(
-                        look -> look.isEmpty()
-                                ? CompletableFuture.<Void>completedFuture(null)
-                                : session.shared().catchUp(look.get().record()),
-                        blocking);
+    private CompletionStage<Optional<Look>> look(LiveSession session) {
+        return StoreQuestion.ask(() -> store.look(session.key()));
+    }
+
+    private static CompletionStage<Void> follow(LiveSession session, Optional<Look> look) {
+        return look.isEmpty() ? DONE : session.shared().catchUp(look.get().record());
     }
 }

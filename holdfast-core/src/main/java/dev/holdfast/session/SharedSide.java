@@ -268,6 +268,14 @@ public final class SharedSide {
         core.end(reason);
     }
 
+    /** What the store has of it will never be readable: it ends on every node. */
+    public void unreadable(Throwable why) {
+        if (!core.lifecycle().state().closed()) {
+            core.host().telemetry().unreadable(core.id(), why);
+            core.end(EndReason.RESTORE_FAILED);
+        }
+    }
+
     /** Its epoch was fenced: nothing is written here any more, and clients come back, to whatever node. */
     public void fenced() {
         Epoch present = epoch();

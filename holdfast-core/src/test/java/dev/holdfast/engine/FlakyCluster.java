@@ -78,6 +78,9 @@ final class FlakyCluster implements SharedSessionStore {
     /** What fails, each time that it is asked. */
     private final Set<Question> failing = EnumSet.noneOf(Question.class);
 
+    /** What the store cannot answer, now or ever. */
+    private final Set<Question> damaged = EnumSet.noneOf(Question.class);
+
     private final List<Runnable> late = new ArrayList<>();
 
     /** Whether messages of other nodes are lost on their way. */
@@ -169,6 +172,11 @@ final class FlakyCluster implements SharedSessionStore {
         }
     }
 
+    /** Lets the store be unable to answer one kind of question, from now on. */
+    void damage(Question question) {
+        damaged.add(question);
+    }
+
     /** The commits that are late arrive. */
     void arrive() {
         late.forEach(Runnable::run);
@@ -191,7 +199,10 @@ final class FlakyCluster implements SharedSessionStore {
     }
 
     private <T> CompletionStage<T> ask(Question kind, Supplier<CompletionStage<T>> question) {
-        return failing.contains(kind) ? away() : held.ask(kind, () -> ask(question));
+        if (damaged.contains(kind)) {
+            return unreadable();
+        }
+        return failing.contains(kind) ? away() : held.ask(kind, () -> failing.contains(kind) ? away() : ask(question));
     }
 
     @Override
@@ -246,8 +257,7 @@ final class FlakyCluster implements SharedSessionStore {
             return away();
         }
         if (fate == Fate.UNREADABLE) {
-            return CompletableFuture.failedFuture(
-                    new UnreadableSessionException("not what was kept", new IllegalStateException()));
+            return unreadable();
         }
         if (fate == Fate.BROKEN) {
             throw new NoClassDefFoundError("expected");
@@ -258,6 +268,11 @@ final class FlakyCluster implements SharedSessionStore {
         }
         CompletionStage<Appended> done = ask(() -> store.commit(key, epoch, number, append));
         return fate == Fate.DONE ? done : done.thenCompose(answer -> away());
+    }
+
+    private static <T> CompletionStage<T> unreadable() {
+        return CompletableFuture.failedFuture(
+                new UnreadableSessionException("not what was kept", new IllegalStateException()));
     }
 
     private static <T> CompletionStage<T> away() {

@@ -1,0 +1,147 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.holdfast.Call;
+import dev.holdfast.EndReason;
+import dev.holdfast.Opening;
+import dev.holdfast.Refusal;
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.spi.JournalChange;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** What a client has set on one node cannot be read on another, where its session is too. */
+class UnreadJournalTest {
+    private static final String INITIALIZED = "notifications/initialized";
+    private static final String ENDED = "closed: RESTORE_FAILED";
+
+    @AutoClose
+    private final ClusterBed bed = new ClusterBed(2);
+
+    private final ClusterBed.Node first = bed.node(0);
+    private final ClusterBed.Node second = bed.node(1);
+    private final Logger logger = (Logger) LoggerFactory.getLogger("dev.holdfast");
+    private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+
+    @BeforeEach
+    void listen() {
+        log.start();
+        logger.addAppender(log);
+        logger.setAdditive(false);
+        logger.setLevel(Level.WARN);
+    }
+
+    @AfterEach
+    void listenNoMore() {
+        logger.detachAppender(log);
+        logger.setAdditive(true);
+        logger.setLevel(null);
+    }
+
+    private void sets(Session session, String what) {
+        assertThat(TestBed.now(session.notify(Wire.notification(what, new JournalChange.Put(what)))))
+                .isEmpty();
+        bed.settle();
+    }
+
+    private void isGone(Session session) {
+        bed.settle();
+        assertThat(first.has(session)).isFalse();
+        assertThat(second.has(session)).isFalse();
+    }
+
+    @Test
+    void aCallThatDoesNotRunForItIsToldInTheLog() {
+        Session here = first.open();
+        Session there = second.find(here);
+        sets(here, INITIALIZED);
+        second.store.fail(FlakyCluster.Question.LOOK, true);
+        assertThat(there.call(TestBed.requests(1)).toCompletableFuture()).isCompletedExceptionally();
+        assertThat(log.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .containsExactly("session " + here.shortId()
+                        + ": a call does not run, for what other nodes have set could not be read");
+    }
+
+    @Test
+    void aSessionWhoseRecordIsDamagedEndsAtItsNextCall() {
+        Session here = first.open();
+        Session there = second.find(here);
+        sets(here, INITIALIZED);
+        second.store.damage(FlakyCluster.Question.LOOK);
+        assertThat(TestBed.now(there.call(TestBed.requests(1)))).isEqualTo(new Call.Closed(EndReason.RESTORE_FAILED));
+        assertThat(second.news.heard).endsWith(ENDED);
+        isGone(here);
+    }
+
+    @Test
+    void aSessionWhoseJournalMakesNoSenseEndsAtItsNextCall() {
+        Session here = first.open();
+        Session there = second.find(here);
+        sets(here, "nonsense");
+        assertThat(TestBed.now(there.call(TestBed.requests(1)))).isEqualTo(new Call.Closed(EndReason.RESTORE_FAILED));
+        assertThat(second.news.heard).endsWith(ENDED);
+        isGone(here);
+    }
+
+    @Test
+    void itEndsWhereACallOfADeadNodeIsToRunAgain() {
+        bed.nodes.forEach(node -> node.backend.harmless = "tools/call");
+        Session here = first.open();
+        Session there = second.find(here);
+        bed.post(there, 1);
+        sets(here, "nonsense");
+        Connection call = bed.post(here, 2);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        CompletionStage<Resume> resume = there.resume(call.cursor());
+        bed.settle();
+        assertThat(resume.toCompletableFuture()).isDone();
+        assertThat(second.news.heard).endsWith(ENDED);
+        assertThat(second.backend.life().heard).containsExactly("tools/call 1");
+        assertThat(second.has(here)).isFalse();
+    }
+
+    @Test
+    void itEndsWhereANotificationAsksWhoHasInitializedIt() {
+        Session here = ((Opening.Awaiting) TestBed.now(second.engine.open("", TestBed.LIFETIME))).session();
+        Session there = first.find(here);
+        TestBed.accepted(there.call(List.of(Wire.initialize()))).dispatch();
+        bed.settle();
+        second.store.damage(FlakyCluster.Question.LOOK);
+        CompletionStage<Optional<Refusal>> told = here.notify(Wire.notification(INITIALIZED));
+        bed.settle();
+        assertThat(TestBed.now(told)).isPresent();
+        assertThat(second.news.heard).endsWith(ENDED);
+        isGone(here);
+    }
+
+    @Test
+    void itEndsWhereAnotherNodeForwardsACallToItsOnlyBackend() {
+        try (ClusterBed once = ClusterBed.once(2)) {
+            Session here = once.node(0).open();
+            Session there = once.node(1).find(here);
+            once.node(1).store.decreeSendings(FlakyCluster.Fate.LOST);
+            assertThat(TestBed.now(there.notify(Wire.notification(INITIALIZED, new JournalChange.Put(INITIALIZED)))))
+                    .isEmpty();
+            once.settle();
+            once.node(0).store.damage(FlakyCluster.Question.LOOK);
+            CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+            once.settle();
+            assertThat(TestBed.now(outcome)).isInstanceOf(Call.Closed.class);
+            assertThat(once.node(0).news.heard).endsWith(ENDED);
+        }
+    }
+}
