@@ -233,15 +233,18 @@ final class CallStart {
         }
     }
 
-    /** A call that was taken is not dispatched after all, and its client will not read it; false if it has ended already. */
+    /**
+     * A call that was taken is not dispatched after all, and its client will not read it. False if it has ended already, or has an
+     * answer on its way into the log: then its client reads that.
+     */
     boolean withdraw(LiveCall call) {
         boolean withdrawn = core.step(effects -> {
-            boolean open = !call.done();
-            if (open) {
+            boolean unanswered = call.unanswered();
+            if (unanswered) {
                 notStarted(call);
                 core.outbox().insist(List.of(new RecordChange.CallEnded(call.id())));
             }
-            return open;
+            return unanswered;
         });
         call.reader().filter(reader -> withdrawn).ifPresent(reader -> reader.close(StreamReader.Close.IN_ORDER));
         return withdrawn;

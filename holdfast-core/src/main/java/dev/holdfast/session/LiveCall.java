@@ -130,6 +130,18 @@ public final class LiveCall implements Call {
         return true;
     }
 
+    /** Whether a request waits for its answer, and none has one, be it only in the outbox. */
+    boolean unanswered() {
+        boolean waits = false;
+        for (RequestSink sink : sinks) {
+            if (!sink.open() && !sink.cancelled()) {
+                return false;
+            }
+            waits |= sink.open();
+        }
+        return waits;
+    }
+
     /** What its record says with the answer that stands in the outbox now: which requests still run, or that none does. */
     RecordChange recorded() {
         if (answered()) {

@@ -8,11 +8,14 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
+import dev.holdfast.Lifetime;
 import dev.holdfast.Opening;
 import dev.holdfast.Refusal;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.spi.JournalChange;
+import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -73,6 +76,29 @@ class UnreadJournalTest {
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .containsExactly("session " + here.shortId()
                         + ": a call does not run, for what other nodes have set could not be read");
+    }
+
+    @Test
+    void aCallWhoseAnswerIsOnItsWayIsReadByItsClient() {
+        Lifetime brief = TestBed.LIFETIME.withCall(Duration.ofSeconds(1));
+        Session here = ((Opening.Opened) TestBed.now(first.engine.open(Wire.initialize(), "", brief))).session();
+        Session there = second.find(here);
+        sets(here, INITIALIZED);
+        second.store.hold(FlakyCluster.Question.LOOK);
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.settle();
+        second.store.decree(Collections.nCopies(10, FlakyCluster.Fate.LOST).toArray(FlakyCluster.Fate[]::new));
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(second.engine.stats().timedOut()).isOne();
+        assertThat(second.engine.stats().runningCalls())
+                .as("the store does not have its answer")
+                .isOne();
+        second.store.fail(FlakyCluster.Question.LOOK, true);
+        second.store.letGo();
+        Connection call = bed.connected(outcome);
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(bed.read(call)).containsExactly("error 1 -32603: the call took longer than 1 s");
+        assertThat(second.backend.life().heard).doesNotContain("tools/call 1");
     }
 
     @Test
