@@ -8,7 +8,7 @@ public enum EndReason {
     TERMINATED(1001, Advice.START_OVER, "terminated by the client"),
     /** The idle timeout or the grace period ran out. */
     EXPIRED(1002, Advice.START_OVER, "expired"),
-    /** The last connection broke and the grace period is zero. */
+    /** The last connection broke, or its node has lost its lease of a shared store, and the grace period is zero. */
     DISCONNECTED(1003, Advice.START_OVER, "connection lost, and no grace period is configured"),
     /** The engine, or a principal, has as many sessions as it may, and this one had neither a connection nor a running call. */
     EVICTED(1004, Advice.START_OVER, "evicted to make room for another session"),

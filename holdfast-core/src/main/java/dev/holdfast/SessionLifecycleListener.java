@@ -61,7 +61,7 @@ public interface SessionLifecycleListener {
 
     /**
      * A session has left memory and waits in the store; the next request with its id brings it back. Told too of those that a node gives
-     * up because it has lost its lease of a shared store.
+     * up because it has lost its lease of a shared store; one whose grace period is zero has ended then.
      */
     default void onSessionParked(String sessionId) {}
 

@@ -224,7 +224,7 @@ final class Outbound implements Outbox.Owner {
         if (lost || (failure instanceof StaleEpochException && core.host().shared())) {
             core.takenOver();
             core.outbox().dismissWaiting(effects);
-            effects.end(lost ? EndReason.PARKED : EndReason.TAKEN_OVER);
+            effects.end(lost ? core.endWithLease() : EndReason.TAKEN_OVER);
         } else {
             // in a store that nobody shares, it is a claim of this engine's own that has happened late
             effects.then(() -> recovery.begin(failure));

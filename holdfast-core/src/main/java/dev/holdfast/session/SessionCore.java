@@ -251,6 +251,14 @@ public final class SessionCore {
         return why == EndReason.PARKED || why == EndReason.TAKEN_OVER || (host.joins() && !endsForAll(why));
     }
 
+    /**
+     * How it ends here when its node has lost its lease: what the store has of it waits there for whoever is asked for it, unless it was
+     * to end with its connections.
+     */
+    EndReason endWithLease() {
+        return outlives() ? EndReason.PARKED : EndReason.DISCONNECTED;
+    }
+
     /** Why it has ended, once it has. */
     public EndReason ended() {
         EndReason reason = lifecycle.state().end();

@@ -284,7 +284,7 @@ public final class SharedSide {
 
     /** This node has lost its lease: the same, but nobody has to have taken the session over. */
     public void leaseLost() {
-        abandon(new LeaseLostException(), EndReason.PARKED);
+        abandon(new LeaseLostException(), core.endWithLease());
     }
 
     private void abandon(RuntimeException cause, EndReason why) {

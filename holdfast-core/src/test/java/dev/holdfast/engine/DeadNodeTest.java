@@ -151,6 +151,50 @@ class DeadNodeTest {
     }
 
     @Test
+    void aSessionThatIsNotInitializedYetComesBackTooWhenItsNodeHasLostItsLease() {
+        Session here = ((Opening.Awaiting) TestBed.now(first.engine.open("", TestBed.LIFETIME))).session();
+        bed.listen(here);
+        first.store.shut();
+        bed.pass(ClusterBed.LEASE.plusSeconds(2));
+        assertThat(first.news.heard).containsExactly("created", "parked");
+        Session there = second.find(here);
+        Connection listening = bed.listen(there);
+        TestBed.accepted(there.call(List.of(Wire.initialize()))).dispatch();
+        assertThat(bed.read(listening)).containsExactly("result 0");
+    }
+
+    @Test
+    void aSessionThatEndsWithItsConnectionHasEndedWhenItsNodeHasLostItsLease() {
+        Session here = ((Opening.Awaiting)
+                        TestBed.now(first.engine.open("", TestBed.LIFETIME.withGrace(Duration.ZERO))))
+                .session();
+        Connection listening = bed.listen(here);
+        TestBed.accepted(here.call(List.of(Wire.initialize()))).dispatch();
+        assertThat(bed.read(listening)).containsExactly("result 0");
+        bed.nodes.forEach(node -> node.store.shut());
+        bed.pass(ClusterBed.LEASE.plusSeconds(2));
+        assertThat(first.news.heard).containsExactly("created", "closed: DISCONNECTED");
+        assertThat(first.engine.stats().ended().get(EndReason.DISCONNECTED)).isOne();
+        bed.nodes.forEach(node -> node.store.open());
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(second.has(here)).isFalse();
+    }
+
+    @Test
+    void aSessionThatEndsWithItsConnectionHasEndedWhenACommitFindsTheLeaseLost() {
+        Session here = ((Opening.Awaiting)
+                        TestBed.now(first.engine.open("", TestBed.LIFETIME.withGrace(Duration.ZERO))))
+                .session();
+        bed.listen(here);
+        TestBed.accepted(here.call(List.of(Wire.initialize()))).dispatch();
+        bed.settle();
+        first.store.shut();
+        first.backend.life().sink.send(Wire.notice("on its way"));
+        bed.pass(ClusterBed.LEASE.plusSeconds(2));
+        assertThat(first.news.heard).containsExactly("created", "closed: DISCONNECTED");
+    }
+
+    @Test
     void aShortOutageOfTheStoreIsOnlySlow() {
         Session here = first.open();
         Connection call = bed.post(here, 1);
