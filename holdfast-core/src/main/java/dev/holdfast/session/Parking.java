@@ -85,6 +85,8 @@ public final class Parking {
         end.leave();
         part(waits).whenComplete((done, failure) -> {
             if (core.isTakenOver()) {
+                // it waits in the store all the same, or another node has it from there
+                core.host().telemetry().parked(core.id());
                 end.giveUp();
                 return;
             }

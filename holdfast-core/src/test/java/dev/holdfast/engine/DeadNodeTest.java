@@ -195,6 +195,37 @@ class DeadNodeTest {
     }
 
     @Test
+    void aSessionThatIsBeingParkedWhenItsNodeLosesItsLeaseIsToldAsParkedOnce() {
+        Duration away = Duration.ofSeconds(10);
+        try (ClusterBed parking = ClusterBed.parking(1, away)) {
+            ClusterBed.Node node = parking.node(0);
+            Session session = node.open();
+            parking.listen(session).broken();
+            parking.pass(away.minusSeconds(1));
+            node.store.shut();
+            parking.pass(ClusterBed.LEASE.plusSeconds(2));
+            assertThat(node.engine.size()).isZero();
+            assertThat(node.news.heard).endsWith("parked").containsOnlyOnce("parked");
+            node.store.open();
+            parking.pass(Duration.ofSeconds(2));
+            assertThat(node.has(session)).isTrue();
+        }
+    }
+
+    @Test
+    void aSessionOfANodeThatDrainsWithoutItsLeaseIsToldAsParkedOnce() {
+        try (ClusterBed draining = new ClusterBed(1)) {
+            ClusterBed.Node node = draining.node(0);
+            node.open();
+            node.store.shut();
+            node.engine.drain(Duration.ZERO);
+            draining.pass(ClusterBed.LEASE.plusSeconds(2));
+            assertThat(node.news.heard).containsExactly("created", "parked");
+            node.store.open();
+        }
+    }
+
+    @Test
     void aShortOutageOfTheStoreIsOnlySlow() {
         Session here = first.open();
         Connection call = bed.post(here, 1);
