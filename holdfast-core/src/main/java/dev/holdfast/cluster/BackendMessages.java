@@ -50,7 +50,7 @@ final class BackendMessages {
     void heard(LiveSession session, NodeMessage message) {
         if (message instanceof NodeMessage.Cancelled cancelled) {
             // before a call from here is said to be taken by the node that has the backend
-            session.shared().withdraw(cancelled.request(), cancelled.notification());
+            session.shared().cancelOnItsWay(cancelled.request(), cancelled.notification());
         }
         SessionTasks way = message instanceof NodeMessage.Answered ? answers : tasks;
         if (!way.add(session, () -> ready(session, message), () -> hears(session, message))) {
@@ -61,7 +61,7 @@ final class BackendMessages {
 
     /** Lets the only backend, which is here, hear a notification that has arrived on this node; refuses it where too much waits. */
     CompletionStage<Optional<Refusal>> notify(LiveSession session, InboundMessage notification) {
-        return notify(session, () -> versions.reached(session), notification);
+        return notify(session, () -> versions.catchUpIfPossible(session), notification);
     }
 
     /**
@@ -70,7 +70,7 @@ final class BackendMessages {
      */
     CompletionStage<Optional<Refusal>> notifyOwn(LiveSession session, InboundMessage notification) {
         return session.revision().isEmpty() || tasks.busy(session)
-                ? notify(session, () -> versions.begun(session), notification)
+                ? notify(session, () -> versions.learnRevision(session), notification)
                 : session.notify(notification);
     }
 
@@ -128,7 +128,7 @@ final class BackendMessages {
 
     /** A notification comes behind what was put into the journal before it. */
     private CompletionStage<Void> ready(LiveSession session, NodeMessage message) {
-        return message instanceof NodeMessage.Notified ? versions.reached(session) : SessionTasks.DONE;
+        return message instanceof NodeMessage.Notified ? versions.catchUpIfPossible(session) : SessionTasks.DONE;
     }
 
     private void hears(LiveSession session, NodeMessage message) {
@@ -139,7 +139,7 @@ final class BackendMessages {
         } else if (message instanceof NodeMessage.Cancelled cancelled) {
             CompletionStage<Void> unused = session.cancel(cancelled.request(), cancelled.notification());
         } else if (message instanceof NodeMessage.Journaled journaled) {
-            CompletionStage<Void> unused = versions.reach(session, journaled.version());
+            CompletionStage<Void> unused = versions.heardOf(session, journaled.version());
         } else if (message instanceof NodeMessage.Notified notified) {
             CompletionStage<Optional<Refusal>> unused = session.notify(notified.notification());
         } else if (message instanceof NodeMessage.Forwarded call) {

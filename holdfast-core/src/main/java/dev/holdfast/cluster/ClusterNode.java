@@ -218,7 +218,9 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
      * never be read, or not before this node has lost its lease.
      */
     public CompletionStage<Void> journalReached(SessionKey key) {
-        return engine.session(key).map(versions::insist).orElseGet(() -> CompletableFuture.completedFuture(null));
+        return engine.session(key)
+                .map(versions::insistOnCatchUp)
+                .orElseGet(() -> CompletableFuture.completedFuture(null));
     }
 
     /** Completes with whether another node may have a session too; never fails. */

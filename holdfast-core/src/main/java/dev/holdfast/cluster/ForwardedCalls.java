@@ -67,7 +67,7 @@ final class ForwardedCalls {
             decline(call);
             return;
         }
-        StoreQuestion.ask(() -> session.call(call.requests()).thenCompose(begun -> versions.before(session, begun)))
+        StoreQuestion.ask(() -> session.call(call.requests()).thenCompose(begun -> versions.catchUpFor(session, begun)))
                 .whenComplete((outcome, failure) -> {
                     if (outcome instanceof Call.Accepted accepted) {
                         taken(session, call, accepted.call());

@@ -178,7 +178,7 @@ final class Forwarding {
                 .of(session)
                 .thenCompose(place -> place instanceof Placement.There there
                         ? forward(session, call, there.member(), attempt)
-                        : session.call(call).thenCompose(outcome -> versions.before(session, outcome)));
+                        : session.call(call).thenCompose(outcome -> versions.catchUpFor(session, outcome)));
     }
 
     /** Looks again after a pause who has the backend. */
@@ -204,7 +204,7 @@ final class Forwarding {
         Supplier<byte[]> message =
                 () -> new NodeMessage.Forwarded(session.key(), host.epoch(), node, number, call.wanted()).pack();
         send(node, host, message, answer);
-        answer.whenComplete((said, failure) -> withdraw(node, session, call, host));
+        answer.whenComplete((said, failure) -> tellCancelled(node, session, call, host));
         return answer.thenCompose(said -> said.isPresent()
                         ? answered(node, session, call, host, said.get())
                         : store.insist(node, () -> dead(session, call.requests(), host)))
@@ -215,8 +215,8 @@ final class Forwarding {
     }
 
     /** What was cancelled may have been sent before that: the node to which it was sent hears of the cancellation behind it. */
-    private void withdraw(String node, LiveSession session, CallOnItsWay call, Member host) {
-        call.withdrawn().forEach((request, notification) -> {
+    private void tellCancelled(String node, LiveSession session, CallOnItsWay call, Member host) {
+        call.cancellations().forEach((request, notification) -> {
             byte[] message = new NodeMessage.Cancelled(session.key(), request, notification).pack();
             CompletionStage<Boolean> unused =
                     store.insist(node, () -> store.bus().send(host.node(), message));

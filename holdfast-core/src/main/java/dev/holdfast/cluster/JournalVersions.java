@@ -41,17 +41,17 @@ final class JournalVersions {
      * A call that has begun here goes on when the backend has what other nodes have put into the journal before. Where that cannot be
      * read, the call does not run; then this fails, or says that the session has ended.
      */
-    CompletionStage<Call.Outcome> before(LiveSession session, Call.Outcome outcome) {
+    CompletionStage<Call.Outcome> catchUpFor(LiveSession session, Call.Outcome outcome) {
         return outcome instanceof Call.Accepted accepted && accepted.call() instanceof LiveCall call
-                ? bring(session)
+                ? catchUp(session)
                         .handle((done, failure) -> failure == null ? outcome : unread(session, call, outcome, failure))
                 : CompletableFuture.completedFuture(outcome);
     }
 
     private static Call.Outcome unread(LiveSession session, LiveCall call, Call.Outcome begun, Throwable failure) {
-        boolean withdrawn = session.withdraw(call);
+        boolean calledOff = session.callOff(call);
         boolean ended = ends(session, failure);
-        if (!withdrawn) {
+        if (!calledOff) {
             return begun;
         }
         if (ended) {
@@ -73,19 +73,19 @@ final class JournalVersions {
     }
 
     /** Another node has heard of this version. */
-    CompletionStage<Void> reach(LiveSession session, long version) {
+    CompletionStage<Void> heardOf(LiveSession session, long version) {
         store.membership(session.key()).ifPresent(own -> own.heardOf(version));
-        return reached(session);
+        return catchUpIfPossible(session);
     }
 
     /** Completes when the session and its backend have the newest version that is known of; fails where that cannot be read. */
-    private CompletionStage<Void> bring(LiveSession session) {
-        return bring(session, CompletableFuture::failedFuture);
+    private CompletionStage<Void> catchUp(LiveSession session) {
+        return catchUp(session, CompletableFuture::failedFuture);
     }
 
     /** The same, but completes also where that cannot be read: whatever waits goes on then. */
-    CompletionStage<Void> reached(LiveSession session) {
-        return bring(session).exceptionally(failure -> {
+    CompletionStage<Void> catchUpIfPossible(LiveSession session) {
+        return catchUp(session).exceptionally(failure -> {
             if (!ends(session, failure)) {
                 // the next call catches up, or does not run
                 logger.warn("session {}: {}", session.shortId(), UNREAD, failure);
@@ -98,7 +98,7 @@ final class JournalVersions {
      * The same for a call that is run again, whose client cannot try it once more: asks until that can be read, as long as this node
      * has its lease, and fails then.
      */
-    CompletionStage<Void> insist(LiveSession session) {
+    CompletionStage<Void> insistOnCatchUp(LiveSession session) {
         return untilRead(session).whenComplete((done, failure) -> {
             if (failure != null && !ends(session, failure)) {
                 logger.warn("session {}: a call is not run again, for {}", session.shortId(), UNREAD, failure);
@@ -107,7 +107,7 @@ final class JournalVersions {
     }
 
     private CompletionStage<Void> untilRead(LiveSession session) {
-        return bring(session, failure -> {
+        return catchUp(session, failure -> {
             Optional<Membership> own = store.membership(session.key());
             return own.isEmpty()
                     ? DONE
@@ -117,11 +117,11 @@ final class JournalVersions {
     }
 
     /**
-     * Brings it there.
+     * Completes when they have it.
      *
      * @param unanswered what is done where the store does not answer
      */
-    private CompletionStage<Void> bring(
+    private CompletionStage<Void> catchUp(
             LiveSession session, Function<StoreUnavailableException, CompletionStage<Void>> unanswered) {
         Optional<Membership> own = store.membership(session.key());
         long missing = own.map(Membership::missing).orElse(-1L);
@@ -129,12 +129,12 @@ final class JournalVersions {
             return DONE;
         }
         return underWay.of(session, () -> read(session, own.get(), missing))
-                .thenCompose(
-                        failure -> failure.isPresent() ? unanswered.apply(failure.get()) : bring(session, unanswered));
+                .thenCompose(failure ->
+                        failure.isPresent() ? unanswered.apply(failure.get()) : catchUp(session, unanswered));
     }
 
     /** Completes when a session that another node may have initialized has that from there; fails where nobody knows. */
-    CompletionStage<Void> begun(LiveSession session) {
+    CompletionStage<Void> learnRevision(LiveSession session) {
         return session.revision().isEmpty()
                 ? look(session)
                         .thenComposeAsync(look -> follow(session, look), blocking)

@@ -88,7 +88,7 @@ final class SharedSession implements Session {
         }
         return node.forwarding.isPresent()
                 ? ask(() -> node.forwarding.get().call(here, requests))
-                : here.call(requests).thenCompose(outcome -> node.versions.before(here, outcome));
+                : here.call(requests).thenCompose(outcome -> node.versions.catchUpFor(here, outcome));
     }
 
     @Override

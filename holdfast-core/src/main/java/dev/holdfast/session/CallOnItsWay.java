@@ -65,7 +65,7 @@ public final class CallOnItsWay {
     }
 
     /** By which notifications its requests were cancelled so far. */
-    public Map<RequestId, InboundMessage> withdrawn() {
+    public Map<RequestId, InboundMessage> cancellations() {
         return core.look(() -> Map.copyOf(cancelled));
     }
 

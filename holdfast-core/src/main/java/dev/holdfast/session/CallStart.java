@@ -237,8 +237,8 @@ final class CallStart {
      * A call that was taken is not dispatched after all, and its client will not read it. False if it has ended already, or has an
      * answer on its way into the log: then its client reads that.
      */
-    boolean withdraw(LiveCall call) {
-        boolean withdrawn = core.step(effects -> {
+    boolean callOff(LiveCall call) {
+        boolean calledOff = core.step(effects -> {
             boolean unanswered = call.unanswered();
             if (unanswered) {
                 notStarted(call);
@@ -246,8 +246,8 @@ final class CallStart {
             }
             return unanswered;
         });
-        call.reader().filter(reader -> withdrawn).ifPresent(reader -> reader.close(StreamReader.Close.IN_ORDER));
-        return withdrawn;
+        call.reader().filter(reader -> calledOff).ifPresent(reader -> reader.close(StreamReader.Close.IN_ORDER));
+        return calledOff;
     }
 
     /** Nothing of the call runs. */

@@ -146,9 +146,12 @@ public final class LiveSession implements Session, LiveCall.Host {
         return starts.call(call);
     }
 
-    /** A call that was taken here is not dispatched after all, and its client hears that; false if it has ended already. */
-    public boolean withdraw(LiveCall call) {
-        return starts.withdraw(call);
+    /**
+     * A call that was taken here is not dispatched after all, and its client, who will not read it, is to hear that in another way. False
+     * if it has ended already, or has an answer on its way into the log: then its client reads that.
+     */
+    public boolean callOff(LiveCall call) {
+        return starts.callOff(call);
     }
 
     /** Puts what a notification says of the client into the journal; the backend, which is on another node, has yet to hear of it. */

@@ -254,7 +254,7 @@ public final class SharedSide {
     }
 
     /** The client cancels a request: if it is on its way from here, it is not sent any more. */
-    public void withdraw(RequestId request, InboundMessage notification) {
+    public void cancelOnItsWay(RequestId request, InboundMessage notification) {
         core.run(effects -> core.requests().onItsWay(request).ifPresent(call -> call.cancel(request, notification)));
     }
 
