@@ -27,7 +27,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A cursor over a stream in the store, for what other nodes write. It reads ahead one page at a time, when it is hinted that there may
- * be more, and never while the last page is not read. Its lock is a leaf: neither store, session nor waker is called inside.
+ * be more, and never while the last page is not read. Its lock is a leaf: neither store nor waker is called
+ * inside, and of the session only what takes no lock.
  */
 final class TailReader implements StreamReader, StreamCursor {
     private static final Logger logger = LoggerFactory.getLogger(TailReader.class);
