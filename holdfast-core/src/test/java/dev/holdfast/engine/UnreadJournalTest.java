@@ -79,6 +79,38 @@ class UnreadJournalTest {
     }
 
     @Test
+    void theCallOfADeadNodeIsGivenUpWithTheLeaseAlone() {
+        bed.nodes.forEach(node -> node.backend.harmless = "tools/call");
+        Session here = first.open();
+        Session there = second.find(here);
+        bed.post(there, 1);
+        sets(here, INITIALIZED);
+        Connection call = bed.post(here, 2);
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        second.store.hold(FlakyCluster.Question.READ);
+        CompletionStage<Resume> resume = there.resume(call.cursor());
+        bed.settle();
+        second.store.fail(FlakyCluster.Question.LOOK, true);
+        second.store.letGo();
+        bed.pass(ClusterBed.LEASE.multipliedBy(2));
+        assertThat(resume.toCompletableFuture()).isDone();
+        assertThat(second.news.heard).doesNotContain("parked");
+        second.store.shut();
+        bed.pass(ClusterBed.LEASE.plusSeconds(2));
+        assertThat(second.news.heard).endsWith("parked");
+        assertThat(second.backend.life().heard).containsExactly("tools/call 1");
+        assertThat(log.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .contains("session " + here.shortId()
+                        + ": a call is not run again, for what other nodes have set could not be read");
+        second.store.fail(FlakyCluster.Question.LOOK, false);
+        second.store.open();
+        bed.pass(Duration.ofSeconds(2));
+        assertThat(second.has(here)).isTrue();
+    }
+
+    @Test
     void aCallWhoseAnswerIsOnItsWayIsReadByItsClient() {
         Lifetime brief = TestBed.LIFETIME.withCall(Duration.ofSeconds(1));
         Session here = ((Opening.Opened) TestBed.now(first.engine.open(Wire.initialize(), "", brief))).session();
