@@ -24,7 +24,10 @@ public enum EndReason {
     CANCELLED(1009, Advice.NOTHING, "cancelled"),
     /** The session has left memory and stays in the store; the next request with its id brings it back. */
     PARKED(1010, Advice.RECONNECT, "the session was parked and can be brought back"),
-    /** Another server has claimed the session, or has found this node dead and ended its right to it; whoever asks for it next finds it there, or brings it back. */
+    /**
+     * Another server has claimed the session, or has found this node dead and ended its right to it; whoever asks for it next finds it
+     * there, or brings it back.
+     */
     TAKEN_OVER(1011, Advice.RECONNECT, "another server has taken the session over"),
     /** A newer connection took the stream over. */
     SUPERSEDED(2001, Advice.NOTHING, "taken over by a newer connection"),

@@ -52,7 +52,10 @@ final class StdioRouter {
         this.envelopes = envelopes;
     }
 
-    /** Passes on the messages in a line of the child. A line without JSON-RPC is dropped: calls that it was to answer end, a request is refused. */
+    /**
+     * Passes on the messages in a line of the child. A line without JSON-RPC is dropped: calls that it was to answer end, a request is
+     * refused.
+     */
     void route(byte[] line) {
         EnvelopeReader.Parsed parsed = envelopes.read(line);
         if (parsed instanceof EnvelopeReader.Single single) {
