@@ -23,6 +23,8 @@ final class RoughEnvelope {
     private boolean version;
     private boolean asking;
     private boolean answering;
+    /** Whether its result is null, as a serializer may write it into a request too. */
+    private boolean nullResult;
 
     /** Looks at the message whose opening bracket lies there. */
     RoughEnvelope(byte[] body, int from) {
@@ -30,7 +32,7 @@ final class RoughEnvelope {
         this.from = from;
         this.at = from + 1;
         members();
-        if (!whole && answering && ids.isEmpty()) {
+        if (!whole && (answering || nullResult) && ids.isEmpty()) {
             lastMembers();
         }
     }
@@ -43,14 +45,19 @@ final class RoughEnvelope {
     /** Where the ids of what it answers lie, or may answer, since it has nothing else. */
     List<Span> answered() {
         boolean bare = whole && version && !asking;
-        return answering || bare ? ids : List.of();
+        return answers() || bare ? ids : List.of();
+    }
+
+    /** What has a method too, as a line of a log may, has to say that it is JSON-RPC. */
+    private boolean answers() {
+        return asking ? answering && version : answering || nullResult;
     }
 
     /** Where its id lies if it is a request that says that it is JSON-RPC, and has one id. */
     Optional<Span> asked() {
         // a token at the very end may go on
         boolean told =
-                version && asking && !answering && ids.size() == 1 && ids.get(0).to() < body.length;
+                version && asking && !answers() && ids.size() == 1 && ids.get(0).to() < body.length;
         return told ? Optional.of(ids.get(0)) : Optional.empty();
     }
 
@@ -154,8 +161,11 @@ final class RoughEnvelope {
         switch (text(name, nameEnd)) {
             case "\"jsonrpc\"" -> version = text(value, valueEnd).equals("\"2.0\"");
             case "\"method\"", "\"params\"" -> asking = true;
-            case "\"result\"" -> answering = true;
-            case "\"error\"" -> answering |= !text(value, valueEnd).equals("null");
+            case "\"result\"" -> {
+                answering |= !isNull(value, valueEnd);
+                nullResult |= isNull(value, valueEnd);
+            }
+            case "\"error\"" -> answering |= !isNull(value, valueEnd);
             case "\"id\"" -> {
                 if (ids.size() < MAX_IDS) {
                     ids.add(new Span(value, valueEnd));
@@ -163,6 +173,10 @@ final class RoughEnvelope {
             }
             default -> {}
         }
+    }
+
+    private boolean isNull(int value, int valueEnd) {
+        return text(value, valueEnd).equals("null");
     }
 
     /** A short token with its quotes, and without escapes; the empty text for a long one, which is none that counts. */

@@ -35,6 +35,7 @@ class AskedIdTest {
             {'jsonrpc':'2.0','id':1,'method':'x','params':{'y': | 1
             {'jsonrpc':'2.0','method':'x','id':12,              | 12
             {'jsonrpc':'2.0','id':1,'method':'x'} {}            | 1
+            {'result':null,'jsonrpc':'2.0','id':1,'method':'x','params':NaN} | 1
             """)
     void itIsToldAsItIsSpelledWhateverElseIsWrong(String body, String id) {
         assertThat(asked(body)).isEqualTo(id);

@@ -287,6 +287,9 @@ class StdioIdsTest {
         RecordedCall call = child.call(1, "tools/call");
 
         child.says("{'id':1,'method':'roots/list'}");
+        child.says("{'id':1,'method':'roots/list','result':{}}");
+        child.says("{'level':'error','method':'tools/call','id':1,'error':'retrying'}");
+        child.says("{'jsonrpc':'2.0','id':1,'method':'roots/list','params':[],'result':null}");
         child.says("{'jsonrpc':'2.0','id':1,'params':{}}");
         child.says("{'id':1,'level':'info'}");
         child.says("{'id':2,'result':{}}");
