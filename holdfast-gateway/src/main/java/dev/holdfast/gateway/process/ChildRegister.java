@@ -9,7 +9,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +36,9 @@ final class ChildRegister {
     private static final Logger log = LoggerFactory.getLogger(ChildRegister.class);
     private static final Pattern LINE = Pattern.compile("([@+-])(\\d{1,10}) (\\d{1,18})");
     private static final int MOST_PAST = 1_000;
+    /** The first two lines have fewer. */
+    private static final int HEAD_BYTES = 1_024;
+
     private static final long MOST_BYTES = 8 << 20;
 
     private final Path file;
@@ -199,13 +201,24 @@ final class ChildRegister {
 
     /** Where this folder was removed and made anew, the file may be that of a later gateway, which would take our children for its own. */
     private void refuseAnothers() throws IOException {
-        byte[] ours = head().getBytes(US_ASCII);
-        if (Files.exists(file)) {
-            try (InputStream in = Files.newInputStream(file)) {
-                if (!Arrays.equals(in.readNBytes(ours.length), ours)) {
-                    throw new IOException("it is that of another gateway");
-                }
-            }
+        if (writer().filter(this::isAnotherThatRuns).isPresent()) {
+            throw new IOException("it is that of another gateway");
+        }
+    }
+
+    /** The gateway whose file it is, if it tells that. */
+    private Optional<ProcessTable.Entry> writer() throws IOException {
+        if (!Files.exists(file)) {
+            return Optional.empty();
+        }
+        try (InputStream in = Files.newInputStream(file)) {
+            List<String> head = new String(in.readNBytes(HEAD_BYTES), US_ASCII)
+                    .lines()
+                    .limit(2)
+                    .toList();
+            boolean here =
+                    !head.isEmpty() && machine.filter(head.get(0)::equals).isPresent();
+            return here ? read(head).gateway() : Optional.empty();
         }
     }
 

@@ -165,6 +165,21 @@ class ChildRegisterTest {
     }
 
     @Test
+    void theFileOfADeadGatewayThatCouldNotBeReplacedIsReplacedLater() throws IOException, InterruptedException {
+        Process gateway = sleeper();
+        writtenBy(gateway, folder);
+        gateway.destroyForcibly().waitFor();
+        Path fresh = Files.createDirectory(folder.resolve(ChildRegister.FILE + ".new"));
+        ChildRegister register = ChildRegister.open(folder);
+        Files.delete(fresh);
+        Process child = sleeper();
+
+        register.started(child);
+
+        assertThat(survivors()).containsExactly(child.pid());
+    }
+
+    @Test
     void theFileOfALaterGatewayIsNotWrittenByAnEarlierOne() throws IOException {
         ChildRegister register = writtenBy(sleeper(), folder);
         Process first = sleeper();
