@@ -37,7 +37,6 @@ public final class Bridge {
     private final InputStream in;
     private final LineWriter out;
     private final int messageBytes;
-    /** One party for the reader, one for each message that is under way. */
     /** How many messages of the client are under way; one more while its input lasts. */
     private final AtomicInteger underWay = new AtomicInteger(1);
 
