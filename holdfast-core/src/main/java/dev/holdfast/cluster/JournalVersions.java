@@ -57,7 +57,7 @@ final class JournalVersions {
         if (ended) {
             return new Call.Closed(session.shared().ended());
         }
-        logger.warn("session {}: a call does not run, for {}", session.shortId(), UNREAD, failure);
+        logger.warn("session {}: a call does not run, for {}: {}", session.shortId(), UNREAD, failure.toString());
         throw new StoreUnavailableException(failure);
     }
 
