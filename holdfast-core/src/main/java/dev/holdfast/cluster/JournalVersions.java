@@ -57,7 +57,8 @@ final class JournalVersions {
         if (ended) {
             return new Call.Closed(session.shared().ended());
         }
-        logger.warn("session {}: a call does not run, for {}: {}", session.shortId(), UNREAD, failure.toString());
+        String cause = String.valueOf(LastingQuestions.causeOf(failure));
+        logger.warn("session {}: a call does not run, for {}: {}", session.shortId(), UNREAD, cause);
         throw new StoreUnavailableException(failure);
     }
 

@@ -75,7 +75,8 @@ class UnreadJournalTest {
         assertThat(log.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .containsExactly("session " + here.shortId()
-                        + ": a call does not run, for what other nodes have set could not be read");
+                        + ": a call does not run, for what other nodes have set could not be read: "
+                        + "dev.holdfast.StoreUnavailableException: the session store is not available");
     }
 
     @Test
