@@ -2,6 +2,7 @@ package dev.holdfast.redis;
 
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.ZAddArgs;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -41,7 +42,12 @@ final class Refusals {
     private final ScheduledExecutorService timer;
     private final String shown;
     private final Complaint complaint = new Complaint();
-    private final AtomicReference<@Nullable Refusal> present = new AtomicReference<>();
+
+    /** What every write meets: it is asked again. */
+    private final AtomicReference<@Nullable Refusal> ofAll = new AtomicReference<>();
+
+    /** What this user may not do; other writes may pass. */
+    private final AtomicReference<@Nullable Refusal> ofRights = new AtomicReference<>();
 
     /**
      * A script that was refused.
@@ -64,16 +70,22 @@ final class Refusals {
 
     /** Redis' own words for why it takes no writes; empty while it takes them, as far as is known. */
     Optional<String> present() {
-        return Optional.ofNullable(present.get()).map(Refusal::words);
+        return Stream.of(ofAll, ofRights)
+                .map(AtomicReference::get)
+                .filter(Objects::nonNull)
+                .map(Refusal::words)
+                .findFirst();
     }
 
     /** A script has ended, with a failure or without one. */
     void ended(Script script, byte[] key, @Nullable Throwable failure) {
-        Refusal before = present.get();
         if (failure != null) {
-            refusal(script, key, failure).ifPresent(refusal -> refused(before, refusal));
-        } else if (before != null && before.isOfRights() && before.script == script) {
-            over(before);
+            refusal(script, key, failure).ifPresent(this::refused);
+            return;
+        }
+        Refusal forbidden = ofRights.get();
+        if (forbidden != null && forbidden.script == script) {
+            over(forbidden);
         }
     }
 
@@ -95,17 +107,22 @@ final class Refusals {
                 .findFirst();
     }
 
-    private void refused(@Nullable Refusal before, Refusal now) {
-        if (before == null && present.compareAndSet(null, now)) {
+    private void refused(Refusal now) {
+        if (kept(now).compareAndSet(null, now) && !now.isOfRights()) {
             askLater(now);
         }
-        complaint.tell(() -> logger.warn("{} takes no writes: {}", shown, now.words));
+        tell(now);
+    }
+
+    private AtomicReference<@Nullable Refusal> kept(Refusal refusal) {
+        return refusal.isOfRights() ? ofRights : ofAll;
+    }
+
+    private void tell(Refusal refusal) {
+        complaint.tell(() -> logger.warn("{} takes no writes: {}", shown, refusal.words));
     }
 
     private void askLater(Refusal refusal) {
-        if (refusal.isOfRights()) {
-            return;
-        }
         try {
             ScheduledFuture<?> unused = timer.schedule(() -> ask(refusal), ASK_MILLIS, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException e) {
@@ -118,15 +135,16 @@ final class Refusals {
         CompletionStage<Long> asked =
                 connection.run(redis -> redis.zadd(refusal.key, ZAddArgs.Builder.xx(), 0, new byte[0]));
         asked.whenComplete((added, failure) -> {
-            Optional<Refusal> again =
-                    failure == null ? Optional.empty() : refusal(refusal.script, refusal.key, failure);
+            Optional<Refusal> again = Optional.ofNullable(failure)
+                    .flatMap(cause -> refusal(refusal.script, refusal.key, cause))
+                    .filter(now -> !now.isOfRights());
             if (again.isPresent()) {
                 Refusal now = again.get();
-                present.set(now);
-                refused(refusal, now);
+                ofAll.set(now);
+                tell(now);
                 askLater(now);
             } else if (failure == null || CommandConnection.cause(failure) instanceof RedisCommandExecutionException) {
-                // be it that the key holds something else
+                // be it that the key holds something else, or that this user may not ask
                 over(refusal);
             } else {
                 askLater(refusal);
@@ -135,7 +153,7 @@ final class Refusals {
     }
 
     private void over(Refusal refusal) {
-        if (present.compareAndSet(refusal, null)) {
+        if (kept(refusal).compareAndSet(refusal, null) && present().isEmpty()) {
             complaint.over(() -> logger.info("{} takes writes again", shown));
         }
     }

@@ -119,6 +119,25 @@ class RefusalsTest {
     }
 
     @Test
+    void aFullServerIsToldBesideWhatAUserMayNotDo() {
+        server.command("ACL", "SETUSER", "default", "-zadd");
+        assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
+        server.command("ACL", "SETUSER", "default", "+zadd");
+        server.command("CONFIG", "SET", "maxmemory", "1");
+        assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
+        assertThat(store.refusal())
+                .hasValueSatisfying(words -> assertThat(words).startsWith("OOM "));
+        server.command("CONFIG", "SET", "maxmemory", "0");
+        until(
+                "it takes writes, and the rights are not known to be there",
+                () -> store.refusal()
+                        .filter(words -> words.startsWith("The user "))
+                        .isPresent());
+        await(commit(1));
+        assertThat(store.trouble()).isEmpty();
+    }
+
+    @Test
     void anErrorOfOneSessionSaysNothingOfOthers() {
         SessionKey other = SessionKey.of("other", "");
         server.command("SET", new String(SessionScripts.name("holdfast:", other), UTF_8), "x");
