@@ -90,12 +90,16 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
         try {
             named = References.resolve(server.uri(), text);
         } catch (IllegalArgumentException e) {
-            fail(new UnreadableMessageException("its endpoint is no URL"));
+            fail(new UnusableEndpointException("it is no URL"));
             return;
         }
         // credentials for one server are none of another's business
-        if (!Origin.of(named).equals(Origin.of(server.uri()))) {
-            fail(new UnreadableMessageException("its endpoint is at another server"));
+        Origin theirs = Origin.of(named);
+        Origin asked = Origin.of(server.uri());
+        if (theirs.host().isEmpty()) {
+            fail(new UnusableEndpointException("it has no host"));
+        } else if (!theirs.equals(asked)) {
+            fail(new UnusableEndpointException("it is at " + theirs + ", which is another server than " + asked));
         } else if (endpoint.isEmpty()) {
             endpoint = Optional.of(named);
             opened.complete(new Outcome.Done());

@@ -74,9 +74,19 @@ public final class SessionOpening {
                     && not.outcome() instanceof Outcome.Refused refused
                     && (refused.status() == 400 || refused.status() == 404 || refused.status() == 405);
             return old && protocol == Protocol.AUTOMATIC
-                    ? overHttpSse(initialize, context, sink, FALLBACK_MILLIS, outcome -> result)
+                    ? overHttpSse(
+                            initialize,
+                            context,
+                            sink,
+                            FALLBACK_MILLIS,
+                            outcome -> speaksHttpSse(outcome) ? new NotOpened(outcome) : result)
                     : CompletableFuture.completedFuture(result);
         });
+    }
+
+    /** A server that refuses Streamable HTTP and names an endpoint, be it one that cannot be used, has nothing else. */
+    private static boolean speaksHttpSse(Outcome outcome) {
+        return outcome instanceof Outcome.NotSent not && not.cause() instanceof UnusableEndpointException;
     }
 
     private void began(ServerSession session) {

@@ -205,19 +205,29 @@ class HttpSseTest {
                         not -> assertThat(not.outcome()).isInstanceOf(Outcome.NotSent.class));
     }
 
-    @Test
-    void endpointThatIsNoAddressIsNotUsed() {
-        server.onGet((request, reply) -> reply.stream().chunk("event: endpoint\ndata: http:opaque\n\n"));
+    @ParameterizedTest
+    @CsvSource({
+        "HTTP_SSE, http:opaque, it has no host",
+        "AUTOMATIC, http://[, it is no URL",
+        "HTTP_SSE, http://elsewhere.example/message, 'it is at http://elsewhere.example:80, which is another server than http:'",
+        "AUTOMATIC, https://elsewhere.example/message, 'it is at https://elsewhere.example:443, which is another server'"
+    })
+    void endpointThatCannotBeUsedIsTheReason(SessionOpening.Protocol protocol, String endpoint, String reason) {
+        if (protocol == SessionOpening.Protocol.AUTOMATIC) {
+            server.then((request, reply) -> reply.status(405));
+        }
+        server.onGet((request, reply) -> reply.stream().chunk("event: endpoint\ndata: " + endpoint + "\n\n"));
 
-        assertThat(open(SessionOpening.Protocol.HTTP_SSE)).isInstanceOf(SessionOpening.NotOpened.class);
-    }
-
-    @Test
-    void endpointAtAnotherServerIsNotUsed() {
-        server.onGet((request, reply) ->
-                reply.stream().chunk("event: endpoint\ndata: http://elsewhere.example/message\n\n"));
-
-        assertThat(open(SessionOpening.Protocol.HTTP_SSE)).isInstanceOf(SessionOpening.NotOpened.class);
+        assertThat(open(protocol))
+                .isInstanceOfSatisfying(
+                        SessionOpening.NotOpened.class,
+                        not -> assertThat(not.outcome())
+                                .isInstanceOfSatisfying(
+                                        Outcome.NotSent.class,
+                                        unsent -> assertThat(unsent.cause())
+                                                .isInstanceOf(UnusableEndpointException.class)
+                                                .hasMessageContaining(reason)));
+        assertThat(server.requests).extracting(ScriptedServer.Request::method).doesNotHaveDuplicates();
     }
 
     @Test

@@ -20,6 +20,11 @@ public record Origin(String scheme, String host, int port) {
         return new Origin(scheme, lower(uri.getHost()), uri.getPort() >= 0 ? uri.getPort() : otherwise);
     }
 
+    @Override
+    public String toString() {
+        return scheme + "://" + host + ":" + port;
+    }
+
     private static String lower(@Nullable String part) {
         return part == null ? "" : part.toLowerCase(Locale.ROOT);
     }
