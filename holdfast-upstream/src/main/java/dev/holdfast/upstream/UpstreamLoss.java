@@ -2,6 +2,7 @@ package dev.holdfast.upstream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.LogThrottle;
 import dev.holdfast.client.Seldom;
 import dev.holdfast.client.SessionWatch;
 import dev.holdfast.client.UnreadableMessageException;
@@ -32,6 +33,8 @@ final class UpstreamLoss implements SessionWatch {
     private static final Duration BEFORE_LISTENING = Duration.ofSeconds(10);
     /** Gaps that come faster than this are told together: each telling makes a client ask for all lists again. */
     private static final Duration LEAST_BETWEEN_GAPS = Duration.ofSeconds(10);
+    /** How many messages that cannot be read are told in ten seconds. */
+    private static final int MOST_LINES = 3;
 
     private final UpstreamCalls calls;
     private final ListeningSink listening;
@@ -40,6 +43,7 @@ final class UpstreamLoss implements SessionWatch {
     private final Consumer<UpstreamCalls.Call> abandon;
     private final AtomicBoolean begun = new AtomicBoolean();
     private final Seldom gaps;
+    private final LogThrottle unreadable = new LogThrottle(MOST_LINES, System::nanoTime);
     /** Whether what comes now comes too late for the first report. */
     private volatile boolean reported;
 
@@ -96,7 +100,8 @@ final class UpstreamLoss implements SessionWatch {
     @Override
     public void failed(Throwable failure) {
         if (failure instanceof UnreadableMessageException) {
-            log.warn("session {}: the upstream: {}", shortId(), failure.getMessage());
+            unreadable.write(more ->
+                    log.warn("session {}: the upstream: {}{}", shortId(), String.valueOf(failure.getMessage()), more));
         } else {
             log.debug("session {}: the upstream: {}", shortId(), failure.toString());
         }
