@@ -5,8 +5,8 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
- * A word of the command line that is not in the encoding of the locale. The JVM has put replacement characters into it: a path would
- * be another one, and a child would get question marks. The word itself is not told, since it may be a secret.
+ * A word of the command line that is not in the encoding of the locale. The JVM has put replacement characters into it, or they stood
+ * there before: a path would be another one, and a child would get question marks. The word itself is not told, since it may be a secret.
  *
  * @param where how it is found
  * @param encoding that of the locale
@@ -36,6 +36,7 @@ record UnreadableWord(String where, String encoding) {
     /** What is wrong, and what helps. */
     String text() {
         String help = encoding.equals(UTF_8) ? "" : "; use a locale with UTF-8, as by LC_ALL=C.UTF-8";
-        return where + " is not in the encoding of the locale (" + encoding + ")" + help;
+        return where + " is not in the encoding of the locale (" + encoding + "), or has U+FFFD for a lost character"
+                + help;
     }
 }
