@@ -68,6 +68,14 @@ public interface SessionStore extends AutoCloseable {
      */
     CompletionStage<Boolean> delete(SessionKey key, Epoch epoch);
 
+    /**
+     * Why the store cannot be used now, as far as it knows without asking; empty where nothing is known to be wrong. For health and for
+     * people: in words that name no secret. Any thread may ask, at any time. By default empty.
+     */
+    default Optional<String> trouble() {
+        return Optional.empty();
+    }
+
     /** Releases what the store holds; completed appends keep their promise. Called by whoever made the store. */
     @Override
     void close();

@@ -111,6 +111,11 @@ record TimedSharedStore(SharedSessionStore store, StoreTimers timers) implements
     }
 
     @Override
+    public Optional<String> trouble() {
+        return store.trouble();
+    }
+
+    @Override
     public void close() {
         store.close();
     }

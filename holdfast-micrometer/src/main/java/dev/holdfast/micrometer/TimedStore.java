@@ -55,6 +55,11 @@ record TimedStore(SessionStore store, StoreTimers timers) implements SessionStor
     }
 
     @Override
+    public Optional<String> trouble() {
+        return store.trouble();
+    }
+
+    @Override
     public void close() {
         store.close();
     }

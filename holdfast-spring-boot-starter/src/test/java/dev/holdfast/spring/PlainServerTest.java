@@ -10,7 +10,11 @@ import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.RedisStore;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.servlet.Authenticator;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spring.actuate.HoldfastHealthIndicator;
 import dev.holdfast.spring.autoconfigure.HoldfastAutoConfiguration;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpSyncServer;
@@ -37,6 +41,8 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.context.annotation.ImportCandidates;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.WebApplicationContextRunner;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
@@ -174,6 +180,41 @@ class PlainServerTest {
             runner.withPropertyValues("holdfast.store.type=redis", "spring.data.redis.url=" + redis.url())
                     .run(context ->
                             assertThat(context.getBean(SessionStore.class)).isInstanceOf(RedisStore.class));
+        }
+    }
+
+    private static SessionRecord record() {
+        return new SessionRecord(
+                1,
+                "kind",
+                "",
+                System.currentTimeMillis() + 60_000,
+                SessionRecord.NO_EXTENSION,
+                "2025-11-25",
+                Map.of(),
+                Map.of());
+    }
+
+    @Test
+    void healthTellsOfAStoreThatTakesNoWrites() {
+        try (RedisServer redis = RedisServer.start()) {
+            runner.withPropertyValues("holdfast.store.type=redis", "spring.data.redis.url=" + redis.url())
+                    .run(context -> {
+                        RedisStore store = context.getBean(RedisStore.class);
+                        HoldfastHealthIndicator indicator =
+                                new HoldfastHealthIndicator(context.getBean(HoldfastTransportProvider.class), store);
+                        assertThat(indicator.health().getDetails()).doesNotContainKey("storeTrouble");
+
+                        redis.command("CONFIG", "SET", "maxmemory", "1");
+                        assertThat(store.create(SessionKey.of("session", ""), new Epoch(1, 1), record()))
+                                .failsWithin(Duration.ofSeconds(10));
+
+                        Health health = indicator.health();
+                        assertThat(health.getStatus()).isEqualTo(Status.UP);
+                        assertThat(health.getDetails().get("storeTrouble"))
+                                .asString()
+                                .contains("takes no writes: OOM");
+                    });
         }
     }
 

@@ -206,6 +206,7 @@ public final class RedisStore implements SharedSessionStore {
     }
 
     /** Why Redis cannot be used now; empty while it answers, and takes what is written. Names no password. */
+    @Override
     public Optional<String> trouble() {
         return connections.trouble();
     }

@@ -147,6 +147,13 @@ public final class RocksDbStore implements SessionStore {
         return removal.remove(key, epoch);
     }
 
+    /** Why the store cannot write now, as its last write has shown; empty while it can. */
+    @Override
+    public Optional<String> trouble() {
+        ReopeningDatabase database = sessions.database();
+        return database.trouble().map(cause -> database.cannotWrite().getMessage());
+    }
+
     /** How the store is now. May look at the disk: not for every request. */
     public Usage usage() {
         ReopeningDatabase database = sessions.database();
@@ -154,7 +161,7 @@ public final class RocksDbStore implements SessionStore {
         return new Usage(
                 folder.bytes(),
                 sessions.inUse().size(),
-                database.trouble().map(cause -> database.cannotWrite().getMessage()),
+                trouble(),
                 database.unread().map(Throwable::getMessage),
                 Optional.of(folder.lossMark().damage()).filter(damage -> !damage.isEmpty()));
     }

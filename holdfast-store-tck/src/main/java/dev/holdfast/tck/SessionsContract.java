@@ -41,6 +41,14 @@ public abstract class SessionsContract extends StoreContract {
     }
 
     @Test
+    @DisplayName("Why the store cannot be used now: empty where nothing is known to be wrong")
+    void aStoreThatWorksTellsOfNoTrouble() {
+        create();
+        append(event(LISTENING, 1));
+        assertThat(store().trouble()).isEmpty();
+    }
+
+    @Test
     void aRecordComesBackAsItWas() {
         Map<String, byte[]> journal = new LinkedHashMap<>();
         journal.put("initialize", bytes("{}"));

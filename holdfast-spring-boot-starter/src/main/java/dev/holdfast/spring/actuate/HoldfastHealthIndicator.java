@@ -7,8 +7,8 @@ import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 
 /**
- * Up while sessions are served, out of service while the transport drains. A store that cannot write now does not make it down: to
- * restart the node, or to take it away, would help nobody.
+ * Up while sessions are served, out of service while the transport drains. A store that cannot write now is told as a detail,
+ * {@code storeTrouble}, and does not make it down: to restart the node, or to take it away, would help nobody.
  */
 public final class HoldfastHealthIndicator implements HealthIndicator {
     private final HoldfastTransportProvider transport;
@@ -24,6 +24,7 @@ public final class HoldfastHealthIndicator implements HealthIndicator {
     public Health health() {
         EngineStats stats = transport.engine().stats();
         Health.Builder health = transport.engine().draining() ? new Health.Builder().outOfService() : Health.up();
+        store.trouble().ifPresent(words -> health.withDetail("storeTrouble", words));
         return health.withDetail("sessions", stats.sessions())
                 .withDetail("parked", stats.parked())
                 .withDetail("streams", transport.openConnections())
