@@ -179,6 +179,7 @@ class RoomsTest {
                     BACKEND,
                     JSON,
                     SPI,
+                    CORE,
                     JDK,
                     "javax.net.ssl",
                     JSPECIFY,
