@@ -80,8 +80,9 @@ class GatewayProcessTest {
         started.add(gateway);
 
         assertThat(gateway.errorReader().lines().filter(line -> line.startsWith("holdfast:")))
-                .containsExactly("holdfast: word 2 of the command is not in the encoding of the locale"
-                        + " (ANSI_X3.4-1968); use a locale with UTF-8, as by LC_ALL=C.UTF-8");
+                .containsExactly(
+                        "holdfast: word 2 of the command is not in the encoding of the locale"
+                                + " (ANSI_X3.4-1968), or has U+FFFD for a lost character; use a locale with UTF-8, as by LC_ALL=C.UTF-8");
         assertThat(exitCode(gateway)).isEqualTo(2);
     }
 
