@@ -5,6 +5,7 @@ import dev.holdfast.servlet.guard.Cors;
 import dev.holdfast.servlet.guard.OriginPolicy;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -33,7 +34,8 @@ final class Door {
         if (foreign.isPresent() || exchange.headers().method().equals("OPTIONS")) {
             return foreign;
         }
-        Authenticator.Answer answer = authenticator.authenticate(exchange.request());
+        Authenticator.Answer answer = Objects.requireNonNull(
+                authenticator.authenticate(exchange.request()), "the authenticator has returned null");
         if (answer instanceof Authenticator.Known known) {
             exchange.principal(known.principal());
         }

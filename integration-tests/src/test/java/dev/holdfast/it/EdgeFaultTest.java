@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.ConnectionReset;
 import java.time.Duration;
 import java.util.Arrays;
@@ -56,7 +57,7 @@ class EdgeFaultTest {
                             if (request.getHeader(FAIL) != null) {
                                 throw new StackOverflowError("by the test");
                             }
-                            return new dev.holdfast.servlet.Authenticator.Known("");
+                            return new Authenticator.Known("");
                         }))
                         .start()) {
             RawSession session = RawSession.open(server.port());
@@ -66,6 +67,25 @@ class EdgeFaultTest {
             session.assertAlive();
             assertThat(log.complaints()).hasSize(1);
         }
+    }
+
+    @Test
+    void nullOfAnAuthenticatorLetsNobodyIn() throws Exception {
+        try (LogCapture log = new LogCapture();
+                TestServer server = server().edge(options -> options.authenticator(nullable()))
+                        .start()) {
+            RawSession session = RawSession.open(server.port());
+            try (RawConnection connection = session.send(session.get().with(FAIL, "yes"))) {
+                assertInternalError(connection);
+            }
+            session.assertAlive();
+            assertThat(log.complaints()).hasSize(1);
+        }
+    }
+
+    @SuppressWarnings("NullAway")
+    private static Authenticator nullable() {
+        return request -> request.getHeader(FAIL) == null ? new Authenticator.Known("") : null;
     }
 
     @Test
