@@ -11,10 +11,14 @@ import java.io.IOException;
  * the caller's to start and to close.
  */
 public final class McpServlet extends HttpServlet {
-    private final transient McpEndpoint endpoint;
+    private final transient SessionEngine engine;
+    private final transient EdgeOptions options;
+    private transient volatile McpEndpoint endpoint;
 
     /** A servlet for an engine. */
     public McpServlet(SessionEngine engine, EdgeOptions options) {
+        this.engine = engine;
+        this.options = options;
         this.endpoint = new McpEndpoint(engine, options);
     }
 
@@ -26,6 +30,8 @@ public final class McpServlet extends HttpServlet {
     @Override
     public void destroy() {
         endpoint.stop();
+        // a container that stops and starts again calls init() on the same servlet
+        endpoint = new McpEndpoint(engine, options);
     }
 
     @Override
