@@ -24,23 +24,30 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.flush.FlushConsolidationHandler;
 import java.time.Duration;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Connections by Lettuce. What is on its way when a connection breaks fails, and is never sent again by itself: it may have been
  * done. Connections come back by themselves within half a second after Redis is there again.
  */
 final class LettuceConnector implements Connector {
+    private static final Logger logger = LoggerFactory.getLogger(LettuceConnector.class);
+
     /** How long an inbox waits for a message in one command. */
     static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
 
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(500);
     private static final Duration TOPOLOGY_REFRESH = Duration.ofSeconds(15);
     private static final Duration LEAST_BETWEEN_REFRESHES = Duration.ofSeconds(1);
+    private static final int LONGEST_FAREWELL_SECONDS = 2;
     private static final int THREADS = 2;
 
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(work -> {
@@ -152,8 +159,14 @@ final class LettuceConnector implements Connector {
 
     @Override
     public void close() {
-        client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
-        resources.shutdown(0, 2, TimeUnit.SECONDS);
-        timer.shutdownNow();
+        try {
+            // to its end, though the thread may be interrupted
+            client.shutdownAsync(0, LONGEST_FAREWELL_SECONDS, TimeUnit.SECONDS).join();
+        } catch (CompletionException e) {
+            logger.warn("the connections to Redis are left behind", e.getCause());
+        } finally {
+            Future<?> unused = resources.shutdown(0, LONGEST_FAREWELL_SECONDS, TimeUnit.SECONDS);
+            timer.shutdownNow();
+        }
     }
 }

@@ -35,7 +35,7 @@ final class RedisConnections implements AutoCloseable {
             ServerFacts facts = await(ServerFacts.of(commands), address);
             facts.check(address.shown()).forEach(logger::warn);
             return new RedisConnections(address, connector, commands);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             connector.close();
             throw e;
         }

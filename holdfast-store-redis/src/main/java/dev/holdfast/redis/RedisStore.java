@@ -40,11 +40,17 @@ public final class RedisStore implements SharedSessionStore {
 
     RedisStore(RedisStoreBuilder builder) {
         connections = RedisConnections.open(builder.connection());
-        scripts = new SessionScripts(connections.scripts(), connections.completions(), builder.prefix, builder.clock);
-        tails = new Tails(connections);
-        bus = new RedisBus(connections, builder.prefix, builder.clock);
-        principals =
-                new PrincipalScripts(connections.scripts(), connections.completions(), builder.prefix, builder.clock);
+        try {
+            scripts =
+                    new SessionScripts(connections.scripts(), connections.completions(), builder.prefix, builder.clock);
+            tails = new Tails(connections);
+            bus = new RedisBus(connections, builder.prefix, builder.clock);
+            principals = new PrincipalScripts(
+                    connections.scripts(), connections.completions(), builder.prefix, builder.clock);
+        } catch (RuntimeException | Error e) {
+            connections.close();
+            throw e;
+        }
     }
 
     /**

@@ -15,6 +15,7 @@ import dev.holdfast.spi.SessionKey;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -78,6 +79,45 @@ class AccessTest {
                         .credentials("worker", PASSWORD.toCharArray())
                         .open()) {
             useAll(store);
+        }
+    }
+
+    /** Threads of stores that have begun since. */
+    private static List<String> threads(Set<Thread> before) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> !before.contains(thread))
+                .map(Thread::getName)
+                .filter(name -> name.startsWith("holdfast-redis"))
+                .toList();
+    }
+
+    @Test
+    void nothingIsLeftOfAStoreThatGetsOneConnectionOnly() {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        try (RedisServer server = RedisServer.start()) {
+            server.command("CONFIG", "SET", "maxclients", "1");
+
+            assertThatThrownBy(() -> builder(server.url()).open()).isInstanceOf(RedisStoreException.class);
+
+            until("its threads are over", () -> threads(before).isEmpty());
+            server.command("CONFIG", "SET", "maxclients", "100");
+            try (RedisStore store = builder(server.url()).open()) {
+                useAll(store);
+            }
+        }
+    }
+
+    @Test
+    void aStoreIsClosedToItsEndByAThreadThatIsInterrupted() {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        try (RedisServer server = RedisServer.start()) {
+            RedisStore store = builder(server.url()).open();
+            Thread.currentThread().interrupt();
+
+            store.close();
+
+            assertThat(Thread.interrupted()).isTrue();
+            until("its threads are over", () -> threads(before).isEmpty());
         }
     }
 
