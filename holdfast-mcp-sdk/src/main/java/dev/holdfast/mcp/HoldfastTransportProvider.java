@@ -122,7 +122,8 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
 
     @Override
     public void destroy() {
-        closeGracefully().block();
+        // to its end, though the thread may be interrupted, and on a thread of Reactor's too
+        closeGracefully().toFuture().join();
         super.destroy();
     }
 
