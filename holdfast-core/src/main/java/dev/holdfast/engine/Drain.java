@@ -9,16 +9,20 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The end of an engine as an ordered story: no new work, running calls end or run out of time and get an error, clients that
  * are on their way back get their responses, every connection ends in order, every session ends, every backend is gone.
  */
 final class Drain {
+    private static final Logger log = LoggerFactory.getLogger(Drain.class);
     private static final long POLL_MILLIS = 10;
     /** Longer than any process lives, and short enough to add to a clock reading. */
     private static final Duration LONGEST = Duration.ofDays(36_500);
@@ -122,11 +126,20 @@ final class Drain {
 
     /** Goes on when the condition holds, or at the deadline. */
     private void await(BooleanSupplier condition, long deadline, Runnable next) {
-        if (condition.getAsBoolean() || clock.now() - deadline >= 0) {
+        if (condition.getAsBoolean() || clock.now() - deadline >= 0 || !later(() -> await(condition, deadline, next))) {
             next.run();
-        } else {
-            Future<?> unused =
-                    scheduler.schedule(() -> await(condition, deadline, next), POLL_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    /** Has something done in a moment; false where the scheduler has ended, and nothing can be waited for any more. */
+    private boolean later(Runnable task) {
+        try {
+            Future<?> unused = scheduler.schedule(task, POLL_MILLIS, TimeUnit.MILLISECONDS);
+            return true;
+        } catch (RejectedExecutionException e) {
+            log.warn("the engine ends without patience: its scheduler was shut down before it");
+            log.debug("the scheduler takes nothing", e);
+            return false;
         }
     }
 }

@@ -10,6 +10,8 @@ import dev.holdfast.Session;
 import dev.holdfast.Unavailable;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -170,5 +172,25 @@ class DrainTest {
         bed.engine.close();
         assertThat(bed.time.waiting()).isZero();
         assertThat(bed.time.isShutdown()).isFalse();
+    }
+
+    @Test
+    void anEngineWhoseSchedulerIsOverEndsWithoutPatience() {
+        ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
+        TestBackend backend = new TestBackend();
+        SessionEngine engine = SessionEngine.builder(backend, Wire.MESSAGES)
+                .scheduler(scheduler)
+                .build()
+                .start();
+        Opening.Opened opened = (Opening.Opened) TestBed.now(engine.open(Wire.initialize(), "", TestBed.LIFETIME));
+        Session session = opened.session();
+        session.call(TestBed.requests(1));
+        scheduler.shutdownNow();
+
+        CompletableFuture<Void> drained = engine.drain(TIMEOUT).toCompletableFuture();
+
+        assertThat(drained).succeedsWithin(TIMEOUT);
+        engine.close();
+        assertThat(engine.size()).isZero();
     }
 }
