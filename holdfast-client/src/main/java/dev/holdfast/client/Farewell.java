@@ -6,6 +6,7 @@ import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
 import java.net.URI;
 import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
@@ -18,16 +19,23 @@ final class Farewell implements StreamHandler {
 
     /** Sends DELETE; the stage completes when it was answered, or could not be, or after 5 s. */
     static CompletionStage<Void> to(Link link, URI uri, Object context) {
-        return link.delete(uri, context).handle((request, failure) -> request).thenCompose(request -> {
-            if (request == null) {
-                return CompletableFuture.<Void>completedFuture(null);
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        Future<?> late = link.later(PATIENCE_MILLIS, () -> told.complete(null));
+        link.delete(uri, context)
+                .thenCompose(request -> told.isDone() ? told : send(link, request, told))
+                .whenComplete((end, failure) -> told.complete(null));
+        return told.whenComplete((end, failure) -> late.cancel(false));
+    }
+
+    private static CompletionStage<Void> send(Link link, HttpRequest request, CompletableFuture<Void> told) {
+        HttpExchange exchange = link.answering(request, new Farewell());
+        CompletableFuture<ExchangeEnd> end = exchange.start();
+        told.thenRun(() -> {
+            if (!end.isDone()) {
+                exchange.abort("the server takes too long to end the session");
             }
-            HttpExchange exchange = link.answering(request, new Farewell());
-            CompletableFuture<ExchangeEnd> end = exchange.start();
-            Future<?> late =
-                    link.later(PATIENCE_MILLIS, () -> exchange.abort("the server takes too long to end the session"));
-            return end.thenAccept(how -> late.cancel(false));
         });
+        return end.thenAccept(how -> {});
     }
 
     @Override
