@@ -7,110 +7,118 @@ import dev.holdfast.SessionState;
 import dev.holdfast.WriteStall;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 /** What an engine holds and counts, as meters. */
 final class EngineMeters {
+    private final MeterRegistry registry;
     private final Supplier<EngineStats> stats;
+    private final List<Meter> registered = new ArrayList<>();
 
-    EngineMeters(Supplier<EngineStats> stats, LongSupplier clock) {
+    /** Registers them. */
+    EngineMeters(MeterRegistry registry, Supplier<EngineStats> stats, LongSupplier clock) {
+        this.registry = registry;
         this.stats = new Recent<>(stats, clock);
+        held();
+        sessions();
+        reading();
+        refusals();
     }
 
-    void register(MeterRegistry registry) {
-        held(registry);
-        sessions(registry);
-        reading(registry);
-        refusals(registry);
+    void remove() {
+        registered.forEach(registry::remove);
     }
 
-    private void held(MeterRegistry registry) {
+    private void held() {
         for (SessionState state : SessionState.values()) {
             if (state != SessionState.CLOSED) {
-                gauge("holdfast.sessions", s -> s.states().getOrDefault(state, 0))
+                registered.add(gauge("holdfast.sessions", s -> s.states().getOrDefault(state, 0))
                         .description("Sessions by state; those that are parked wait in the store")
                         .tag("state", Tags.of(state))
-                        .register(registry);
+                        .register(registry));
             }
         }
-        gauge("holdfast.sessions", EngineStats::parked)
+        registered.add(gauge("holdfast.sessions", EngineStats::parked)
                 .description("Sessions by state; those that are parked wait in the store")
                 .tag("state", "parked")
-                .register(registry);
-        gauge("holdfast.connections", EngineStats::connections)
+                .register(registry));
+        registered.add(gauge("holdfast.connections", EngineStats::connections)
                 .description("Connections that read a stream")
-                .register(registry);
-        gauge("holdfast.calls.running", EngineStats::runningCalls)
+                .register(registry));
+        registered.add(gauge("holdfast.calls.running", EngineStats::runningCalls)
                 .description("Requests that run; those of a batch count one by one")
-                .register(registry);
-        gauge("holdfast.history.bytes", EngineStats::historyBytes)
+                .register(registry));
+        registered.add(gauge("holdfast.history.bytes", EngineStats::historyBytes)
                 .baseUnit("bytes")
                 .description("Bytes of messages that are kept for clients")
-                .register(registry);
-        gauge("holdfast.history.messages", EngineStats::historyEvents)
+                .register(registry));
+        registered.add(gauge("holdfast.history.messages", EngineStats::historyEvents)
                 .description("Messages that are kept for clients")
-                .register(registry);
+                .register(registry));
     }
 
-    private void sessions(MeterRegistry registry) {
-        counter("holdfast.sessions.opened", EngineStats::created)
+    private void sessions() {
+        registered.add(counter("holdfast.sessions.opened", EngineStats::created)
                 .description("Sessions that were opened")
-                .register(registry);
-        counter("holdfast.sessions.restored", EngineStats::restored)
+                .register(registry));
+        registered.add(counter("holdfast.sessions.restored", EngineStats::restored)
                 .description("Sessions that got a fresh backend")
-                .register(registry);
+                .register(registry));
         for (EndReason reason : EndReason.values()) {
-            counter("holdfast.sessions.ended", s -> s.ended().getOrDefault(reason, 0L))
+            registered.add(counter("holdfast.sessions.ended", s -> s.ended().getOrDefault(reason, 0L))
                     .description("Sessions that ended")
                     .tag("reason", Tags.of(reason))
                     .tag("code", Integer.toString(reason.code()))
-                    .register(registry);
+                    .register(registry));
         }
-        counter("holdfast.calls.timeouts", EngineStats::timedOut)
+        registered.add(counter("holdfast.calls.timeouts", EngineStats::timedOut)
                 .description("Calls that ran longer than they may")
-                .register(registry);
+                .register(registry));
     }
 
-    private void reading(MeterRegistry registry) {
-        counter("holdfast.streams.attached", EngineStats::listened)
+    private void reading() {
+        registered.add(counter("holdfast.streams.attached", EngineStats::listened)
                 .description("Connections by GET: to the listening stream, or back to a stream with an event id")
                 .tag("how", "listened")
-                .register(registry);
-        counter("holdfast.streams.attached", EngineStats::resumed)
+                .register(registry));
+        registered.add(counter("holdfast.streams.attached", EngineStats::resumed)
                 .description("Connections by GET: to the listening stream, or back to a stream with an event id")
                 .tag("how", "resumed")
-                .register(registry);
-        counter("holdfast.streams.superseded", EngineStats::superseded)
+                .register(registry));
+        registered.add(counter("holdfast.streams.superseded", EngineStats::superseded)
                 .description("Connections that a newer one of the same stream has replaced")
-                .register(registry);
-        counter("holdfast.messages.replayed", EngineStats::replayed)
+                .register(registry));
+        registered.add(counter("holdfast.messages.replayed", EngineStats::replayed)
                 .description("Messages that waited for a client when it came to read")
-                .register(registry);
-        counter("holdfast.messages.dropped", EngineStats::dropped)
+                .register(registry));
+        registered.add(counter("holdfast.messages.dropped", EngineStats::dropped)
                 .description("Messages that were dropped because a limit asked for it")
-                .register(registry);
-        counter("holdfast.gaps", EngineStats::gaps)
+                .register(registry));
+        registered.add(counter("holdfast.gaps", EngineStats::gaps)
                 .description("How often a client missed messages, or may have missed some that the store lost")
-                .register(registry);
+                .register(registry));
         for (WriteStall kind : WriteStall.values()) {
-            counter("holdfast.write.stalls", s -> s.writeStalls().getOrDefault(kind, 0L))
+            registered.add(counter("holdfast.write.stalls", s -> s.writeStalls().getOrDefault(kind, 0L))
                     .description(
                             "How often the peer of a connection took no bytes, and how often that ended the connection")
                     .tag("outcome", Tags.of(kind))
-                    .register(registry);
+                    .register(registry));
         }
     }
 
-    private void refusals(MeterRegistry registry) {
+    private void refusals() {
         for (Refusal reason : Refusal.values()) {
-            counter("holdfast.refusals", s -> s.refused().getOrDefault(reason, 0L))
+            registered.add(counter("holdfast.refusals", s -> s.refused().getOrDefault(reason, 0L))
                     .description("What clients asked for and did not get")
                     .tag("reason", Tags.of(reason))
                     .tag("code", Integer.toString(reason.code()))
-                    .register(registry);
+                    .register(registry));
         }
     }
 

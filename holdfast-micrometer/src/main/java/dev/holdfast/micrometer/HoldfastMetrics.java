@@ -7,18 +7,23 @@ import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SharedSessionStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * The meters of an engine: give {@link #calls} and {@link #sessions} to its builder, or to that of the transport, as listeners, the store
  * that {@link #timed} returns as its store, and {@link #watch} the engine when it is built. {@code docs/metrics.md} names each meter
  * with its unit and its tags. No tag has a value that a client may choose freely: the number of series is bounded.
  *
- * <p>Safe for use by any thread. One for each engine and registry; the registry holds on to it.
+ * <p>Safe for use by any thread. One for each engine; the registry holds on to it, and to the engine, until it is closed. A registry has
+ * one meter of a name and tags: of two engines at once, give each a registry of its own, such as a {@code CompositeMeterRegistry} with a
+ * common tag that passes on to the one they share.
  */
-public final class HoldfastMetrics {
+public final class HoldfastMetrics implements AutoCloseable {
     private final MeterRegistry registry;
     private final SessionLifecycleListener sessions;
     private final CallListener calls;
+    private final Queue<EngineMeters> watched = new ConcurrentLinkedQueue<>();
 
     /** Meters in a registry. */
     public HoldfastMetrics(MeterRegistry registry) {
@@ -47,6 +52,17 @@ public final class HoldfastMetrics {
 
     /** Registers what an engine holds and counts. Its stats are read when a meter is, and no more often than ten times a second. */
     public void watch(SessionEngine engine) {
-        new EngineMeters(engine::stats, System::nanoTime).register(registry);
+        watched.add(new EngineMeters(registry, engine::stats, System::nanoTime));
+    }
+
+    /**
+     * Takes what {@link #watch} has registered out of the registry again, for where that outlives the engine. What was measured stays:
+     * timers go on with the next engine.
+     */
+    @Override
+    public void close() {
+        for (EngineMeters meters = watched.poll(); meters != null; meters = watched.poll()) {
+            meters.remove();
+        }
     }
 }
