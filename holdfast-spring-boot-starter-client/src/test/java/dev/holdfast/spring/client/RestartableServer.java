@@ -1,5 +1,6 @@
 package dev.holdfast.spring.client;
 
+import dev.holdfast.EngineStats;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpSyncServerExchange;
@@ -32,6 +33,8 @@ final class RestartableServer implements AutoCloseable {
     /** The tool {@code slow}, which says so when it begins, may answer. */
     final CountDownLatch released = new CountDownLatch(1);
 
+    private HoldfastTransportProvider transport =
+            HoldfastTransportProvider.builder().build();
     private Server server = new Server();
     private ServerConnector connector = new ServerConnector(server);
     /** Holds the port while nobody listens: no client of this machine is given it. */
@@ -51,8 +54,7 @@ final class RestartableServer implements AutoCloseable {
 
     /** Starts it, always on the same port. */
     RestartableServer start() throws Exception {
-        HoldfastTransportProvider transport =
-                HoldfastTransportProvider.builder().mcpEndpoint("/tools").build();
+        transport = HoldfastTransportProvider.builder().mcpEndpoint("/tools").build();
         McpServer.sync(transport)
                 .serverInfo("weather", "1")
                 .capabilities(
@@ -101,6 +103,10 @@ final class RestartableServer implements AutoCloseable {
 
     String url() {
         return "http://127.0.0.1:" + port;
+    }
+
+    EngineStats stats() {
+        return transport.engine().stats();
     }
 
     /** Cuts every connection. */

@@ -1,6 +1,7 @@
 package dev.holdfast.spring.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.mcp.client.ClientListener;
@@ -17,6 +18,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.ai.mcp.client.common.autoconfigure.McpClientAutoConfiguration.CloseableMcpAsyncClients;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.test.context.TestConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -108,6 +111,23 @@ class TwoConnectionsTest {
             assertUp(application, "weather");
             assertUp(application, "traffic");
         }
+    }
+
+    @Test
+    void anApplicationThatDoesNotStartLeavesNoSessionBehind() {
+        SpringApplication application = new SpringApplication(ClientApplication.class);
+        application.setWebApplicationType(WebApplicationType.NONE);
+        String connections = "--spring.ai.mcp.client.streamable-http.connections.";
+
+        assertThatThrownBy(() -> application.run(
+                        connections + "weather.url=" + weather.url(),
+                        connections + "weather.endpoint=/tools",
+                        connections + "traffic.url=" + traffic.url(),
+                        "--holdfast.client.patience=1s"))
+                .hasMessageContaining("mcpSyncClients");
+
+        assertThat(weather.stats().created()).isEqualTo(1);
+        await().atMost(SOON).until(() -> weather.stats().sessions() == 0);
     }
 
     @Test

@@ -44,7 +44,13 @@ public final class HoldfastClientAutoConfiguration {
     }
 
     @Bean
+    BuiltTransports holdfastBuiltTransports() {
+        return new BuiltTransports();
+    }
+
+    @Bean
     List<NamedClientMcpTransport> holdfastClientTransports(
+            BuiltTransports built,
             McpStreamableHttpClientProperties connections,
             HoldfastClientProperties properties,
             ObjectProvider<JsonMapper> mapper,
@@ -64,7 +70,7 @@ public final class HoldfastClientAutoConfiguration {
                             .map(listener -> listener.of(name))
                             .toList()));
             customizers.orderedStream().forEach(customizer -> customizer.customize(name, transport));
-            transports.add(new NamedClientMcpTransport(name, transport.build()));
+            transports.add(new NamedClientMcpTransport(name, built.add(transport.build())));
         });
         return transports;
     }
