@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 /** What all transports of a JVM share, so that none of them costs a thread. The threads end when nobody has needed them for a while. */
 final class SharedMeans {
     private static final long IDLE_SECONDS = 30;
+    private static final ClassLoader OWN = SharedMeans.class.getClassLoader();
     private static final ReentrantLock lock = new ReentrantLock();
     private static final Map<Duration, WeakReference<HttpClient>> clients = new HashMap<>();
 
@@ -30,9 +31,18 @@ final class SharedMeans {
         return Clock.SHARED;
     }
 
-    /** Runs the application's handlers, which should not block, but may. */
+    /** Runs the application's handlers, which should not block, but may; under the context class loader of whoever asks for it here. */
     static Executor delivery() {
-        return Delivery.SHARED;
+        ClassLoader application = Thread.currentThread().getContextClassLoader();
+        return task -> Delivery.SHARED.execute(() -> {
+            Thread thread = Thread.currentThread();
+            thread.setContextClassLoader(application);
+            try {
+                task.run();
+            } finally {
+                thread.setContextClassLoader(OWN);
+            }
+        });
     }
 
     /** The client of all transports that set nothing but this time. */
@@ -59,7 +69,9 @@ final class SharedMeans {
     private static ThreadFactory daemons(String name) {
         AtomicInteger number = new AtomicInteger();
         return task -> {
-            Thread thread = new Thread(task, name + number.incrementAndGet());
+            // nothing of the application that needs it first: others may need it when that one is gone
+            Thread thread = new Thread(null, task, name + number.incrementAndGet(), 0, false);
+            thread.setContextClassLoader(OWN);
             thread.setDaemon(true);
             return thread;
         };

@@ -13,6 +13,8 @@ import io.modelcontextprotocol.spec.McpSchema.LoggingLevel;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -38,12 +40,17 @@ class AnswersTest {
         server.setExecutor(threads);
         server.createContext("/mcp", AnswersTest::serve);
         server.start();
-        client = McpClient.async(HoldfastClientTransport.builder(
+        client = client();
+    }
+
+    private McpAsyncClient client() {
+        McpAsyncClient opened = McpClient.async(HoldfastClientTransport.builder(
                                 "http://127.0.0.1:" + server.getAddress().getPort())
                         .build())
                 .requestTimeout(Duration.ofMinutes(5))
                 .build();
-        client.initialize().block(SOON);
+        opened.initialize().block(SOON);
+        return opened;
     }
 
     @AfterEach
@@ -80,6 +87,27 @@ class AnswersTest {
         assertThatThrownBy(() -> client.setLoggingLevel(LoggingLevel.INFO).block(SOON))
                 .isInstanceOf(McpError.class)
                 .hasMessageContaining("cannot be read");
+    }
+
+    @Test
+    void eachApplicationIsAnsweredUnderItsOwnContextClassLoader() throws IOException {
+        for (int application = 0; application < 3; application++) {
+            try (URLClassLoader loader =
+                    new URLClassLoader(new URL[0], getClass().getClassLoader())) {
+                ClassLoader before = Thread.currentThread().getContextClassLoader();
+                Thread.currentThread().setContextClassLoader(loader);
+                try {
+                    McpAsyncClient own = client();
+                    assertThat(own.ping()
+                                    .map(answer -> Thread.currentThread().getContextClassLoader())
+                                    .block(SOON))
+                            .isSameAs(loader);
+                    own.closeGracefully().block(SOON);
+                } finally {
+                    Thread.currentThread().setContextClassLoader(before);
+                }
+            }
+        }
     }
 
     @Test
