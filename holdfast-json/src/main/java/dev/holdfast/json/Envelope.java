@@ -209,9 +209,10 @@ public final class Envelope {
     /** Names the message without showing its content. */
     @Override
     public String toString() {
-        return kind
-                + (method.isEmpty() ? "" : " " + method.replaceAll("[^\\x20-\\x7e]", "?"))
+        String named = kind
+                + (method.isEmpty() ? "" : " " + method)
                 + id.map(known -> " " + known).orElse("");
+        return named.replaceAll("[^\\x20-\\x7e]", "?");
     }
 
     private boolean is(Kind ofKind, String name) {

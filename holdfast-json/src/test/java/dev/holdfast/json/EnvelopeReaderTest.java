@@ -58,7 +58,7 @@ class EnvelopeReaderTest {
         Batch batch = (Batch) parsed;
         assertThat(batch.messages())
                 .extracting(Envelope::toString)
-                .containsExactly("REQUEST ping \"日\"", "REQUEST ping 1", "NOTIFICATION notifications/x", "RESPONSE 1");
+                .containsExactly("REQUEST ping \"?\"", "REQUEST ping 1", "NOTIFICATION notifications/x", "RESPONSE 1");
         Envelope first = batch.messages().get(0);
         Envelope second = batch.messages().get(1);
         assertThat(at(first, first.idSpan())).isEqualTo("'日'");

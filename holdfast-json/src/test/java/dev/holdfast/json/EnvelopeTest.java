@@ -34,6 +34,13 @@ class EnvelopeTest {
     }
 
     @Test
+    void itsNameFitsIntoALogWhateverTheSenderHasWritten() {
+        Envelope message = having("'id':'a\\u2028b\\u202ec\\u000ad','method':'e\\u2028f\\u202eg'");
+
+        assertThat(message).hasToString("REQUEST e?f?g \"a?b?c\\nd\"");
+    }
+
+    @Test
     void aMethodWithoutAnIdIsANotification() {
         Envelope message = having("'method':'notifications/initialized'");
 
