@@ -39,9 +39,8 @@ record BridgeProcess(Process process, BufferedReader out) implements AutoCloseab
         process.getOutputStream().flush();
     }
 
-    String hear() throws IOException {
-        String line = out.readLine();
-        return line == null ? "the end" : line;
+    String hear() {
+        return Wait.line(out).orElse("the end");
     }
 
     /** Sends what wants an answer, and returns that; notifications before it are passed over. */

@@ -53,8 +53,7 @@ class DamagedStoreTest {
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         started.add(gateway);
-        String line = gateway.inputReader().readLine();
-        assertThat(line).as("the first line").contains(" listens on http");
+        String line = Wait.listening(gateway);
         return URI.create(line.substring(line.indexOf("http")));
     }
 

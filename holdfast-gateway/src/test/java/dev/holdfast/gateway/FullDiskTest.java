@@ -63,8 +63,7 @@ class FullDiskTest {
                         "rocksdb:" + folder.resolve("store"))))
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
-        String line = gateway.inputReader().readLine();
-        assertThat(line).as("the first line").contains(" listens on http");
+        String line = Wait.listening(gateway);
         peer = HttpPeer.connected(URI.create(line.substring(line.indexOf("http"))));
     }
 

@@ -2,7 +2,6 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -53,9 +52,8 @@ record GatewayProcess(Process process) implements AutoCloseable {
     }
 
     /** Reads from its first line where it listens. */
-    URI url() throws IOException {
-        BufferedReader out = process.inputReader();
-        String line = out.readLine();
+    URI url() {
+        String line = Wait.listening(process);
         assertThat(line).matches("holdfast \\S+ listens on http://127\\.0\\.0\\.1:\\d+/mcp");
         return URI.create(line.substring(line.indexOf("http")));
     }

@@ -58,7 +58,7 @@ class GatewayProcessTest {
     @Test
     void theEndpointCanHaveTheRootPathBesideThePages() throws IOException {
         Process gateway = start("serve", "--port", "0", "--store", "memory", "--path", "/");
-        String line = gateway.inputReader().readLine();
+        String line = Wait.listening(gateway);
         assertThat(line).matches("holdfast \\S+ listens on http://127\\.0\\.0\\.1:\\d+/");
         URI url = URI.create(line.substring(line.indexOf("http")));
         HttpPeer peer = HttpPeer.connected(url);

@@ -140,7 +140,7 @@ class LogFloodTest {
                         "memory")
                 .redirectError(log.toFile())
                 .start();
-        String line = gateway.inputReader().readLine();
+        String line = Wait.listening(gateway);
         port = Integer.parseInt(line.replaceAll(".*:(\\d+)/.*", "$1"));
     }
 

@@ -39,6 +39,11 @@ public record Pids(List<Long> pids) {
         ProcessHandle.of(pids.get(index)).ifPresent(ProcessHandle::destroyForcibly);
     }
 
+    /** Whether each of them runs. */
+    public boolean run() {
+        return pids.stream().allMatch(Pids::runs);
+    }
+
     /** Whether none of them runs any more. */
     public boolean ended() {
         return pids.stream().noneMatch(Pids::runs);

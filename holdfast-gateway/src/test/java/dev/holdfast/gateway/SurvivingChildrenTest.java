@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -57,7 +58,7 @@ class SurvivingChildrenTest {
         child = Pids.readFrom(notes, 2);
 
         first.process().destroyForcibly().waitFor();
-        assertThat(child.pids()).allMatch(pid -> ProcessHandle.of(pid).isPresent());
+        assertThat(child.run()).as("the children run on").isTrue();
         serving(command).url();
 
         assertThat(child.ended()).as("ended before anybody is served").isTrue();
@@ -72,13 +73,17 @@ class SurvivingChildrenTest {
         HttpPeer.connected(serving(command).url());
         child = Pids.readFrom(notes, 2);
         Path trial = Files.createDirectory(folder.resolve("trial"));
-        new ProcessBuilder("cp", "-r", folder.resolve("holdfast-data").toString(), trial.toString())
+        Process copy = new ProcessBuilder(
+                        "cp", "-r", folder.resolve("holdfast-data").toString(), trial.toString())
                 .inheritIO()
-                .start()
-                .waitFor();
+                .start();
+        assertThat(copy.waitFor(Wait.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(copy.exitValue()).isZero();
+        assertThat(Files.readString(trial.resolve("holdfast-data/CHILDREN")))
+                .contains("\n+" + child.pids().get(0) + " ");
 
         serving(trial, command).url();
 
-        assertThat(child.pids()).allMatch(pid -> ProcessHandle.of(pid).isPresent());
+        assertThat(child.run()).as("the children run on").isTrue();
     }
 }

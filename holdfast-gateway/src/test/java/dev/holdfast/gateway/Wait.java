@@ -1,7 +1,14 @@
 package dev.holdfast.gateway;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -13,6 +20,9 @@ import java.util.function.BooleanSupplier;
 /** Waits for what must come, and not for ever. */
 public final class Wait {
     public static final Duration PATIENCE = Duration.ofSeconds(20);
+    /** For a process that may have to start first, beside many others. */
+    private static final Duration START = Duration.ofSeconds(60);
+
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private Wait() {}
@@ -35,6 +45,34 @@ public final class Wait {
         } catch (InterruptedException | ExecutionException | TimeoutException e) {
             throw new AssertionError("did not complete", e);
         }
+    }
+
+    /** Waits for the next line of a process; empty at its end. A thread that reads would mind no interruption, so that another does. */
+    static Optional<String> line(BufferedReader out) {
+        CompletableFuture<Optional<String>> line = new CompletableFuture<>();
+        Thread reader = new Thread(
+                () -> {
+                    try {
+                        line.complete(Optional.ofNullable(out.readLine()));
+                    } catch (IOException | UncheckedIOException e) {
+                        line.completeExceptionally(e);
+                    }
+                },
+                "test-reader");
+        reader.setDaemon(true);
+        reader.start();
+        try {
+            return line.get(START.toSeconds(), TimeUnit.SECONDS);
+        } catch (InterruptedException | ExecutionException | TimeoutException e) {
+            throw new AssertionError("no line came", e);
+        }
+    }
+
+    /** Waits for a process to say on its first line where it listens; returns that line. */
+    static String listening(Process gateway) {
+        String line = line(gateway.inputReader()).orElse("the end");
+        assertThat(line).as("the first line").contains(" listens on http");
+        return line;
     }
 
     /** Waits for somebody else to be so far. */

@@ -182,7 +182,7 @@ class WebServerTest {
 
     @Test
     void optionsSendsClientsAwayFromANodeThatDrains() throws IOException {
-        engine.drain(Duration.ZERO).toCompletableFuture().join();
+        Wait.until(engine.drain(Duration.ZERO));
 
         assertThat(answer("OPTIONS /healthz HTTP/1.0\r\n\r\n")).startsWith("HTTP/1.1 503 ");
     }
