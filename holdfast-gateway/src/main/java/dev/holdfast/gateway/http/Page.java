@@ -8,7 +8,7 @@ package dev.holdfast.gateway.http;
  * @param text the page
  */
 record Page(int code, String type, String text) {
-    private static final int OK = 200;
+    static final int OK = 200;
     /** The text format of Prometheus. */
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 

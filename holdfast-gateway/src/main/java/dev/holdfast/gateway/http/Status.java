@@ -11,7 +11,6 @@ import java.util.TreeMap;
 
 /** How the gateway is, as JSON. */
 final class Status {
-    private static final int OK = 200;
     private static final int UNAVAILABLE = 503;
 
     private Status() {}
@@ -25,7 +24,7 @@ final class Status {
         StoreHealth present = engine.mayWrite() ? store : store.withoutLease();
         String well = present.state() == StoreHealth.State.WELL ? "ok" : "degraded";
         return Page.json(
-                draining ? UNAVAILABLE : OK,
+                draining ? UNAVAILABLE : Page.OK,
                 "{\"status\":\"" + (draining ? "draining" : well) + "\",\"sessions\":" + engine.size() + ",\"store\":"
                         + present.json() + "}");
     }
@@ -54,7 +53,7 @@ final class Status {
         members.put("restored", stats.restored());
         members.put("writeStalls", new TreeMap<>(stats.writeStalls()));
         try {
-            return Page.json(OK, McpJsonDefaults.getMapper().writeValueAsString(members));
+            return Page.json(Page.OK, McpJsonDefaults.getMapper().writeValueAsString(members));
         } catch (IOException e) {
             throw new UncheckedIOException("the stats could not be written", e);
         }

@@ -113,13 +113,20 @@ public final class WebServer {
         mcp.setInitOrder(0);
         paths.forEach(path -> context.addServlet(mcp, path.equals("/") ? "" : path));
         context.addServlet(new ServletHolder("unknown", new UnknownPath()), "/");
-        addPage(context, HEALTH, Guard.NONE, () -> Status.health(endpoint.engine(), store.get()));
-        addPage(context, STATS, endpoint.guard(), () -> Status.stats(endpoint.engine()));
+        Supplier<Page> health = () -> Status.health(endpoint.engine(), store.get());
+        addPage(
+                context,
+                HEALTH,
+                new StatusServlet(Guard.NONE, health, () -> health.get().code()));
+        addPage(
+                context,
+                STATS,
+                new StatusServlet(endpoint.guard(), () -> Status.stats(endpoint.engine()), () -> Page.OK));
         addPage(
                 context,
                 METRICS,
-                endpoint.guard(),
-                () -> Page.metrics(endpoint.metrics().scrape()));
+                new StatusServlet(
+                        endpoint.guard(), () -> Page.metrics(endpoint.metrics().scrape()), () -> Page.OK));
         requests.setHandler(context);
         server.setHandler(requests);
         try {
@@ -129,8 +136,8 @@ public final class WebServer {
         }
     }
 
-    private static void addPage(ServletContextHandler context, String path, Guard guard, Supplier<Page> status) {
-        ServletHolder page = new ServletHolder(path, new StatusServlet(guard, status));
+    private static void addPage(ServletContextHandler context, String path, StatusServlet servlet) {
+        ServletHolder page = new ServletHolder(path, servlet);
         page.setAsyncSupported(true);
         context.addServlet(page, path);
     }

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -54,10 +55,17 @@ class WebServerTest {
             .build();
     private final WebServer web = WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, TestGateway.TIMES);
 
+    private final AtomicInteger scrapes = new AtomicInteger();
+
+    private String scrape() {
+        scrapes.incrementAndGet();
+        return "";
+    }
+
     @BeforeEach
     void start() {
         OpenStore store = OpenStore.open(new StoreChoice.Memory(), new ServerChoice.Demo());
-        web.start(new Endpoint(new Broken(), Guard.NONE, engine, () -> ""), store.health(), List.of("/mcp"));
+        web.start(new Endpoint(new Broken(), Guard.NONE, engine, this::scrape), store.health(), List.of("/mcp"));
     }
 
     @AfterEach
@@ -172,12 +180,24 @@ class WebServerTest {
                 "OPTIONS /healthz HTTP/1.0||",
                 "OPTIONS /healthz HTTP/1.1|Host: a|Connection: close||",
                 "OPTIONS /stats HTTP/1.1|Host: a|Connection: close||",
+                "OPTIONS /metrics HTTP/1.1|Host: a|Connection: close||",
             })
     void optionsSaysWhetherThePageIsWellAndWhatItTakes(String request) throws IOException {
         assertThat(answer(request.replace("|", "\r\n")))
                 .startsWith("HTTP/1.1 200 ")
                 .contains("Allow: GET, HEAD, OPTIONS\r\n", "Content-Length: 0\r\n")
                 .endsWith("\r\n\r\n");
+    }
+
+    /** It is answered to who has no token: browsers ask so before they send one. */
+    @Test
+    void optionsOfAPageThatNeedsATokenCostsNothing() throws IOException {
+        assertThat(answer("OPTIONS /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
+                .startsWith("HTTP/1.1 200 ");
+        assertThat(scrapes).hasValue(0);
+
+        answer("GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        assertThat(scrapes).hasValue(1);
     }
 
     @Test
