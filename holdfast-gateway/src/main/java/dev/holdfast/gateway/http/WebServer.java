@@ -77,6 +77,7 @@ public final class WebServer {
         connector.setIdleTimeout(times.keepAlive().toMillis());
         HeadDeadline.set(connector, times.head());
         server.addConnector(connector);
+        server.addBean(new ConnectionBound(server));
         try {
             connector.open();
         } catch (IOException e) {

@@ -1,0 +1,22 @@
+package dev.holdfast.gateway.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ConnectionBoundTest {
+    @ParameterizedTest
+    @CsvSource({
+        "256, 64",
+        "1024, 512",
+        "4096, 2816",
+        "20000, 14744",
+        "65536, 48896",
+        "1048576, 786176",
+        "9223372036854775807, 2147483647",
+    })
+    void aQuarterOfTheFilesIsLeftToOthers(long files, int connections) {
+        assertThat(ConnectionBound.connections(files)).isEqualTo(connections);
+    }
+}
