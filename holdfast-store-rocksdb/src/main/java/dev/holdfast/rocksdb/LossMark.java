@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -145,7 +146,8 @@ record LossMark(
                 StandardOpenOption.CREATE,
                 StandardOpenOption.TRUNCATE_EXISTING,
                 StandardOpenOption.WRITE,
-                StandardOpenOption.DSYNC);
+                StandardOpenOption.DSYNC,
+                LinkOption.NOFOLLOW_LINKS);
         Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
     }
 }

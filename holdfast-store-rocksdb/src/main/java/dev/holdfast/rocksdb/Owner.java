@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -54,7 +55,8 @@ record Owner(String name, String fingerprint) {
                 StandardOpenOption.CREATE,
                 StandardOpenOption.TRUNCATE_EXISTING,
                 StandardOpenOption.WRITE,
-                StandardOpenOption.DSYNC);
+                StandardOpenOption.DSYNC,
+                LinkOption.NOFOLLOW_LINKS);
         Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
     }
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -93,8 +94,11 @@ final class StoreFolder implements AutoCloseable {
 
     private static StoreFolder open(Path path, Path real, boolean sync, String machine, Entry entry)
             throws IOException {
-        FileChannel lockFile =
-                FileChannel.open(path.resolve(LOCK_FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        FileChannel lockFile = FileChannel.open(
+                path.resolve(LOCK_FILE),
+                StandardOpenOption.CREATE,
+                StandardOpenOption.WRITE,
+                LinkOption.NOFOLLOW_LINKS);
         try {
             if (lockFile.tryLock() == null) {
                 throw inUse(path);
@@ -151,7 +155,13 @@ final class StoreFolder implements AutoCloseable {
     boolean writable() {
         Path probe = StoreFormat.draft(path);
         try {
-            Files.write(probe, PROBE, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.DSYNC);
+            Files.write(
+                    probe,
+                    PROBE,
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.WRITE,
+                    StandardOpenOption.DSYNC,
+                    LinkOption.NOFOLLOW_LINKS);
             return Files.getFileStore(path).getUsableSpace() >= files.logBytes();
         } catch (IOException e) {
             return false;

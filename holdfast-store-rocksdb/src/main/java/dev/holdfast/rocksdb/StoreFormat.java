@@ -4,12 +4,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.stream.Stream;
 
 /** The format of a store's folder: makes the folder if need be, and refuses one that this version cannot use. */
@@ -22,9 +24,13 @@ final class StoreFormat {
 
     private StoreFormat() {}
 
-    /** Makes the folder if there is none; refuses one with other files in it. */
+    /** Makes the folder if there is none; refuses one of another user, or with other files in it. */
     static void prepare(Path path) throws IOException {
         make(path);
+        OptionalInt user = SystemUser.ofThisProcess();
+        if (user.isPresent()) {
+            SystemUser.refuseOthers(path, user.getAsInt());
+        }
         refuseForeign(path);
     }
 
@@ -73,7 +79,8 @@ final class StoreFormat {
                     StandardOpenOption.CREATE,
                     StandardOpenOption.TRUNCATE_EXISTING,
                     StandardOpenOption.WRITE,
-                    StandardOpenOption.DSYNC);
+                    StandardOpenOption.DSYNC,
+                    LinkOption.NOFOLLOW_LINKS);
             Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
             return;
         }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.OptionalLong;
@@ -35,8 +36,12 @@ final class Watermark {
     /** Opens the file, or makes it. */
     static Watermark open(Path folder) throws IOException {
         Path path = folder.resolve(FILE);
-        try (FileChannel channel =
-                FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        try (FileChannel channel = FileChannel.open(
+                path,
+                StandardOpenOption.CREATE,
+                StandardOpenOption.READ,
+                StandardOpenOption.WRITE,
+                LinkOption.NOFOLLOW_LINKS)) {
             int size = PLACES * PLACE_BYTES;
             if (channel.size() < size) {
                 // a full disk shows now, not when the page is first touched

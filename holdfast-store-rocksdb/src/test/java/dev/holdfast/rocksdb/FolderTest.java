@@ -15,11 +15,14 @@ import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The folder of a store: whose it is, and what it says when it cannot be opened. */
 class FolderTest {
@@ -182,6 +185,59 @@ class FolderTest {
         assertThatThrownBy(() -> RocksDbStore.builder(readOnly).open())
                 .isInstanceOf(RocksDbStoreException.class)
                 .hasMessageContaining("/holdfast cannot be opened for writing");
+    }
+
+    @Test
+    void aFolderOfAnotherUserIsRefusedAndOneOfRootIsNot() throws Exception {
+        Files.createDirectory(folder());
+        int user = SystemUser.ofThisProcess().orElseThrow();
+        int stranger = 4711;
+        if (user == 0) {
+            Files.setAttribute(folder(), "unix:uid", stranger);
+        }
+
+        assertThatThrownBy(() -> SystemUser.refuseOthers(folder(), user == 0 ? user : stranger))
+                .isInstanceOf(RocksDbStoreException.class)
+                .hasMessageContaining("the session store in " + folder() + " belongs to the user ")
+                .hasMessageContaining(String.valueOf(stranger));
+        SystemUser.refuseOthers(Path.of("/"), stranger);
+        SystemUser.refuseOthers(folder(), user == 0 ? stranger : user);
+        assertThat(user == 0).isEqualTo(isRefused());
+    }
+
+    private boolean isRefused() {
+        try {
+            open().close();
+            return false;
+        } catch (RocksDbStoreException e) {
+            return String.valueOf(e.getMessage()).contains("belongs to the user");
+        }
+    }
+
+    /** As somebody else may have put there who can write in the folder. */
+    @ParameterizedTest
+    @ValueSource(strings = {"OPENINGS.new", "OWNER.new", "WATERMARK", "LOCK"})
+    void aLinkInThePlaceOfAFileIsNotFollowed(String name) throws Exception {
+        open().close();
+        Path file = Files.writeString(temporary.resolve("precious"), "precious");
+        Files.deleteIfExists(folder().resolve(name));
+        Files.createSymbolicLink(folder().resolve(name), file);
+
+        assertThatThrownBy(() -> RocksDbStore.builder(folder())
+                        .belongsTo("me", List.of("me"))
+                        .open())
+                .isInstanceOf(RocksDbStoreException.class)
+                .hasMessageContaining("symbolic links");
+        assertThat(file).hasContent("precious");
+    }
+
+    @Test
+    void aLinkInThePlaceOfTheFormatIsNotFollowed() throws Exception {
+        Path file = Files.writeString(temporary.resolve("precious"), "precious");
+        Files.createSymbolicLink(Files.createDirectory(folder()).resolve("FORMAT.new"), file);
+
+        assertThatThrownBy(this::open).isInstanceOf(RocksDbStoreException.class);
+        assertThat(file).hasContent("precious");
     }
 
     @Test

@@ -6,6 +6,7 @@ import dev.holdfast.LogThrottle;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -191,7 +192,8 @@ final class ChildRegister {
             if (torn || lines > running.size() + MOST_PAST) {
                 rewrite();
             } else {
-                Files.writeString(file, line(sign, entry), US_ASCII, StandardOpenOption.APPEND);
+                Files.writeString(
+                        file, line(sign, entry), US_ASCII, StandardOpenOption.APPEND, LinkOption.NOFOLLOW_LINKS);
                 lines++;
             }
         } catch (IOException e) {
@@ -229,7 +231,14 @@ final class ChildRegister {
         Path fresh = file.resolveSibling(FILE + ".new");
         StringBuilder text = new StringBuilder(head());
         running.values().forEach(entry -> text.append(line('+', entry)));
-        Files.writeString(fresh, text, US_ASCII);
+        Files.writeString(
+                fresh,
+                text,
+                US_ASCII,
+                StandardOpenOption.CREATE,
+                StandardOpenOption.TRUNCATE_EXISTING,
+                StandardOpenOption.WRITE,
+                LinkOption.NOFOLLOW_LINKS);
         Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         lines = running.size();
         torn = false;

@@ -179,6 +179,22 @@ class ChildRegisterTest {
         assertThat(survivors()).containsExactly(child.pid());
     }
 
+    /** As somebody else may have put there who can write in the folder. */
+    @ParameterizedTest
+    @ValueSource(strings = {"CHILDREN", "CHILDREN.new"})
+    void aLinkInThePlaceOfAFileIsNotFollowed(String name) throws IOException {
+        Path precious = Files.writeString(
+                Files.createDirectory(folder.resolve("elsewhere")).resolve("a"), "precious");
+        ChildRegister register = ChildRegister.open(folder);
+        Files.deleteIfExists(folder.resolve(name));
+        Files.createSymbolicLink(folder.resolve(name), precious);
+
+        register.started(sleeper());
+        ChildRegister.open(folder);
+
+        assertThat(precious).hasContent("precious");
+    }
+
     @Test
     void theFileOfALaterGatewayIsNotWrittenByAnEarlierOne() throws IOException {
         ChildRegister register = writtenBy(sleeper(), folder);
