@@ -48,6 +48,7 @@ public record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) imp
             }
         }
         if (choice instanceof StoreChoice.Redis shared) {
+            shared.password().ifPresent(file -> file.give(shared.store()));
             try {
                 return of(shared.store().open());
             } catch (RedisStoreException e) {

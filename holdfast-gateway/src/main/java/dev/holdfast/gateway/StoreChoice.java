@@ -4,6 +4,7 @@ import dev.holdfast.redis.RedisStoreBuilder;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 
 /** Where sessions are kept, as it was asked for. */
 public sealed interface StoreChoice {
@@ -24,8 +25,9 @@ public sealed interface StoreChoice {
      *
      * @param store where, not open yet
      * @param node this node among those that share it
+     * @param password its password, where it is not in the address
      */
-    record Redis(RedisStoreBuilder store, Node node) implements StoreChoice {}
+    record Redis(RedisStoreBuilder store, Node node, Optional<PasswordFile> password) implements StoreChoice {}
 
     /**
      * A node among those that share a store.

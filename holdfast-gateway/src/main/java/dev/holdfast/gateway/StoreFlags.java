@@ -1,13 +1,19 @@
 package dev.holdfast.gateway;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.redis.RedisStore;
 import dev.holdfast.redis.RedisStoreBuilder;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.net.InetAddress;
+import java.net.URLDecoder;
 import java.net.UnknownHostException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -15,6 +21,7 @@ import picocli.CommandLine.Option;
 final class StoreFlags {
     private static final String MEMORY = "memory";
     private static final String ROCKSDB = "rocksdb:";
+    private static final Pattern USER = Pattern.compile("[a-z-]+://([^@/?#]+)@");
     private static final String NODE_NAME = "[A-Za-z0-9._-]{1,64}";
 
     @Option(
@@ -38,6 +45,13 @@ final class StoreFlags {
             description = "serve the sessions in the folder of --store though another COMMAND, or one with other"
                     + " arguments, has kept them there")
     private boolean takeOver;
+
+    @Option(
+            names = "--store-password-file",
+            paramLabel = "FILE",
+            description = "a file whose first line is the password for --store redis://...: one in the URL is read by"
+                    + " everybody who can list the processes of this machine")
+    private @Nullable Path passwordFile;
 
     @Option(
             names = "--redis-prefix",
@@ -101,7 +115,7 @@ final class StoreFlags {
         String folder = store.startsWith(ROCKSDB) ? store.substring(ROCKSDB.length()) : "";
         if (folder.isBlank()) {
             throw new IllegalArgumentException("--store must be memory, rocksdb:DIR or redis://HOST:PORT, not "
-                    + store.replaceFirst("//.*@", "//...@"));
+                    + store.replaceFirst("(:/*).*@", "$1...@"));
         }
         return new StoreChoice.RocksDb(path(folder), sync ? Durability.POWER_LOSS : Durability.PROCESS_DEATH, takeOver);
     }
@@ -112,6 +126,7 @@ final class StoreFlags {
     }
 
     private void refuseShared(String kind) {
+        refuse(passwordFile != null, "--store-password-file needs --store redis://..., and --store is " + kind);
         refuse(redisPrefix != null, "--redis-prefix needs --store redis://..., and --store is " + kind);
         refuse(nodeName != null, "--node-name needs --store redis://..., and --store is " + kind);
         refuse(lease != null, "--lease needs --store redis://..., and --store is " + kind);
@@ -144,7 +159,20 @@ final class StoreFlags {
             throw new IllegalArgumentException(
                     "--node-name must be 1 to 64 letters, digits, dots, dashes and underscores, not " + name);
         }
-        return new StoreChoice.Redis(builder, new StoreChoice.Node(name, waits));
+        return new StoreChoice.Redis(builder, new StoreChoice.Node(name, waits), password());
+    }
+
+    /** The password of the user that the address names, or of Redis' default one. */
+    private Optional<PasswordFile> password() {
+        if (passwordFile == null) {
+            return Optional.empty();
+        }
+        Matcher named = USER.matcher(store);
+        String user = named.lookingAt() ? named.group(1) : "default";
+        refuse(
+                user.contains(":"),
+                "--store-password-file takes the place of the password in --store: give one of them");
+        return Optional.of(new PasswordFile(passwordFile, URLDecoder.decode(user.replace("+", "%2B"), UTF_8)));
     }
 
     private static String hostName() {

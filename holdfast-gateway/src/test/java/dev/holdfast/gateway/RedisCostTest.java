@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
@@ -45,7 +46,8 @@ class RedisCostTest {
     private StoreChoice store(String node) {
         return new StoreChoice.Redis(
                 RedisStore.builder(redis.url()).timeout(Wait.PATIENCE),
-                new StoreChoice.Node(node, Wait.PATIENCE.plusSeconds(10)));
+                new StoreChoice.Node(node, Wait.PATIENCE.plusSeconds(10)),
+                Optional.empty());
     }
 
     private static String call(int id, String tool, String arguments) {

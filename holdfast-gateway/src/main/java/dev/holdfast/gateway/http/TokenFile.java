@@ -2,11 +2,6 @@ package dev.holdfast.gateway.http;
 
 import dev.holdfast.servlet.Authenticator;
 import jakarta.servlet.http.HttpServletRequest;
-import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.Collections;
@@ -26,7 +21,6 @@ import org.slf4j.LoggerFactory;
 public final class TokenFile implements Authenticator {
     private static final Logger log = LoggerFactory.getLogger(TokenFile.class);
     private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
-    private static final long LARGEST = 4 << 20;
     private static final String BEARER = "bearer ";
 
     private final Path file;
@@ -41,7 +35,7 @@ public final class TokenFile implements Authenticator {
         this.clock = clock;
         this.lookedAt = new AtomicLong(clock.getAsLong());
         this.seen = Tokens.digest(content);
-        this.tokens = Tokens.parse(file.toString(), text(file, content));
+        this.tokens = Tokens.parse(file.toString(), SecretFile.text(file, content));
     }
 
     /**
@@ -50,7 +44,7 @@ public final class TokenFile implements Authenticator {
      * @throws GatewayException if it cannot be read, or names the line that is wrong
      */
     public static TokenFile open(Path file, LongSupplier clock) {
-        TokenFile opened = new TokenFile(file, clock, content(file));
+        TokenFile opened = new TokenFile(file, clock, SecretFile.content(file));
         OpenToOthers.complain(file);
         return opened;
     }
@@ -79,7 +73,7 @@ public final class TokenFile implements Authenticator {
             return;
         }
         try {
-            byte[] content = content(file);
+            byte[] content = SecretFile.content(file);
             byte[] digest = Tokens.digest(content);
             if (!MessageDigest.isEqual(seen, digest) || !trouble.isEmpty()) {
                 tokens = again(content);
@@ -106,28 +100,6 @@ public final class TokenFile implements Authenticator {
         if (content[content.length - 1] != '\n') {
             throw new GatewayException(file + ": the last line has no end");
         }
-        return Tokens.parse(file.toString(), text(file, content));
-    }
-
-    private static byte[] content(Path file) {
-        try {
-            if (Files.size(file) > LARGEST) {
-                throw new GatewayException(file + ": larger than " + LARGEST + " bytes");
-            }
-            return Files.readAllBytes(file);
-        } catch (IOException e) {
-            throw new GatewayException(file + ": cannot be read", e);
-        }
-    }
-
-    private static String text(Path file, byte[] content) {
-        try {
-            return StandardCharsets.UTF_8
-                    .newDecoder()
-                    .decode(ByteBuffer.wrap(content))
-                    .toString();
-        } catch (CharacterCodingException e) {
-            throw new GatewayException(file + ": not UTF-8", e);
-        }
+        return Tokens.parse(file.toString(), SecretFile.text(file, content));
     }
 }

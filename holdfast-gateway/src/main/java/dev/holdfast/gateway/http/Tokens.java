@@ -18,8 +18,6 @@ final class Tokens {
     /** No tokens: nobody is let in. */
     static final Tokens NONE = new Tokens(List.of());
 
-    private static final String BYTE_ORDER_MARK = "\uFEFF";
-
     private final List<Entry> entries;
 
     private record Entry(String principal, byte[] digest, int line) {}
@@ -36,9 +34,7 @@ final class Tokens {
      */
     static Tokens parse(String file, String text) {
         List<Entry> entries = new ArrayList<>();
-        List<String> lines = (text.startsWith(BYTE_ORDER_MARK) ? text.substring(1) : text)
-                .lines()
-                .toList();
+        List<String> lines = text.lines().toList();
         for (int i = 0; i < lines.size(); i++) {
             String line = lines.get(i).strip();
             if (!line.isEmpty() && !line.startsWith("#")) {
