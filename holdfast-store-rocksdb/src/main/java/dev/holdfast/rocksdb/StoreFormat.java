@@ -11,7 +11,6 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
-import java.util.OptionalInt;
 import java.util.stream.Stream;
 
 /** The format of a store's folder: makes the folder if need be, and refuses one that this version cannot use. */
@@ -24,13 +23,9 @@ final class StoreFormat {
 
     private StoreFormat() {}
 
-    /** Makes the folder if there is none; refuses one of another user, or with other files in it. */
+    /** Makes the folder if there is none; refuses one with other files in it. */
     static void prepare(Path path) throws IOException {
         make(path);
-        OptionalInt user = SystemUser.ofThisProcess();
-        if (user.isPresent()) {
-            SystemUser.refuseOthers(path, user.getAsInt());
-        }
         refuseForeign(path);
     }
 

@@ -187,33 +187,6 @@ class FolderTest {
                 .hasMessageContaining("/holdfast cannot be opened for writing");
     }
 
-    @Test
-    void aFolderOfAnotherUserIsRefusedAndOneOfRootIsNot() throws Exception {
-        Files.createDirectory(folder());
-        int user = SystemUser.ofThisProcess().orElseThrow();
-        int stranger = 4711;
-        if (user == 0) {
-            Files.setAttribute(folder(), "unix:uid", stranger);
-        }
-
-        assertThatThrownBy(() -> SystemUser.refuseOthers(folder(), user == 0 ? user : stranger))
-                .isInstanceOf(RocksDbStoreException.class)
-                .hasMessageContaining("the session store in " + folder() + " belongs to the user ")
-                .hasMessageContaining(String.valueOf(stranger));
-        SystemUser.refuseOthers(Path.of("/"), stranger);
-        SystemUser.refuseOthers(folder(), user == 0 ? stranger : user);
-        assertThat(user == 0).isEqualTo(isRefused());
-    }
-
-    private boolean isRefused() {
-        try {
-            open().close();
-            return false;
-        } catch (RocksDbStoreException e) {
-            return String.valueOf(e.getMessage()).contains("belongs to the user");
-        }
-    }
-
     /** As somebody else may have put there who can write in the folder. */
     @ParameterizedTest
     @ValueSource(strings = {"OPENINGS.new", "OWNER.new", "WATERMARK", "LOCK"})

@@ -13,6 +13,11 @@ import org.slf4j.LoggerFactory;
 /** Warns of a private file or folder that others on this machine can read or change. */
 public final class OpenToOthers {
     private static final Logger log = LoggerFactory.getLogger(OpenToOthers.class);
+    private static final String USER = "unix:uid";
+    /** Belongs to the user that this process runs as. */
+    private static final Path SELF = Path.of("/proc/self");
+
+    private static final int ROOT = 0;
     private static final int STICKY = 01000;
     private static final int GROUP_WRITES = 0020;
     private static final int OTHERS_READ = 0004;
@@ -24,6 +29,7 @@ public final class OpenToOthers {
     /** Logs a warning if others can read or change the path, or replace it through the folder that it is in. */
     public static void complain(Path path) {
         mode(path).flatMap(mode -> fault(path, mode)).ifPresent(log::warn);
+        number(SELF, USER).ifPresent(user -> complainOfOwner(path, user));
         real(path)
                 .map(Path::getParent)
                 .ifPresent(folder -> mode(folder)
@@ -34,6 +40,17 @@ public final class OpenToOthers {
                                 path,
                                 octal(mode),
                                 who(mode))));
+    }
+
+    /** Logs a warning if the path belongs to another user than this one and root. */
+    static void complainOfOwner(Path path, int user) {
+        number(path, USER)
+                .filter(owner -> owner != user && owner != ROOT)
+                .ifPresent(owner -> log.warn(
+                        "{} belongs to the user {}, who can read and change it; this process runs as {}",
+                        path,
+                        Integer.toUnsignedString(owner),
+                        Integer.toUnsignedString(user)));
     }
 
     private static Optional<String> fault(Path path, int mode) {
@@ -61,10 +78,14 @@ public final class OpenToOthers {
         return String.format(Locale.ROOT, "%04o", mode);
     }
 
-    /** The mode of a file; empty where the file system has no modes. */
     private static Optional<Integer> mode(Path path) {
+        return number(path, "unix:mode").map(mode -> mode & PERMISSIONS);
+    }
+
+    /** What the file system says of a path; empty where it does not know that. */
+    private static Optional<Integer> number(Path path, String attribute) {
         try {
-            return Optional.of((Integer) Files.getAttribute(path, "unix:mode") & PERMISSIONS);
+            return Optional.of((Integer) Files.getAttribute(path, attribute));
         } catch (IOException | UnsupportedOperationException | IllegalArgumentException e) {
             log.debug("{}: who may use it is not known: {}", path, e.toString());
             return Optional.empty();

@@ -99,6 +99,23 @@ class OpenToOthersTest {
     }
 
     @Test
+    void aFileOfAnotherUserIsNamed() throws IOException {
+        Path file = tokens("rw-------");
+        int user = (Integer) Files.getAttribute(file, "unix:uid");
+        int stranger = 4711;
+        OpenToOthers.complainOfOwner(file, user);
+        assertThat(warnings()).isEmpty();
+        if (user == 0) {
+            Files.setAttribute(file, "unix:uid", stranger);
+            TokenFile.open(file, System::nanoTime);
+        } else {
+            OpenToOthers.complainOfOwner(file, stranger);
+        }
+
+        assertThat(warnings()).singleElement().asString().startsWith(file + " belongs to the user ");
+    }
+
+    @Test
     void aFolderInWhichOthersCanReplaceTheTokenFileIsNamed() throws IOException {
         Path file = tokens("rw-------");
         mode(folder, "rwxrwxrwx");
