@@ -51,7 +51,7 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
                 .withRoom(AnswerRoom.ofHeap())
                 .withDeliveryAtOnce();
         boolean forwards = !knobs.forwarded.names().isEmpty();
-        Backend server = new UpstreamServer(remote, knobs.openTimeout, forwards, clock, new RepeatRules());
+        Backend server = new UpstreamServer(remote, knobs.room, knobs.openTimeout, forwards, clock, new RepeatRules());
         // without the headers of its client a server could show other tools, and no call is run again
         sessions = forwards ? server : new HintedBackend(server);
     }

@@ -20,6 +20,7 @@ public final class UpstreamBackendBuilder {
     Duration openTimeout = Duration.ofSeconds(30);
     ClientLimits limits = ClientLimits.DEFAULT;
     Optional<ScheduledExecutorService> scheduler = Optional.empty();
+    RequestRoom room = RequestRoom.ofHeap();
 
     UpstreamBackendBuilder(URI url) {
         String authority = url.getRawAuthority();

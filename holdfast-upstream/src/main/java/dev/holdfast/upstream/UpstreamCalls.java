@@ -38,12 +38,14 @@ final class UpstreamCalls {
     /**
      * A call.
      *
+     * @param room what it takes as long as its request is kept here
      * @param token what its progress is told under, if it asked for that
      * @param harmless whether another session may run it again
      * @param unanswered what its sink gets in the place of a response that will not come
      */
     record Call(
             InboundMessage request,
+            RequestRoom.Share room,
             Optional<RequestId> token,
             CallSink sink,
             boolean harmless,
@@ -108,6 +110,8 @@ final class UpstreamCalls {
     synchronized void endUntouched(Call call) {
         if (!ending.contains(call) && running.remove(call.id(), call) && !cancelled.remove(call)) {
             untouched.add(call);
+        } else {
+            call.room.give();
         }
     }
 
@@ -116,11 +120,14 @@ final class UpstreamCalls {
         if (running(call)) {
             cancelled.add(call);
         }
-        untouched.remove(call);
+        if (untouched.remove(call)) {
+            call.room.give();
+        }
     }
 
-    /** Those that may run in another session, and that somebody waits for. */
+    /** Those that may run in another session, and that somebody waits for. From here on they are kept by whoever asks. */
     synchronized List<InboundMessage> untouched() {
+        untouched.forEach(call -> call.room.give());
         return untouched.stream().map(Call::request).toList();
     }
 

@@ -102,9 +102,14 @@ final class UpstreamConnection implements BackendConnection {
             Object context,
             Function<Outcome, Optional<OutboundMessage>> unanswered) {
         Envelope message = UpstreamLink.parsed(request.bytes());
+        Optional<RequestRoom.Share> room = link.room().take(request.bytes().length);
+        if (room.isEmpty()) {
+            conclude(sink, unanswered.apply(new Outcome.NotSent(link.room().refusal())));
+            return;
+        }
         boolean harmless = !(request.journal() instanceof JournalChange.None)
                 || rules.harmless(principal, request.method(), request.bytes());
-        Call call = new Call(request, message.progressToken(), sink, harmless, unanswered);
+        Call call = new Call(request, room.get(), message.progressToken(), sink, harmless, unanswered);
         calls.start(call);
         if (loss.begun()) {
             sink.onCancel(notification -> calls.cancelled(call));
@@ -156,6 +161,7 @@ final class UpstreamConnection implements BackendConnection {
         if (message.kind() == Envelope.Kind.RESPONSE && call.request().method().equals(RepeatRules.TOOLS_LIST)) {
             rules.learn(principal, message.bytes());
         }
+        call.room().give(); // before its client can send the next one
         CompletionStage<Void> committed = call.sink().send(message.outbound());
         over(call);
         return committed;
@@ -176,13 +182,18 @@ final class UpstreamConnection implements BackendConnection {
             loss.settled();
             return;
         }
+        call.room().give();
         if (!calls.beginsToEnd(call)) {
             return; // it was answered, or given back
         }
-        call.unanswered().apply(outcome).ifPresent(last -> {
-            CompletionStage<Void> unused = call.sink().send(last);
-        });
+        conclude(call.sink(), call.unanswered().apply(outcome));
         over(call);
+    }
+
+    private static void conclude(CallSink sink, Optional<OutboundMessage> last) {
+        last.ifPresent(message -> {
+            CompletionStage<Void> unused = sink.send(message);
+        });
     }
 
     @Override

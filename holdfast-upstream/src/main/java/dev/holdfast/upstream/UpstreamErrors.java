@@ -1,5 +1,6 @@
 package dev.holdfast.upstream;
 
+import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.wire.References;
 import dev.holdfast.json.Envelope;
@@ -33,6 +34,9 @@ final class UpstreamErrors {
         }
         if (outcome instanceof Outcome.SessionGone) {
             return Optional.of("the upstream has lost the session");
+        }
+        if (outcome instanceof Outcome.NotSent not && not.cause() instanceof NotTakenException refusal) {
+            return Optional.of("the upstream has not got the request: " + refusal.getMessage());
         }
         if (outcome instanceof Outcome.NotSent) {
             return Optional.of("the upstream could not be reached, and has not got the request");

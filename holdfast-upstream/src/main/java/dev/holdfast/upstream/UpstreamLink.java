@@ -33,15 +33,27 @@ final class UpstreamLink implements RequestCustomizer {
     /** What a message costs that has no bytes: its request, and a connection. */
     private static final int MESSAGE_BYTES = 16 << 10;
 
+    private final RequestRoom.OfSession room;
     private final CompletableFuture<ServerSession> session = new CompletableFuture<>();
     private final Departures<ServerSession> departures;
     private final AtomicLong posted = new AtomicLong();
     private volatile Object latest = ServerSession.NO_CONTEXT;
     private volatile Runnable stuck = () -> {};
 
-    UpstreamLink(ScheduledExecutorService clock) {
+    /**
+     * A way to a session that is not open.
+     *
+     * @param room what the messages of this session take
+     */
+    UpstreamLink(ScheduledExecutorService clock, RequestRoom.OfSession room) {
+        this.room = room;
         this.departures =
                 new Departures<>((millis, task) -> clock.schedule(task, millis, TimeUnit.MILLISECONDS), () -> session);
+    }
+
+    /** What its messages take; a request takes that before it is sent. */
+    RequestRoom.OfSession room() {
+        return room;
     }
 
     /** Sets what to do when more is on its way than may be; called before anything is sent. */
@@ -85,16 +97,18 @@ final class UpstreamLink implements RequestCustomizer {
 
     /** Sends a message that has no response, unless too much is on its way already. */
     void post(byte[] message, Object context) {
-        if (posted.get() > MOST_BYTES) {
+        Envelope envelope = parsed(message);
+        Optional<RequestRoom.Share> share = posted.get() > MOST_BYTES ? Optional.empty() : room.take(message.length);
+        if (share.isEmpty()) {
             stuck.run();
             return;
         }
         int weight = message.length + MESSAGE_BYTES;
         posted.addAndGet(weight);
-        Envelope envelope = parsed(message);
         CompletableFuture<Outcome> sent = departures.send(envelope, open -> open.post(envelope, context));
         sent.thenAccept(outcome -> {
             posted.addAndGet(-weight);
+            share.get().give();
             UpstreamErrors.ofPost(outcome).ifPresent(text -> log.warn("a message got lost: {}", text));
         });
     }
@@ -111,6 +125,7 @@ final class UpstreamLink implements RequestCustomizer {
 
     /** Ends the session at the upstream. */
     CompletionStage<Void> close() {
+        room.close();
         return session.thenCompose(ServerSession::close);
     }
 }

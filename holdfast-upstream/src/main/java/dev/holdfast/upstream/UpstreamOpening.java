@@ -50,7 +50,12 @@ final class UpstreamOpening {
                 TimeUnit.NANOSECONDS);
         connection.loss().onDistrust(this::abandon);
         attempt(MOST_LOST);
-        return end.whenComplete((outcome, failure) -> deadline.cancel(false));
+        return end.whenComplete((outcome, failure) -> {
+            deadline.cancel(false);
+            if (!(outcome instanceof Backend.Opened)) {
+                connection.link().room().close();
+            }
+        });
     }
 
     /** Opens a session; another, where it is lost before it is there. */

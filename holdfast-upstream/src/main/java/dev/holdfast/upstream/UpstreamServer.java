@@ -14,18 +14,24 @@ import java.util.concurrent.ScheduledExecutorService;
  * Opens sessions at one server.
  *
  * @param server where, and by what
+ * @param room what the messages to it take
  * @param openTimeout how long it may take to answer {@code initialize}
  * @param forwards whether headers of requests are passed on to it
  * @param clock ends what takes too long
  * @param rules what its tools say of themselves
  */
 record UpstreamServer(
-        RemoteServer server, Duration openTimeout, boolean forwards, ScheduledExecutorService clock, RepeatRules rules)
+        RemoteServer server,
+        RequestRoom room,
+        Duration openTimeout,
+        boolean forwards,
+        ScheduledExecutorService clock,
+        RepeatRules rules)
         implements Backend {
 
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
-        UpstreamLink link = new UpstreamLink(clock);
+        UpstreamLink link = new UpstreamLink(clock, room.ofSession());
         RemoteServer session = server.withRequests(Requests.PLAIN.withCustomizer(link));
         // with headers of its own each client may be shown other tools
         RepeatRules promised = forwards ? new RepeatRules() : rules;

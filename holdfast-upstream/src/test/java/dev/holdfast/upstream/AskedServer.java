@@ -109,7 +109,7 @@ final class AskedServer implements AutoCloseable {
                 .orTimeout(30, TimeUnit.SECONDS);
     }
 
-    private URI uri(String path) {
+    URI uri(String path) {
         return URI.create("http://127.0.0.1:" + server.getAddress().getPort() + path);
     }
 

@@ -20,6 +20,7 @@ class UpstreamCallsTest {
     private static final RequestId TOKEN = new RequestId("\"token\"");
 
     private final UpstreamCalls calls = new UpstreamCalls();
+    private final RequestRoom.OfSession room = new RequestRoom(1_000).ofSession();
 
     private Call started(String content) {
         InboundMessage request = new InboundMessage(
@@ -29,7 +30,13 @@ class UpstreamCallsTest {
                 content.getBytes(UTF_8),
                 JournalChange.NONE,
                 InboundMessage.NO_CONTEXT);
-        Call call = new Call(request, Optional.of(TOKEN), new Sink(), false, outcome -> Optional.empty());
+        Call call = new Call(
+                request,
+                room.take(request.bytes().length).orElseThrow(),
+                Optional.of(TOKEN),
+                new Sink(),
+                false,
+                outcome -> Optional.empty());
         calls.start(call);
         return call;
     }

@@ -26,6 +26,8 @@ class UpstreamNewsTest {
     private static final Envelope QUESTION =
             UpstreamLink.parsed("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"roots/list\"}".getBytes(UTF_8));
 
+    private static final RequestRoom.OfSession ROOM = new RequestRoom(1_000).ofSession();
+
     private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
     private final List<String> asked = new ArrayList<>();
     private final UpstreamCalls calls = new UpstreamCalls();
@@ -89,12 +91,13 @@ class UpstreamNewsTest {
                     "{}".getBytes(UTF_8),
                     JournalChange.NONE,
                     InboundMessage.NO_CONTEXT),
+            ROOM.take(2).orElseThrow(),
             Optional.empty(),
             sink,
             false,
             outcome -> Optional.empty());
 
-    private final UpstreamQuestions questions = new UpstreamQuestions("u", listening, new UpstreamLink(clock));
+    private final UpstreamQuestions questions = new UpstreamQuestions("u", listening, new UpstreamLink(clock, ROOM));
     private final UpstreamNews news = new UpstreamNews(calls, questions, listening);
 
     @AfterEach

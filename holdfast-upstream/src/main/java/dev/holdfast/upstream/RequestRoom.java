@@ -1,0 +1,112 @@
+package dev.holdfast.upstream;
+
+import dev.holdfast.LogThrottle;
+import dev.holdfast.client.NotTakenException;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How many bytes of all sessions' messages may wait for an upstream together, from the moment when they are handed over until they are
+ * answered or given up. As long as that is not reached, one more message finds room, whatever its size. Short ones find a quarter more
+ * than others, so that they get through where large ones fill the room. Thread-safe.
+ */
+final class RequestRoom {
+    /** A message of so many bytes is short. */
+    static final int SHORT = 64 << 10;
+
+    private static final Logger log = LoggerFactory.getLogger(RequestRoom.class);
+    private static final int PART_OF_HEAP = 8;
+    private static final int MOST_LINES = 3;
+
+    private final long limit;
+    private final AtomicLong taken = new AtomicLong();
+    private final LogThrottle full = new LogThrottle(MOST_LINES, System::nanoTime);
+
+    /** A room with this many bytes, at least 1. */
+    RequestRoom(long limit) {
+        this.limit = limit;
+    }
+
+    /** A room of an eighth of the JVM's maximum heap. */
+    static RequestRoom ofHeap() {
+        return new RequestRoom(Runtime.getRuntime().maxMemory() / PART_OF_HEAP);
+    }
+
+    /** What the messages of one session take. */
+    final class OfSession {
+        private long held;
+        private boolean closed;
+
+        /** Takes room for a message; empty if there is none. */
+        synchronized Optional<Share> take(int bytes) {
+            if (closed) {
+                return Optional.of(new Share(this, 0));
+            }
+            if (!RequestRoom.this.take(bytes)) {
+                return Optional.empty();
+            }
+            held += bytes;
+            return Optional.of(new Share(this, bytes));
+        }
+
+        private synchronized void give(Share share) {
+            if (!share.given && !closed) {
+                held -= share.bytes;
+                taken.addAndGet(-share.bytes);
+            }
+            share.given = true;
+        }
+
+        /** The session has ended, and its messages with it: gives back what they hold, and takes no more. */
+        synchronized void close() {
+            closed = true;
+            taken.addAndGet(-held);
+            held = 0;
+        }
+
+        /** Why a message is not sent for which there was no room. */
+        NotTakenException refusal() {
+            return new NotTakenException("requests of all clients that wait for it have the " + limit
+                    + " bytes that they may have together");
+        }
+    }
+
+    /** What one message has taken. */
+    static final class Share {
+        private final OfSession session;
+        private final int bytes;
+        private boolean given;
+
+        private Share(OfSession session, int bytes) {
+            this.session = session;
+            this.bytes = bytes;
+        }
+
+        /** Gives it back; once, however often this is called. */
+        void give() {
+            session.give(this);
+        }
+    }
+
+    /** The part of a session that has no messages. */
+    OfSession ofSession() {
+        return new OfSession();
+    }
+
+    private boolean take(int bytes) {
+        long most = bytes <= SHORT ? limit + limit / 4 : limit;
+        long before = taken.getAndUpdate(now -> now < most ? now + bytes : now);
+        if (before < most) {
+            return true;
+        }
+        full.write(more -> log.warn("a message is not sent: {} bytes wait for the upstream already{}", before, more));
+        return false;
+    }
+
+    /** How many bytes are taken. */
+    long taken() {
+        return taken.get();
+    }
+}
