@@ -4,19 +4,24 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 
 /**
- * Reads a stream of server-sent events from bytes, however they are cut. Bounded: an event of more bytes than allowed ends it.
- * For one thread at a time.
+ * Reads a stream of server-sent events from bytes, however they are cut. Bounded: an event whose data are longer than allowed ends it, and
+ * of any other long line only the beginning is kept. So a comment may have any length; an id, or a time, of that length is none anyway,
+ * and a name of that length is not one that anybody knows. For one thread at a time.
  *
  * @see <a href="https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream">HTML, parsing an event stream</a>
  */
 final class SseParser {
-    /** What the fields of an event may have beside its data. */
+    /** So much is kept of a line without data, and a line with data may have so much beside it. */
     private static final int FRAMING = 8_192;
+
+    private static final byte[] BYTE_ORDER_MARK = "\uFEFF".getBytes(UTF_8);
+    private static final byte[] DATA = "data:".getBytes(UTF_8);
 
     private static final int LONGEST_RETRY_DIGITS = 9;
 
@@ -38,6 +43,10 @@ final class SseParser {
 
         private byte at(int index) {
             return buf[index];
+        }
+
+        private boolean has(byte[] text, int from) {
+            return count >= from + text.length && Arrays.equals(buf, from, from + text.length, text, 0, text.length);
         }
 
         private void copyTo(Buffer other, int from) {
@@ -86,7 +95,7 @@ final class SseParser {
 
     /** How many bytes it keeps of what is not whole yet. */
     int kept() {
-        return data.size() + line.size();
+        return data.size() + line.size() + name.length();
     }
 
     /** Reads on. */
@@ -118,17 +127,30 @@ final class SseParser {
     }
 
     private void take(ByteBuffer bytes, int end) throws OversizedEventException {
-        int length = end - bytes.position();
-        if ((long) data.size() + line.size() + length > (long) most + FRAMING) {
-            throw new OversizedEventException(most, id);
+        keep(bytes, Math.min(end - bytes.position(), Math.max(0, FRAMING - line.size())));
+        int more = end - bytes.position();
+        if (more > 0 && line.has(DATA, start())) {
+            if ((long) data.size() + line.size() + more > (long) most + FRAMING) {
+                throw new OversizedEventException(most, id);
+            }
+            keep(bytes, more);
         }
+        bytes.position(end);
+    }
+
+    private void keep(ByteBuffer bytes, int length) {
         byte[] part = new byte[length];
         bytes.get(part);
         line.write(part, 0, length);
     }
 
+    /** Where the line begins that is being read: the first one may have a mark before it. */
+    private int start() {
+        return !begun && line.has(BYTE_ORDER_MARK, 0) ? BYTE_ORDER_MARK.length : 0;
+    }
+
     private void line() throws OversizedEventException {
-        int from = !begun && startsWithByteOrderMark() ? 3 : 0;
+        int from = start();
         begun = true;
         if (line.size() == from) {
             dispatch();
@@ -195,9 +217,5 @@ final class SseParser {
         if (event.id().isPresent() || event.data().length > 0) {
             events.accept(event);
         }
-    }
-
-    private boolean startsWithByteOrderMark() {
-        return line.size() >= 3 && line.at(0) == (byte) 0xEF && line.at(1) == (byte) 0xBB && line.at(2) == (byte) 0xBF;
     }
 }

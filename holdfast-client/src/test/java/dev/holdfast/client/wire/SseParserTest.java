@@ -80,14 +80,51 @@ class SseParserTest {
                         OversizedEventException.class, e -> assertThat(e.id()).contains("7"));
     }
 
+    /** A line that goes on for longer than a message may be, and than the fields of an event may beside their data. */
+    private void readLong(String line) throws Exception {
+        read(line);
+        for (int i = 0; i < 200; i++) {
+            read("x".repeat(100));
+        }
+    }
+
     @Test
-    void lineWithoutAnEndIsBounded() {
-        assertThatThrownBy(() -> {
-                    for (int i = 0; i < 100; i++) {
-                        read("x".repeat(100));
-                    }
-                })
-                .isInstanceOf(OversizedEventException.class);
+    void dataWithoutAnEndIsBounded() {
+        assertThatThrownBy(() -> readLong("data: ")).isInstanceOf(OversizedEventException.class);
+        assertThat(parser.kept()).isLessThan(10_000);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {":", "\uFEFF:", "id: ", "retry: 1", "event: ", "x", "x: ", "data"})
+    void anyOtherLineMayBeLongAndIsNotKept(String line) throws Exception {
+        readLong(line);
+        assertThat(parser.kept()).isLessThan(10_000);
+
+        read("\ndata: a\n\ndata: b\n\n");
+
+        assertThat(events).hasSize(2);
+        assertThat(events.get(1)).isEqualTo("-|message|b");
+        assertThat(parser.commented()).isEqualTo(line.endsWith(":"));
+        assertThat(parser.retry()).isEmpty();
+    }
+
+    /** It is not taken for a message. */
+    @Test
+    void eventOfALongNameHasNoOther() throws Exception {
+        readLong("event: message");
+
+        read("\ndata: a\n\n");
+
+        assertThat(events).singleElement().asString().startsWith("-|messagexxx").hasSizeLessThan(10_000);
+    }
+
+    @Test
+    void nameOfAnEventIsKeptUntilTheEventIsWhole() throws Exception {
+        read("event: other\n");
+        assertThat(parser.kept()).isEqualTo("other".length());
+
+        read("\n");
+        assertThat(parser.kept()).isZero();
     }
 
     @Test
