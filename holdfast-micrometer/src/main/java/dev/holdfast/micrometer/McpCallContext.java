@@ -59,7 +59,7 @@ public final class McpCallContext extends ReceiverContext<Map<String, String>> {
         return shortId;
     }
 
-    /** The protocol revision of the session. */
+    /** The protocol revision of the session: what client and backend have agreed on, be it one of the specification or not. */
     public String revision() {
         return revision;
     }

@@ -45,7 +45,7 @@ public class McpCallConvention implements ObservationConvention<McpCallContext> 
     public KeyValues getLowCardinalityKeyValues(McpCallContext call) {
         KeyValues known = KeyValues.of(
                 "mcp.method.name", Methods.tag(call.method()),
-                "mcp.protocol.version", call.revision(),
+                "mcp.protocol.version", Revisions.tag(call.revision()),
                 "network.transport", "tcp");
         return call.outcome()
                 .map(outcome -> known.and("outcome", Tags.of(outcome)))

@@ -21,16 +21,27 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class McpCallConventionTest {
     private static final Pattern ROW = Pattern.compile("^\\| (`.*`) \\| (metric, span|span) \\|", Pattern.MULTILINE);
     private static final Pattern CODE = Pattern.compile("`([^`]+)`");
-    private static final Session SESSION = (Session) Proxy.newProxyInstance(
-            Session.class.getClassLoader(), new Class<?>[] {Session.class}, (proxy, method, arguments) -> "12345678");
 
     private final McpCallConvention convention = new McpCallConvention();
 
     private static McpCallContext call(String method, String params) {
+        return call("2025-11-25", method, params);
+    }
+
+    private static Session session(String revision) {
+        return (Session) Proxy.newProxyInstance(
+                Session.class.getClassLoader(),
+                new Class<?>[] {Session.class},
+                (proxy, method, arguments) -> method.getName().equals("revision") ? revision : "12345678");
+    }
+
+    private static McpCallContext call(String revision, String method, String params) {
         byte[] bytes = ("{\"method\":\"" + method + "\",\"params\":" + params + "}").getBytes(UTF_8);
         InboundMessage request = new InboundMessage(
                 InboundMessage.Kind.REQUEST,
@@ -39,7 +50,7 @@ class McpCallConventionTest {
                 bytes,
                 JournalChange.NONE,
                 InboundMessage.NO_CONTEXT);
-        return new McpCallContext(SESSION, request, CallFacts.of(bytes), Map.of());
+        return new McpCallContext(session(revision), request, CallFacts.of(bytes), Map.of());
     }
 
     @Test
@@ -78,6 +89,22 @@ class McpCallConventionTest {
                 .isEqualTo("resources/read");
         assertThat(convention.getContextualName(call("tools/call", "{}"))).isEqualTo("tools/call");
         assertThat(convention.getContextualName(call("made/up", "{}"))).isEqualTo("other");
+    }
+
+    /** Peers may agree on any text, and a registry keeps each for ever. */
+    @ParameterizedTest
+    @CsvSource({
+        "2025-11-25,2025-11-25",
+        "2025-06-18,2025-06-18",
+        "2025-03-26,2025-03-26",
+        "2024-11-05,2024-11-05",
+        "'',other",
+        "2025-11-26,other",
+        "made up,other"
+    })
+    void aRevisionThatIsNoneIsTaggedAsOther(String revision, String tag) {
+        assertThat(convention.getLowCardinalityKeyValues(call(revision, "tools/call", "{}")))
+                .contains(KeyValue.of("mcp.protocol.version", tag));
     }
 
     @Test
