@@ -1,10 +1,10 @@
 package dev.holdfast.client;
 
+import static dev.holdfast.client.Eventually.now;
 import static dev.holdfast.client.Recorder.answer;
 import static dev.holdfast.client.Recorder.call;
 import static dev.holdfast.client.Recorder.initializeResult;
 import static dev.holdfast.client.Recorder.log;
-import static dev.holdfast.client.Recorder.now;
 import static dev.holdfast.client.Recorder.progress;
 import static dev.holdfast.client.Recorder.remote;
 import static dev.holdfast.client.ServerSession.NO_CONTEXT;
@@ -30,6 +30,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -479,11 +480,11 @@ class HostileServerTest {
         watched.close();
     }
 
-    /** A call of a client with little patience, whose stream is resumed so. */
-    private Outcome resumed(ScriptedServer.Act act) {
+    /** A call of a client with that patience, whose stream is resumed so. */
+    private Outcome resumed(Duration patience, ScriptedServer.Act act) {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
-        ServerSession hasty = recorder.open(
-                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(1))));
+        ServerSession hasty =
+                recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(patience)));
         server.awaitRequests(4);
         server.then((request, reply) ->
                         reply.stream().chunk(event("e1", log("one"))).fin())
@@ -495,22 +496,27 @@ class HostileServerTest {
 
     @Test
     void streamThatIsResumedAndStaysSilentIsGivenUpWithThePatience() {
-        assertThat(resumed((request, reply) -> reply.stream())).isInstanceOf(Outcome.Unknown.class);
-    }
-
-    @Test
-    void streamThatIsResumedAndStopsWithinAnEventIsGivenUpWithThePatience() {
-        assertThat(resumed((request, reply) -> reply.stream().chunk("data: {\"jsonrpc\":")))
+        assertThat(resumed(Duration.ofSeconds(1), (request, reply) -> reply.stream()))
                 .isInstanceOf(Outcome.Unknown.class);
     }
 
     @Test
+    void streamThatIsResumedAndStopsWithinAnEventIsGivenUpWithThePatience() {
+        assertThat(resumed(
+                        Duration.ofSeconds(1),
+                        (request, reply) -> reply.stream().chunk("data: {\"jsonrpc\":")))
+                .isInstanceOf(Outcome.Unknown.class);
+    }
+
+    /** For longer than the patience, and no piece is late. */
+    @Test
     void streamThatIsResumedIsWaitedForWhileAnEventIsOnItsWay() {
-        assertThat(resumed((request, reply) -> {
+        Duration patience = Duration.ofMillis(2_500);
+        assertThat(resumed(patience, (request, reply) -> {
                     ScriptedServer.Reply stream = reply.stream().chunk("data: ");
                     for (String part :
                             List.of("{", "\"jsonrpc\":\"2.0\"", ",\"id\":", "1,", "\"result\":", "{", "}", "}")) {
-                        LockSupport.parkNanos(KEEPALIVE_NANOS);
+                        LockSupport.parkNanos(patience.dividedBy(7).toNanos());
                         stream.chunk(part);
                     }
                     stream.chunk("\n\n").end();
@@ -644,17 +650,27 @@ class HostileServerTest {
 
     @Test
     void callThatIsCancelledBeforeItCouldBeSentIsNotSent() {
-        server.then((request, reply) -> reply.status(503, "Retry-After: 10"))
+        ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1);
+        clock.setRemoveOnCancelPolicy(true);
+        server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
+        ServerSession watched = recorder.open(RemoteServer.at(server.uri(), Recorder.HTTP, clock, Runnable::run));
+        server.awaitRequests(4);
+        assertThat(clock.getQueue()).isEmpty();
+        server.then((request, reply) -> reply.status(503, "Retry-After: 3600"))
                 .then((request, reply) -> reply.status(202));
-        CompletionStage<Outcome> running = send(NEVER);
-        server.awaitRequests(3);
+        CompletionStage<Outcome> running = watched.call(call(1), NEVER, NO_CONTEXT, sink);
+        Eventually.await(() -> clock.getQueue().size() == 1, () -> "that it is to be sent again");
 
-        session.post(
+        CompletionStage<Outcome> cancelled = watched.post(
                 Recorder.envelope(
                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}"),
                 NO_CONTEXT);
 
         assertThat(now(running)).isEqualTo(new Outcome.Cancelled());
+        assertThat(clock.getQueue()).isEmpty();
+        assertThat(now(cancelled)).isEqualTo(new Outcome.Done());
+        watched.close();
+        clock.shutdownNow();
         assertThat(server.requests.stream().filter(request -> request.body().contains("tools/call")))
                 .hasSize(1);
     }

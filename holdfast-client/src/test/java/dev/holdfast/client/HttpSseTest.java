@@ -1,12 +1,12 @@
 package dev.holdfast.client;
 
+import static dev.holdfast.client.Eventually.now;
 import static dev.holdfast.client.Recorder.answer;
 import static dev.holdfast.client.Recorder.call;
 import static dev.holdfast.client.Recorder.initialize;
 import static dev.holdfast.client.Recorder.initializeResult;
 import static dev.holdfast.client.Recorder.initialized;
 import static dev.holdfast.client.Recorder.log;
-import static dev.holdfast.client.Recorder.now;
 import static dev.holdfast.client.Recorder.remote;
 import static dev.holdfast.client.ServerSession.NO_CONTEXT;
 import static org.assertj.core.api.Assertions.assertThat;

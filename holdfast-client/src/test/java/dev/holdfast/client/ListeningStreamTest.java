@@ -1,11 +1,11 @@
 package dev.holdfast.client;
 
+import static dev.holdfast.client.Eventually.now;
 import static dev.holdfast.client.Recorder.answer;
 import static dev.holdfast.client.Recorder.call;
 import static dev.holdfast.client.Recorder.initializeResult;
 import static dev.holdfast.client.Recorder.initialized;
 import static dev.holdfast.client.Recorder.log;
-import static dev.holdfast.client.Recorder.now;
 import static dev.holdfast.client.Recorder.progress;
 import static dev.holdfast.client.Recorder.remote;
 import static dev.holdfast.client.ServerSession.NO_CONTEXT;
@@ -117,7 +117,7 @@ class ListeningStreamTest {
         };
         server.onGet(fallsSilent).onGet(fallsSilent).onGet((request, reply) -> reply.stream());
 
-        open(ClientLimits.DEFAULT.withSilence(Duration.ofMillis(400)).withPatience(Duration.ofMillis(600)));
+        open(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(1)).withPatience(Duration.ofMillis(1_500)));
 
         Eventually.await(() -> server.gets().size() == 3, () -> "that the stream is asked for again");
     }

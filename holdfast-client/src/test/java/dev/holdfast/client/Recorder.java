@@ -81,17 +81,10 @@ final class Recorder implements MessageSink, SessionWatch {
                 + text + "\"}}";
     }
 
-    /** Waits for what a stage brings. */
-    static <T> T now(CompletionStage<T> stage) {
-        return stage.toCompletableFuture()
-                .orTimeout(SOON.toSeconds(), TimeUnit.SECONDS)
-                .join();
-    }
-
     /** Opens a session at a server that answers {@code initialize}. */
     ServerSession open(RemoteServer server) {
         SessionOpening opening = new SessionOpening(server, this, this);
-        SessionOpening.Result result = now(opening.open(
+        SessionOpening.Result result = Eventually.now(opening.open(
                 SessionOpening.Protocol.AUTOMATIC,
                 initialize(),
                 ServerSession.NO_CONTEXT,

@@ -1,9 +1,9 @@
 package dev.holdfast.client;
 
+import static dev.holdfast.client.Eventually.now;
 import static dev.holdfast.client.Recorder.answer;
 import static dev.holdfast.client.Recorder.call;
 import static dev.holdfast.client.Recorder.initializeResult;
-import static dev.holdfast.client.Recorder.now;
 import static dev.holdfast.client.Recorder.remote;
 import static dev.holdfast.client.ServerSession.NO_CONTEXT;
 import static dev.holdfast.client.ServerSession.Repeat.NEVER;

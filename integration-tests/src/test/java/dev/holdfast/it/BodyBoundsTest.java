@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -205,7 +206,7 @@ class BodyBoundsTest {
                     .engine()
                     .drain(Duration.ZERO)
                     .toCompletableFuture()
-                    .join();
+                    .get(30, TimeUnit.SECONDS);
             RawRequest announced = RawRequest.post("{").with("Content-Length", "1000");
 
             Refusal refusal = Refusal.of(server.port(), announced.with("Mcp-Session-Id", "forged"));

@@ -1,7 +1,9 @@
 package dev.holdfast.client.wire;
 
+import static dev.holdfast.client.Eventually.now;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.client.Eventually;
 import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.List;
@@ -9,7 +11,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -105,10 +106,8 @@ class AnswerRoomTest {
 
         reader(room, "first", SIZE);
 
-        assertThat(late.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo("beyond");
-        while (going.size() < 2) {
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
-        }
+        assertThat(now(late)).isEqualTo("beyond");
+        Eventually.await(() -> going.size() == 2, going::toString);
         assertThat(going).containsExactly("beyond", "first");
     }
 

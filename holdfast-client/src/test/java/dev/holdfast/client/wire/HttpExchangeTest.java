@@ -1,5 +1,6 @@
 package dev.holdfast.client.wire;
 
+import static dev.holdfast.client.Eventually.now;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -74,7 +75,7 @@ class HttpExchangeTest {
         HttpExchange exchange = post();
         http.lateUntil(exchange.end());
 
-        assertThat(exchange.start().join()).isInstanceOf(ExchangeEnd.StreamEnded.class);
+        assertThat(now(exchange.start())).isInstanceOf(ExchangeEnd.StreamEnded.class);
 
         assertThat(http.cancelled()).isFalse();
     }
@@ -89,7 +90,7 @@ class HttpExchangeTest {
             handed.complete(null);
         });
 
-        assertThat(exchange.start().join()).isInstanceOf(ExchangeEnd.NoAnswer.class);
+        assertThat(now(exchange.start())).isInstanceOf(ExchangeEnd.NoAnswer.class);
 
         assertThat(http.cancelled()).isTrue();
     }

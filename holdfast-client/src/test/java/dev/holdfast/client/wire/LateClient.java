@@ -1,5 +1,6 @@
 package dev.holdfast.client.wire;
 
+import dev.holdfast.client.Eventually;
 import java.io.IOException;
 import java.net.Authenticator;
 import java.net.CookieHandler;
@@ -59,7 +60,7 @@ final class LateClient extends HttpClient {
                 sending.completeExceptionally(failure);
             }
         });
-        until.join();
+        Eventually.await(until::isDone, () -> "what the sender waits for");
         return sending;
     }
 

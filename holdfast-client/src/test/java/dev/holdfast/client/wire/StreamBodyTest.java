@@ -1,5 +1,6 @@
 package dev.holdfast.client.wire;
 
+import static dev.holdfast.client.Eventually.now;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -73,7 +74,7 @@ class StreamBodyTest {
         body.abort(new AbortedException("not wanted any more"));
 
         assertThat(cancelled).isTrue();
-        assertThat(body.getBody().toCompletableFuture().join()).isInstanceOf(ExchangeEnd.StreamBroken.class);
+        assertThat(now(body.getBody())).isInstanceOf(ExchangeEnd.StreamBroken.class);
     }
 
     /** Its connection may carry another exchange by then, which would break. */
@@ -87,11 +88,11 @@ class StreamBodyTest {
 
         assertThat(cancelled).isFalse();
         assertThat(body.read()).isTrue();
-        assertThat(body.getBody().toCompletableFuture().join()).isInstanceOf(ExchangeEnd.StreamBroken.class);
+        assertThat(now(body.getBody())).isInstanceOf(ExchangeEnd.StreamBroken.class);
     }
 
     private Throwable cause() {
-        ExchangeEnd end = body.getBody().toCompletableFuture().join();
+        ExchangeEnd end = now(body.getBody());
         return ((ExchangeEnd.StreamBroken) end).cause();
     }
 
