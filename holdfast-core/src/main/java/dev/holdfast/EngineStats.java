@@ -11,7 +11,7 @@ import java.util.Map;
  * @param connections connections that read a stream
  * @param parked sessions that have left memory and wait in the store; those of an earlier process count once somebody has asked for
  *     them; always 0 where nodes share the store
- * @param runningCalls requests that run; those of a batch count one by one
+ * @param runningCalls requests that run here, or are on their way to the node that has their backend; those of a batch count one by one
  * @param historyBytes bytes of kept messages
  * @param historyEvents kept messages
  * @param created sessions that were opened

@@ -11,7 +11,8 @@ import java.time.Duration;
  * @param principal whose session it is; empty for nobody in particular
  * @param age how long it has been in memory: since it was opened, or came back from the store
  * @param streams connections that read one of its streams
- * @param runningCalls requests without an answer in the log; those of a batch count one by one
+ * @param runningCalls requests without an answer in the log, and those on their way to the node that has the backend; those of a batch
+ *     count one by one
  * @param keptBytes bytes that it keeps: messages for its client, and what its journal and those who wait for its backend need
  * @param keptMessages messages that it keeps for its client
  */

@@ -4,7 +4,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What of a node is under way: sessions of which something is left, requests that run, calls on their way to other nodes, backends that
+ * What of a node is under way: sessions of which something is left, requests in flight, calls on their way to other nodes, backends that
  * close. Safe for any thread.
  */
 final class NodeCounts {
@@ -21,11 +21,12 @@ final class NodeCounts {
         sessions.decrementAndGet();
     }
 
+    /** How many requests are in flight, here or on their way to other nodes. */
     int running() {
         return running.get();
     }
 
-    /** So many more requests run, or fewer. */
+    /** So many more requests are in flight, or fewer. */
     void running(int more) {
         running.addAndGet(more);
     }

@@ -11,8 +11,8 @@ import java.util.Optional;
 
 /**
  * A call of the client that is on its way to the node that has the backend, be it this one. Its requests are in flight from its {@link
- * #begin} to its {@link #end}: none comes twice, and one that is cancelled is not sent any more. Meanwhile the session stays, and a drain
- * waits.
+ * #begin} to its {@link #end}: none comes twice, they count like those that run here, and one that is cancelled is not sent any more.
+ * Meanwhile the session stays, and a drain waits.
  */
 public final class CallOnItsWay {
     private final SessionCore core;
@@ -42,14 +42,32 @@ public final class CallOnItsWay {
         }
         return core.host().handingOver()
                 ? Optional.of(new Call.Refused(Refusal.DRAINING))
-                : core.step(effects -> core.requests().setOut(this)).map(Call.Duplicate::new);
+                : core.step(effects -> setOut());
+    }
+
+    private Optional<Call.Outcome> setOut() {
+        Optional<RequestId> duplicate = core.requests().duplicate(requests);
+        if (duplicate.isPresent()) {
+            return duplicate.map(Call.Duplicate::new);
+        }
+        Optional<Refusal> noRoom = core.noRoomFor(requests.size());
+        if (noRoom.isEmpty()) {
+            core.requests().setOut(this);
+            core.host().running(requests.size());
+        }
+        return noRoom.map(Call.Refused::new);
     }
 
     /** What becomes of it is known. */
     public void end() {
-        core.run(effects -> core.requests().arrive(this));
+        core.run(effects -> arrive());
         core.lifecycle().callEnded(core.now());
         core.host().forwarded(-1);
+    }
+
+    /** Its requests run here from now on, or nowhere, or elsewhere; inside a step. */
+    void arrive() {
+        core.host().running(-core.requests().arrive(this));
     }
 
     /** All its requests. */

@@ -51,7 +51,7 @@ final class CallStart {
     private CompletionStage<Call.Outcome> call(List<InboundMessage> messages, Optional<CallOnItsWay> arriving) {
         byte[] extension = harmless(messages) ? Rerun.first(messages.get(0)) : SessionRecord.NO_EXTENSION;
         Supplier<CompletionStage<Call.Outcome>> outcome = core.step(effects -> {
-            arriving.ifPresent(core.requests()::arrive);
+            arriving.ifPresent(CallOnItsWay::arrive);
             Optional<Call.Outcome> refusal = refusal(messages);
             if (refusal.isPresent()) {
                 return () -> CompletableFuture.completedFuture(refusal.get());
@@ -185,12 +185,7 @@ final class CallStart {
         if (!core.journal().hasRoom(messages)) {
             return Optional.of(new Call.Refused(Refusal.JOURNAL));
         }
-        if (core.requests().running() + messages.size() > core.host().limits().runningCalls()) {
-            return Optional.of(new Call.Refused(Refusal.SESSION_CALLS));
-        }
-        return core.host().hasRoomFor(messages.size())
-                ? Optional.empty()
-                : Optional.of(new Call.Refused(Refusal.NODE_CALLS));
+        return core.noRoomFor(messages.size()).map(Call.Refused::new);
     }
 
     private static boolean tooLong(List<InboundMessage> messages) {

@@ -55,20 +55,23 @@ final class OpenRequests {
         return Optional.empty();
     }
 
-    /** A call sets out, unless one of its requests must not come now: that is returned. */
-    Optional<RequestId> setOut(CallOnItsWay call) {
-        Optional<RequestId> duplicate = duplicate(call.requests());
-        if (duplicate.isEmpty()) {
-            onTheirWay = onTheirWay.isEmpty() ? new LinkedHashMap<>() : onTheirWay;
-            call.requests().forEach(request -> onTheirWay.put(request.requiredId(), call));
-        }
-        return duplicate;
+    /** A call sets out. */
+    void setOut(CallOnItsWay call) {
+        onTheirWay = onTheirWay.isEmpty() ? new LinkedHashMap<>() : onTheirWay;
+        call.requests().forEach(request -> onTheirWay.put(request.requiredId(), call));
     }
 
-    /** A call is not on its way any more. */
-    void arrive(CallOnItsWay call) {
-        onTheirWay.values().removeIf(call::equals);
+    /** A call is not on its way any more; returns how many of its requests were until now. */
+    int arrive(CallOnItsWay call) {
+        int arrived = 0;
+        for (InboundMessage request : call.requests()) {
+            if (onTheirWay.get(request.requiredId()) == call) {
+                onTheirWay.remove(request.requiredId());
+                arrived++;
+            }
+        }
         onTheirWay = onTheirWay.isEmpty() ? Collections.emptyMap() : onTheirWay;
+        return arrived;
     }
 
     /** The call with which a request is on its way. */
@@ -76,8 +79,9 @@ final class OpenRequests {
         return Optional.ofNullable(onTheirWay.get(id));
     }
 
+    /** How many requests of the client are in flight. */
     int running() {
-        return inFlight.size();
+        return inFlight.size() + onTheirWay.size();
     }
 
     void start(LiveCall call) {

@@ -2,6 +2,7 @@ package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.Lifetime;
+import dev.holdfast.Refusal;
 import dev.holdfast.log.Effects;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.Epochs;
@@ -12,6 +13,7 @@ import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.spi.SessionKey;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -165,6 +167,14 @@ public final class SessionCore {
 
     OpenRequests requests() {
         return requests;
+    }
+
+    /** Why so many more requests must not be in flight now, if so; inside a step. */
+    Optional<Refusal> noRoomFor(int more) {
+        if (requests.running() + more > host.limits().runningCalls()) {
+            return Optional.of(Refusal.SESSION_CALLS);
+        }
+        return host.hasRoomFor(more) ? Optional.empty() : Optional.of(Refusal.NODE_CALLS);
     }
 
     public SessionLog log() {

@@ -78,10 +78,10 @@ public interface SessionHost {
     /** Whether connections are sent to the successor of this server. */
     boolean handingOver();
 
-    /** Whether so many more requests may run; inside a step too. */
+    /** Whether so many more requests may be in flight; inside a step too. */
     boolean hasRoomFor(int requests);
 
-    /** So many more requests run, or fewer; inside a step too. */
+    /** So many more requests are in flight, here or on their way to another node, or fewer; inside a step too. */
     void running(int more);
 
     /** So many more calls are on their way to other nodes, or fewer; a drain waits for them. */
