@@ -10,7 +10,6 @@ import io.lettuce.core.protocol.CommandType;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -20,6 +19,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -53,7 +53,7 @@ public final class RedisServer implements AutoCloseable {
             List<String> command = new ArrayList<>(List.of(program().toString(), "--port", Integer.toString(port)));
             command.addAll(List.of("--bind", "127.0.0.1", "--dir", folder.toString(), "--save", ""));
             command.addAll(settings);
-            return new RedisServer(folder, port, command).awaitPort();
+            return new RedisServer(folder, port, command).started();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -73,7 +73,7 @@ public final class RedisServer implements AutoCloseable {
                     "sentinel failover-timeout main 3000");
             Path file = Files.write(folder.resolve("sentinel.conf"), configuration);
             List<String> command = List.of(program().toString(), file.toString(), "--sentinel");
-            return new RedisServer(folder, port, command).awaitPort();
+            return new RedisServer(folder, port, command).started();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -145,18 +145,27 @@ public final class RedisServer implements AutoCloseable {
         return program.toAbsolutePath();
     }
 
-    private RedisServer awaitPort() {
+    /** Returns it when it listens; of one that does not nothing is left. */
+    private RedisServer started() {
+        try {
+            awaitPort();
+            return this;
+        } catch (Throwable e) {
+            close();
+            throw e;
+        }
+    }
+
+    /** Waits until this process says that it listens: another one's Redis may have the port. */
+    private void awaitPort() {
+        Pattern listens = Pattern.compile(
+                "^" + process.pid() + ":.*(Ready to accept connections|Sentinel ID is)", Pattern.MULTILINE);
         Given.until("the server listens on " + port, () -> {
             if (!process.isAlive()) {
                 fail("Redis did not start: " + log());
             }
-            try (Socket socket = new Socket("127.0.0.1", port)) {
-                return socket.isConnected();
-            } catch (IOException e) {
-                return false;
-            }
+            return listens.matcher(log()).find();
         });
-        return this;
     }
 
     private String log() {
