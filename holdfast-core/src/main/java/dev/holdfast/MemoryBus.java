@@ -29,9 +29,27 @@ final class MemoryBus implements ClusterBus {
     /** One that has begun, and perhaps lapsed. */
     private static final class Incarnation {
         private final Queue<byte[]> inbox = new ArrayDeque<>();
+        /** How many bytes are in the inbox. */
+        private long bytes;
+
         private long until;
         private @Nullable Consumer<byte[]> handler;
         private boolean handing;
+
+        private boolean takesMore() {
+            return inbox.size() < INBOX_MESSAGES && bytes < INBOX_BYTES;
+        }
+
+        private void add(byte[] message) {
+            inbox.add(message);
+            bytes += message.length;
+        }
+
+        private Optional<byte[]> take() {
+            Optional<byte[]> next = Optional.ofNullable(inbox.poll());
+            next.ifPresent(message -> bytes -= message.length);
+            return next;
+        }
     }
 
     MemoryBus(InstantSource clock, Executor executor) {
@@ -82,11 +100,11 @@ final class MemoryBus implements ClusterBus {
     @Override
     public CompletionStage<Boolean> send(String node, byte[] message) {
         synchronized (this) {
-            Optional<Incarnation> found = alive(node).filter(present -> present.inbox.size() < INBOX_MESSAGES);
+            Optional<Incarnation> found = alive(node).filter(Incarnation::takesMore);
             if (found.isEmpty()) {
                 return done(false);
             }
-            found.get().inbox.add(message);
+            found.get().add(message);
         }
         handOver(node);
         return done(true);
@@ -138,12 +156,13 @@ final class MemoryBus implements ClusterBus {
             return Optional.empty();
         }
         Consumer<byte[]> handler = found.get().handler;
-        byte[] message = handler == null ? null : found.get().inbox.poll();
-        if (handler == null || message == null) {
+        Optional<byte[]> message =
+                handler == null ? Optional.empty() : found.get().take();
+        if (handler == null || message.isEmpty()) {
             found.get().handing = false;
             return Optional.empty();
         }
-        return Optional.of(() -> handler.accept(message));
+        return Optional.of(() -> handler.accept(message.get()));
     }
 
     synchronized void close() {

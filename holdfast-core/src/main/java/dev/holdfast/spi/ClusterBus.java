@@ -17,6 +17,9 @@ public interface ClusterBus {
     /** How many messages an inbox holds at least, before it takes no more. */
     int INBOX_MESSAGES = 10_000;
 
+    /** How many bytes of messages an inbox holds at least, before it takes no more: one more message fills it. */
+    int INBOX_BYTES = 64 << 20;
+
     /** Begins a lease: the incarnation lives, and its inbox is empty. Fails with an {@link IllegalStateException} if it lives already. */
     CompletionStage<Void> begin(String node, Duration lease);
 
@@ -37,7 +40,7 @@ public interface ClusterBus {
      * Puts a message into an inbox.
      *
      * @param message never changed afterwards
-     * @return false where no such incarnation lives, or its inbox is full
+     * @return false where no such incarnation lives, or its inbox is full, by the number of its messages or by their bytes
      */
     CompletionStage<Boolean> send(String node, byte[] message);
 

@@ -4,12 +4,12 @@ import dev.holdfast.redis.Connector.Commands;
 import dev.holdfast.spi.ClusterBus;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
-import io.lettuce.core.XTrimArgs;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,20 +21,29 @@ import org.slf4j.LoggerFactory;
 final class InboxReader implements ClusterBus.Inbox {
     private static final Logger logger = LoggerFactory.getLogger(InboxReader.class);
     private static final long PAUSE_MILLIS = 200;
-    private static final int MOST_AT_ONCE = 200;
+    /** Redis cannot be asked for so many bytes: so few that their sum fits a small heap, if each carries a large body. */
+    private static final int MOST_AT_ONCE = 8;
 
     private final RedisConnections connections;
     private final byte[] name;
     private final Consumer<byte[]> handler;
     private volatile @Nullable Commands commands;
+    private final ObjLongConsumer<String> had;
     private volatile boolean closed;
-    /** Only who reads changes it. */
+    /** Only who reads changes these. */
     private String last = "0-0";
 
-    InboxReader(RedisConnections connections, byte[] name, Consumer<byte[]> handler) {
+    private long bytes;
+
+    /**
+     * @param had lets Redis remove what was handed over, by the least id that was not, and the bytes of all messages that were: where it
+     *     fails, the next one removes as much more
+     */
+    InboxReader(RedisConnections connections, byte[] name, Consumer<byte[]> handler, ObjLongConsumer<String> had) {
         this.connections = connections;
         this.name = name;
         this.handler = handler;
+        this.had = had;
     }
 
     /** Connects; from then on the connection comes back by itself. */
@@ -96,6 +105,7 @@ final class InboxReader implements ClusterBus.Inbox {
     }
 
     private void handle(byte[] message) {
+        bytes += message.length;
         guarded(() -> handler.accept(message));
     }
 
@@ -108,11 +118,10 @@ final class InboxReader implements ClusterBus.Inbox {
         }
     }
 
-    /** Where this fails, the next one removes as much more. */
     private void trim() {
         int dash = last.indexOf('-');
         String next = last.substring(0, dash + 1) + (Long.parseLong(last.substring(dash + 1)) + 1);
-        connections.commands().run(redis -> redis.xtrim(name, XTrimArgs.Builder.minId(next)));
+        had.accept(next, bytes);
     }
 
     @Override

@@ -16,8 +16,8 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * Leases and inboxes. All of them are in one slot: a sorted set of the incarnations, by the time at which their leases lapse, and a
- * stream for each inbox.
+ * Leases and inboxes. All of them are in one slot: a sorted set of the incarnations, by the time at which their leases lapse, and for
+ * each inbox a stream, and a hash that counts its bytes.
  */
 final class RedisBus implements ClusterBus, AutoCloseable {
     private static final int REFUSED = 3;
@@ -79,7 +79,13 @@ final class RedisBus implements ClusterBus, AutoCloseable {
 
     @Override
     public CompletionStage<Boolean> send(String node, byte[] message) {
-        return run(Script.SEND, node, answer -> word(answer) != REFUSED, Codec.digits(INBOX_MESSAGES), message);
+        return run(
+                Script.SEND,
+                node,
+                answer -> word(answer) != REFUSED,
+                Codec.digits(INBOX_MESSAGES),
+                Codec.digits(INBOX_BYTES),
+                message);
     }
 
     private <T> CompletionStage<T> run(
@@ -88,7 +94,7 @@ final class RedisBus implements ClusterBus, AutoCloseable {
         all.add(clock.map(followed -> Codec.digits(followed.millis())).orElse(new byte[0]));
         all.add(Codec.text(node));
         all.addAll(List.of(arguments));
-        byte[][] keys = {leases, inbox(node)};
+        byte[][] keys = {leases, inbox(node), Codec.text(slot + "bytes:" + node)};
         return scripts.run(script, keys, all, reader, connections.completions().of(node));
     }
 
@@ -98,7 +104,9 @@ final class RedisBus implements ClusterBus, AutoCloseable {
 
     @Override
     public Inbox receive(String node, Consumer<byte[]> handler) {
-        InboxReader reader = new InboxReader(connections, inbox(node), handler);
+        InboxReader reader = new InboxReader(connections, inbox(node), handler, (next, bytes) -> {
+            CompletionStage<Void> unused = run(Script.HAD, node, answer -> null, Codec.text(next), Codec.digits(bytes));
+        });
         inboxes.put(node, reader);
         reader.start();
         return () -> {

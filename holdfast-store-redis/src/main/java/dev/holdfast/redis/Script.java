@@ -28,7 +28,8 @@ enum Script {
     RENEW("bus", "renew"),
     END("bus", "end"),
     LIVING("bus", "living"),
-    SEND("bus", "send");
+    SEND("bus", "send"),
+    HAD("bus", "had");
 
     private final String source;
     private final String digest;

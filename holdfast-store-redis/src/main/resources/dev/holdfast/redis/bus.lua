@@ -1,6 +1,7 @@
 -- KEYS[1] is the set of all incarnations, ordered by the time at which their leases lapse. KEYS[2] is the inbox of the incarnation
--- that ARGV[2] names, a stream.
-local leases, inbox, node = KEYS[1], KEYS[2], ARGV[2]
+-- that ARGV[2] names, a stream. KEYS[3] says how many bytes of messages have come into it so far, and how many of those the incarnation
+-- has had, a hash.
+local leases, inbox, bytes, node = KEYS[1], KEYS[2], KEYS[3], ARGV[2]
 local REFUSED = 3
 
 -- Redis gives the space of an inbox back this long after its lease has lapsed.
@@ -13,6 +14,7 @@ end
 
 local function keep_inbox(lapses)
   redis.call('PEXPIREAT', inbox, text(lapses + SPACE_KEPT_MILLIS))
+  redis.call('PEXPIREAT', bytes, text(lapses + SPACE_KEPT_MILLIS))
 end
 
 local function live_for(millis)

@@ -1,4 +1,4 @@
 -- ARGV: time, node
 redis.call('ZREM', leases, node)
-redis.call('DEL', inbox)
+redis.call('DEL', inbox, bytes)
 return {0}

@@ -166,6 +166,47 @@ class RedisFailureTest {
     }
 
     @Test
+    void whoEndsLeavesNothing() {
+        await(store.bus().begin("node", Duration.ofMinutes(1)));
+        assertThat(await(store.bus().send("node", new byte[] {1}))).isTrue();
+        assertThat(server.command("KEYS", "holdfast:{bus}*").lines())
+                .containsExactlyInAnyOrder(
+                        "holdfast:{bus}leases", "holdfast:{bus}inbox:node", "holdfast:{bus}bytes:node");
+        await(store.bus().end("node"));
+        assertThat(server.command("KEYS", "holdfast:{bus}*")).isEmpty();
+    }
+
+    @Test
+    void whatIsKeptOfANodeThatDiesRunsOut() {
+        await(store.bus().begin("node", Duration.ofMinutes(1)));
+        AtomicInteger received = new AtomicInteger();
+        try (var inbox = store.bus().receive("node", message -> received.incrementAndGet())) {
+            assertThat(inbox).isNotNull();
+            assertThat(await(store.bus().send("node", new byte[] {1}))).isTrue();
+            until("the message has come", () -> received.get() == 1);
+            until(
+                    "it is removed",
+                    () -> server.command("XLEN", "holdfast:{bus}inbox:node").equals("0"));
+        }
+        assertThat(server.command("PTTL", "holdfast:{bus}inbox:node")).doesNotContain("-");
+        assertThat(server.command("PTTL", "holdfast:{bus}bytes:node")).doesNotContain("-");
+    }
+
+    @Test
+    void whoHasFallenBehindReadsFewMessagesAtOnce() {
+        await(store.bus().begin("node", Duration.ofMinutes(1)));
+        for (int i = 0; i < 80; i++) {
+            assertThat(await(store.bus().send("node", new byte[] {1}))).isTrue();
+        }
+        AtomicInteger received = new AtomicInteger();
+        try (var inbox = store.bus().receive("node", message -> received.incrementAndGet())) {
+            assertThat(inbox).isNotNull();
+            until("all have come", () -> received.get() == 80);
+        }
+        assertThat(server.command("INFO", "commandstats")).containsPattern("cmdstat_xread:calls=(1[0-9]|[2-9][0-9])");
+    }
+
+    @Test
     void hintsComeAgainOverAnotherConnection() {
         AtomicInteger hints = new AtomicInteger();
         AtomicInteger number = new AtomicInteger();

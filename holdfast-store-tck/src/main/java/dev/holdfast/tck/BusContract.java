@@ -182,4 +182,34 @@ public abstract class BusContract extends SharedStoreContract {
         }
         assertThat(more).as("messages beyond the least").isLessThan(2 * ClusterBus.INBOX_MESSAGES);
     }
+
+    @Test
+    @DisplayName("false where its inbox is full, by their bytes; what was handed over takes no room in it")
+    void anInboxIsFullOfFewLargeMessagesToo() {
+        await(bus().begin(NODE, LONG));
+        await(bus().begin(OTHER_NODE, LONG));
+        byte[] large = new byte[4 << 20];
+        int least = ClusterBus.INBOX_BYTES / large.length;
+        for (int i = 0; i < least; i++) {
+            assertThat(await(otherBus().send(NODE, large))).isTrue();
+        }
+        int more = 0;
+        while (await(otherBus().send(NODE, large)) && more < least) {
+            more++;
+        }
+        assertThat(more).as("messages beyond the least").isLessThan(least);
+        assertThat(send("more")).isFalse();
+        assertThat(await(otherBus().send(OTHER_NODE, large)))
+                .as("another inbox")
+                .isTrue();
+        AtomicInteger handled = new AtomicInteger();
+        try (ClusterBus.Inbox inbox = bus().receive(NODE, message -> handled.incrementAndGet())) {
+            assertThat(inbox).isNotNull();
+            for (int i = 0; i < 2 * least; i++) {
+                until("there is room", () -> await(otherBus().send(NODE, large)));
+            }
+            int sent = least + more + 2 * least;
+            until("all have come", () -> handled.get() == sent);
+        }
+    }
 }
