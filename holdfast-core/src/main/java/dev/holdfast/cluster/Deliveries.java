@@ -3,11 +3,18 @@ package dev.holdfast.cluster;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore.Extent;
+import dev.holdfast.spi.SharedSessionStore.Member;
 import dev.holdfast.spi.StreamId;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,6 +25,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Deliveries {
     private static final Logger logger = LoggerFactory.getLogger(Deliveries.class);
+    private static final int READ_BYTES = 1 << 18;
 
     private final NodeStore store;
     private final Writers writers;
@@ -49,22 +57,44 @@ final class Deliveries {
         }
     }
 
-    /** The client has everything of the listening stream up to here: what nodes have sent of that who are gone is trimmed. */
+    /**
+     * The client has everything of the listening stream up to here: what nodes have sent of that who are gone is trimmed, unless that is
+     * being done, or was done before any of them was gone.
+     */
     void listened(LiveSession session, long through) {
-        if (through == 0) {
-            return;
+        store.membership(session.key())
+                .map(own -> own.leftovers)
+                .filter(leftovers -> through > 0 && leftovers.begin())
+                .ifPresent(leftovers -> StoreQuestion.ask(() -> store.members(session.key()))
+                        .thenCompose(members -> trim(session, leftovers, epochs(members), through))
+                        .whenComplete((done, failure) -> {
+                            leftovers.end();
+                            log(session, failure);
+                        }));
+    }
+
+    private static Set<Epoch> epochs(List<Member> members) {
+        return members.stream().map(Member::epoch).collect(Collectors.toUnmodifiableSet());
+    }
+
+    private CompletionStage<Void> trim(LiveSession session, Leftovers leftovers, Set<Epoch> present, long through) {
+        return trim(session, leftovers.from(present), through, event -> !present.contains(event.epoch()))
+                .thenAccept(done -> leftovers.none(present, through));
+    }
+
+    /** Page by page: the stream may be long. */
+    private CompletionStage<Void> trim(LiveSession session, long after, long through, Predicate<Event> gone) {
+        if (after >= through) {
+            return SessionLog.DONE;
         }
-        SessionKey key = session.key();
-        StoreQuestion.ask(() -> store.members(key))
-                .thenCompose(members -> store.all(key, StreamId.LISTENING)
-                        .thenAccept(kept -> session.shared()
-                                .trim(kept.stream()
-                                        .filter(event -> event.offset() <= through
-                                                && members.stream()
-                                                        .noneMatch(one ->
-                                                                one.epoch().equals(event.epoch())))
-                                        .toList())))
-                .whenComplete((done, failure) -> log(session, failure));
+        return store.read(session.key(), StreamId.LISTENING, after, READ_BYTES).thenCompose(events -> {
+            List<Event> had =
+                    events.stream().filter(event -> event.offset() <= through).toList();
+            session.shared().trim(had.stream().filter(gone).toList());
+            return had.isEmpty() || had.size() < events.size()
+                    ? SessionLog.DONE
+                    : trim(session, had.get(had.size() - 1).offset(), through, gone);
+        });
     }
 
     private static void log(LiveSession session, @Nullable Throwable failure) {

@@ -24,6 +24,8 @@ final class Membership {
     final String principal;
     /** Its epochs, oldest first: a session may get a newer one and keep the streams of the older. */
     final List<Epoch> epochs;
+    /** What is left on its listening stream of those who are gone. */
+    final Leftovers leftovers = new Leftovers();
     /** Numbers the readers of this node. */
     private final AtomicInteger readers = new AtomicInteger();
 

@@ -90,6 +90,8 @@ final class FlakyCluster implements SharedSessionStore {
     int tails;
     /** How often the record was looked at. */
     int looks;
+    /** How often a stream was read from its beginning. */
+    int readsFromStart;
 
     /** Whether the next inbox cannot be opened. */
     boolean withoutInbox;
@@ -318,6 +320,7 @@ final class FlakyCluster implements SharedSessionStore {
             throwing = false;
             throw new IllegalStateException("no read");
         }
+        readsFromStart += after == 0 ? 1 : 0;
         return ask(Question.READ, () -> store.read(key, stream, after, maxBytes));
     }
 

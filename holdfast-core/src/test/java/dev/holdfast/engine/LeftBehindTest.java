@@ -103,6 +103,59 @@ class LeftBehindTest {
         assertThat(bed.kept(here, StreamId.LISTENING)).isEmpty();
     }
 
+    /** A session on the second node whose client has had everything there when the first one, which has sent it, dies. */
+    private Session hasAllOfADeadNode() {
+        Session there = second.find(first.open());
+        Connection listening = bed.listen(there);
+        first.backend.life().sink.send(Wire.notice("a"));
+        assertThat(bed.read(listening)).containsExactly("a");
+        listening.broken();
+        bed.resume(there, listening.cursor()).broken();
+        listenOften(there);
+        assertThat(second.store.readsFromStart).as("nothing can be left").isZero();
+        first.die();
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        TestBed.now(there.answer(Wire.answer(new RequestId("\"q\""))));
+        assertThat(bed.members(there)).as("the dead node is known to be").hasSize(1);
+        return there;
+    }
+
+    private void listenOften(Session there) {
+        second.store.readsFromStart = 0;
+        for (int i = 0; i < 5; i++) {
+            there.listen();
+            bed.settle();
+        }
+    }
+
+    @Test
+    void whatIsLeftOfADeadNodeIsLookedForOnce() {
+        Session there = hasAllOfADeadNode();
+        listenOften(there);
+        assertThat(second.store.readsFromStart).isOne();
+        assertThat(bed.kept(there, StreamId.LISTENING)).isEmpty();
+    }
+
+    @Test
+    void whatIsLeftOfADeadNodeIsLookedForByOneAtATime() {
+        Session there = hasAllOfADeadNode();
+        second.store.hold(FlakyCluster.Question.READ);
+        listenOften(there);
+        assertThat(second.store.readsFromStart).isOne();
+        second.store.letGo();
+        bed.settle();
+        assertThat(bed.kept(there, StreamId.LISTENING)).isEmpty();
+    }
+
+    @Test
+    void whatIsLeftOfADeadNodeIsLookedForAgainWhereTheStoreFails() {
+        Session there = hasAllOfADeadNode();
+        second.store.throwing = true;
+        listenOften(there);
+        assertThat(second.store.throwing).isFalse();
+        assertThat(bed.kept(there, StreamId.LISTENING)).isEmpty();
+    }
+
     @Test
     void aDeadNodeIsNobodyWhoTakesAnswers() {
         Session here = first.open();
