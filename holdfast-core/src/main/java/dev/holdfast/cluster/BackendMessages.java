@@ -46,14 +46,18 @@ final class BackendMessages {
         return !(message instanceof NodeMessage.Forwarded call) || calls.comesFirst(call);
     }
 
-    /** Lets the backend have it; it may do much on the thread that tells it something. */
-    void heard(LiveSession session, NodeMessage message) {
+    /**
+     * Lets the backend have it; it may do much on the thread that tells it something.
+     *
+     * @param bytes how large it is
+     */
+    void heard(LiveSession session, NodeMessage message, long bytes) {
         if (message instanceof NodeMessage.Cancelled cancelled) {
             // before a call from here is said to be taken by the node that has the backend
             session.shared().cancelOnItsWay(cancelled.request(), cancelled.notification());
         }
         SessionTasks way = message instanceof NodeMessage.Answered ? answers : tasks;
-        if (!way.add(session, () -> ready(session, message), () -> hears(session, message))) {
+        if (!way.add(session, bytes, () -> ready(session, message), () -> hears(session, message))) {
             logger.warn("session {}: what another node has sent is dropped", session.shortId());
             notTaken(message);
         }
@@ -84,6 +88,7 @@ final class BackendMessages {
         CompletableFuture<Optional<Refusal>> taken = new CompletableFuture<>();
         boolean waits = tasks.add(
                 session,
+                notification.bytes().length,
                 () -> StoreQuestion.ask(ready).handle((done, failure) -> fail(taken, failure)),
                 () -> hears(session, notification, taken));
         return waits ? taken : CompletableFuture.completedFuture(Optional.of(Refusal.BACKEND));

@@ -316,14 +316,14 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
             forwarding.ifPresent(once -> once.said(declined.number(), declined));
         } else if (forBackends.comesFirst(message)) {
             Optional<LiveSession> session = engine.session(message.key());
-            session.ifPresent(found -> heard(found, message));
+            session.ifPresent(found -> heard(found, message, bytes.length));
             if (session.isEmpty()) {
                 forBackends.notTaken(message);
             }
         }
     }
 
-    private void heard(LiveSession session, NodeMessage message) {
+    private void heard(LiveSession session, NodeMessage message, long bytes) {
         if (message instanceof NodeMessage.Superseded superseded) {
             tails.superseded(session, superseded.stream(), superseded.token());
         } else if (message instanceof NodeMessage.Ended) {
@@ -338,7 +338,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
             session.shared().read();
             forwarding.ifPresent(once -> once.readElsewhere(session));
         } else {
-            forBackends.heard(session, message);
+            forBackends.heard(session, message, bytes);
         }
     }
 }

@@ -217,7 +217,8 @@ final class Forwarding {
     /** What was cancelled may have been sent before that: the node to which it was sent hears of the cancellation behind it. */
     private void tellCancelled(String node, LiveSession session, CallOnItsWay call, Member host) {
         call.cancellations().forEach((request, notification) -> {
-            byte[] message = new NodeMessage.Cancelled(session.key(), request, notification).pack();
+            InboundMessage told = session.shared().toldElsewhere(request, notification);
+            byte[] message = new NodeMessage.Cancelled(session.key(), request, told).pack();
             CompletionStage<Boolean> unused =
                     store.insist(node, () -> store.bus().send(host.node(), message));
         });

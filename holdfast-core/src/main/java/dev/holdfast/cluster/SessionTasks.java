@@ -25,18 +25,42 @@ final class SessionTasks {
     /** A session whose backend is so far behind hears no more. */
     private static final int MOST = 1_024;
 
+    /** So many bytes wait for a session at least, before it hears no more. */
+    private static final long MOST_BYTES = 16 << 20;
+
     /** What may be done at once is ready so. */
     static final CompletableFuture<Void> DONE = CompletableFuture.completedFuture(null);
 
     private final Executor blocking;
-    private final Map<LiveSession, Queue<Task>> waiting = new ConcurrentHashMap<>();
+    private final Map<LiveSession, Waiting> waiting = new ConcurrentHashMap<>();
 
     /**
      * Something to do.
      *
+     * @param bytes how much it keeps in memory until then
      * @param ready completes when it may be done, and never fails; what comes after it waits too
      */
-    private record Task(Supplier<? extends CompletionStage<?>> ready, Runnable work) {}
+    private record Task(long bytes, Supplier<? extends CompletionStage<?>> ready, Runnable work) {}
+
+    /** What is to be done for one session; used inside of the map. */
+    private static final class Waiting {
+        private final Queue<Task> tasks = new ArrayDeque<>(1);
+        private long bytes;
+
+        private boolean add(Task task) {
+            if (tasks.size() >= MOST || bytes >= MOST_BYTES) {
+                return false;
+            }
+            bytes += task.bytes;
+            return tasks.add(task);
+        }
+
+        private @Nullable Task next() {
+            Task task = tasks.poll();
+            bytes -= task == null ? 0 : task.bytes;
+            return task;
+        }
+    }
 
     /**
      * @param blocking does something where it may block
@@ -48,17 +72,16 @@ final class SessionTasks {
     /**
      * Does this after what came before it for the session; false where too much waits.
      *
+     * @param bytes how much it keeps in memory until it is done
      * @param ready completes when it may be done, and never fails
      */
-    boolean add(LiveSession session, Supplier<? extends CompletionStage<?>> ready, Runnable work) {
+    boolean add(LiveSession session, long bytes, Supplier<? extends CompletionStage<?>> ready, Runnable work) {
         AtomicBoolean begins = new AtomicBoolean();
         AtomicBoolean taken = new AtomicBoolean();
         waiting.compute(session, (key, found) -> {
             begins.setPlain(found == null);
-            Queue<Task> queue = found == null ? new ArrayDeque<>(1) : found;
-            if (queue.size() < MOST) {
-                taken.setPlain(queue.add(new Task(ready, work)));
-            }
+            Waiting queue = found == null ? new Waiting() : found;
+            taken.setPlain(queue.add(new Task(bytes, ready, work)));
             return queue;
         });
         if (begins.getPlain()) {
@@ -113,7 +136,7 @@ final class SessionTasks {
     private Optional<Task> next(LiveSession session) {
         AtomicReference<@Nullable Task> next = new AtomicReference<>();
         waiting.computeIfPresent(session, (key, queue) -> {
-            Task task = queue.poll();
+            Task task = queue.next();
             next.setPlain(task);
             return task == null ? null : queue;
         });

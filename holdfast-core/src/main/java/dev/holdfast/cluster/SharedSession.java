@@ -133,7 +133,8 @@ final class SharedSession implements Session {
     }
 
     private CompletionStage<Void> deliverCancellation(RequestId request, InboundMessage notification) {
-        return ask(() -> node.peers.deliver(here.key(), new NodeMessage.Cancelled(here.key(), request, notification)))
+        InboundMessage told = here.shared().toldElsewhere(request, notification);
+        return ask(() -> node.peers.deliver(here.key(), new NodeMessage.Cancelled(here.key(), request, told)))
                 .thenAccept(others -> {});
     }
 

@@ -8,6 +8,7 @@ import dev.holdfast.log.StreamCursor;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
@@ -22,6 +23,9 @@ import java.util.concurrent.CompletionStage;
 
 /** What a session in memory shows to its cluster, whose other nodes may have it too, each with streams of its own. */
 public final class SharedSide {
+    /** Each node that has the session gets a cancellation, and more than once. */
+    private static final int MOST_CANCELLATION_BYTES = 4 << 10;
+
     private final SessionCore core;
     private final Readers readers;
     private final BackendSlot backend;
@@ -251,6 +255,16 @@ public final class SharedSide {
     /** A call that is to set out for the node that has the backend. */
     public CallOnItsWay onItsWay(List<InboundMessage> requests) {
         return new CallOnItsWay(core, requests);
+    }
+
+    /** What other nodes hear of a cancellation: of one that says much, no more than which request it is. */
+    public InboundMessage toldElsewhere(RequestId request, InboundMessage notification) {
+        if (notification.bytes().length <= MOST_CANCELLATION_BYTES) {
+            return notification;
+        }
+        MessageFactory messages = core.host().messages();
+        return messages.read(
+                messages.cancelled(request, "the client has cancelled it").bytes());
     }
 
     /** The client cancels a request: if it is on its way from here, it is not sent any more. */

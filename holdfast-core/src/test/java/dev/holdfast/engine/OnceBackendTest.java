@@ -331,4 +331,18 @@ class OnceBackendTest {
         assertThat(waiting.toCompletableFuture()).isNotDone();
         assertThat(tooMuch.toCompletableFuture()).isCompletedExceptionally();
     }
+
+    @Test
+    void soIsOneBehindFewThatAreLarge() {
+        Session here = first.open();
+        Session there = second.find(here);
+        first.executor = task -> {};
+        String large = "x".repeat(4 << 20);
+        for (int i = 0; i < 4; i++) {
+            there.notify(Wire.notification("notifications/roots " + large));
+        }
+        CompletionStage<Call.Outcome> tooMuch = there.call(TestBed.requests(1));
+        bed.pass(Duration.ofSeconds(35));
+        assertThat(tooMuch.toCompletableFuture()).isCompletedExceptionally();
+    }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.engine;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
@@ -118,6 +119,23 @@ class OnceCancelTest {
         bed.pass(Duration.ofSeconds(4));
         assertThat(bed.read(call)).isEmpty();
         assertThat(bed.record(here).running()).isEmpty();
+    }
+
+    @Test
+    void ofOneThatSaysMuchOtherNodesHearWhichRequestItIs() {
+        bed.connected(call(1, 2));
+        List<String> heard = new ArrayList<>();
+        for (int id = 1; id <= 2; id++) {
+            first.backend
+                    .life()
+                    .call(id)
+                    .sink()
+                    .onCancel(by -> heard.add(new String(by.orElseThrow().bytes(), UTF_8)));
+        }
+        TestBed.now(there.cancel(Wire.id(1), Wire.notification("notifications/cancelled " + "x".repeat(5_000))));
+        TestBed.now(there.cancel(Wire.id(2), Wire.cancelled(2)));
+        bed.settle();
+        assertThat(heard).containsExactly("cancelled 1: the client has cancelled it", "notifications/cancelled 2");
     }
 
     @Test
