@@ -30,7 +30,10 @@ public final class RepeatRules {
             "resources/read",
             "prompts/list",
             "prompts/get",
-            "completion/complete");
+            "completion/complete",
+            "tasks/get",
+            "tasks/list",
+            "tasks/result");
 
     private final ToolHints hints = new ToolHints();
 

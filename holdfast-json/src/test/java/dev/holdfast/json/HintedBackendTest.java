@@ -336,6 +336,9 @@ class HintedBackendTest {
                 "prompts/list",
                 "prompts/get",
                 "completion/complete",
+                "tasks/get",
+                "tasks/list",
+                "tasks/result",
             })
     void whatOnlyReadsMayBeRunAgain(String method) {
         assertThat(backend.mayBeRerun(request(method, "{}"), NOBODY)).isTrue();
