@@ -261,6 +261,7 @@ final class BackendSlot implements BackendSink.Hearer {
     void giveUp(int restored, String cause) {
         core.run(effects -> {
             if (endRestore(restored, cause, RestoreOutcome.FAILED, effects)) {
+                effects.then(() -> core.host().telemetry().backendNotRestored(core.id(), cause));
                 close(effects);
                 effects.end(EndReason.RESTORE_FAILED);
             }

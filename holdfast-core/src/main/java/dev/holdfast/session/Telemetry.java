@@ -183,6 +183,11 @@ public final class Telemetry {
                 more -> logger.info("session {}: the backend is gone: {}{}", shortened(sessionId), cause, more));
     }
 
+    /** A session cannot get another backend, and ends for it. */
+    void backendNotRestored(String sessionId, String cause) {
+        backendLines.write(more -> logger.warn("session {}: cannot go on: {}{}", shortened(sessionId), cause, more));
+    }
+
     /** The backend of a session that nobody uses was ended, so that there is room for another one. */
     void backendReleased(String sessionId) {
         logger.debug("session {}: its backend made room for another", shortened(sessionId));
