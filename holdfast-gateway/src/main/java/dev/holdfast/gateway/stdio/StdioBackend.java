@@ -136,9 +136,14 @@ public final class StdioBackend implements Backend, AutoCloseable {
             started.increment();
             return process;
         } catch (IOException e) {
-            unstarted.increment();
+            notStarted();
             throw e;
         }
+    }
+
+    /** A child that was wanted could not be started. */
+    void notStarted() {
+        unstarted.increment();
     }
 
     LogThrottle lines() {

@@ -89,6 +89,7 @@ final class StdioOpening {
         }
         ServerCommand command = backend.command();
         if (command.executable().isEmpty()) {
+            backend.notStarted();
             String fault = command.fault();
             backend.lines().write(more -> log.error("{}: the command {}: {}{}", name, fault, command.program(), more));
             handshake.fail(
