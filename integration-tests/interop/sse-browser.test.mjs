@@ -46,7 +46,7 @@ test('tools, notifications and elicitation, while a Streamable HTTP client uses 
 
   await page.close();
   await gateway.sessionsAre(1); // that of the other client
-  assert.equal(await postTo(new URL(endpoints[0], gateway.url)), 404, 'the first POST after the page was closed');
+  assert.equal(await postTo(new URL(endpoints[0], gateway.url)), 404, 'a POST when the session is gone');
   assert.doesNotMatch(gateway.log, /WARN|ERROR/);
 });
 

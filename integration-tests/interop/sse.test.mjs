@@ -79,14 +79,14 @@ describe('a stdio server serves both protocols at once', () => {
 });
 
 for (const flavour of SSE_CLIENTS) {
-  test(`pythonSdk2200: ${flavour} leaves: the very first POST is answered 404`, TIMEOUT, async t => {
+  test(`pythonSdk2200: ${flavour} leaves: without a heartbeat its session is gone, and POSTs are answered 404`, TIMEOUT, async t => {
     const gateway = await startGateway({ flags: ['--heartbeat', '1h'] });
     t.after(() => gateway.stop());
     for (let i = 0; i < 10; i++) {
       const client = await connect(flavour, gateway.url);
       await client.call('echo', { text: 'here' });
       await client.close();
-      await gateway.sessionsAre(0);
+      await gateway.sessionsAre(0); // a POST that comes before is for PythonSdk2200Test
       for (const again of ['first', 'second']) assert.equal(await postTo(client.endpoints[0]), 404, `round ${i}, ${again} POST`);
     }
     assert.doesNotMatch(gateway.log, /WARN|ERROR/);

@@ -158,7 +158,7 @@ class DrainTest {
         CompletableFuture<Void> drained = drain();
         assertThat(drained).isNotDone();
         bed.backend.life().accept();
-        assertThat(opening.join()).isEqualTo(new Unavailable(Refusal.DRAINING));
+        assertThat(TestBed.now(opening)).isEqualTo(new Unavailable(Refusal.DRAINING));
         bed.pass(Duration.ofMillis(10));
         assertThat(drained).isCompleted();
         assertThat(bed.backend.life().closed).isOne();

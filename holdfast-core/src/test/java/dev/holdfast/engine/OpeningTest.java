@@ -27,7 +27,7 @@ class OpeningTest {
 
     @Test
     void onlyItsPrincipalFindsASession() {
-        Session session = ((Opening.Opened) open().join()).session();
+        Session session = ((Opening.Opened) TestBed.now(open())).session();
         assertThat(bed.find(session.id(), "alice")).contains(session);
         assertThat(bed.find(session.id(), "mallory")).isEmpty();
         assertThat(bed.find(session.id(), "")).isEmpty();
@@ -37,7 +37,7 @@ class OpeningTest {
     @Test
     void theBackendMayProposeTheId() {
         bed.backend.propose("an id of the backend");
-        Session session = ((Opening.Opened) open().join()).session();
+        Session session = ((Opening.Opened) TestBed.now(open())).session();
         assertThat(session.id()).isEqualTo("an id of the backend");
         assertThat(session.shortId()).isEqualTo("an id of");
         assertThat(bed.backend.life().sink.sessionId()).isEqualTo(session.id());
@@ -60,7 +60,7 @@ class OpeningTest {
         CompletableFuture<Opening> opening = open();
         CompletionStage<Void> sent = bed.backend.life().sink.send(Wire.notice("before the end"));
         bed.backend.life().refuse();
-        assertThat(opening.join()).isInstanceOf(Opening.Refused.class);
+        assertThat(TestBed.now(opening)).isInstanceOf(Opening.Refused.class);
         assertThat(bed.engine.size()).isZero();
         assertThat(sent.toCompletableFuture()).isCompleted();
         assertThat(bed.news.heard).isEmpty();
@@ -84,7 +84,7 @@ class OpeningTest {
         assertThat(bed.backend.life().sink.sessionId()).isEmpty();
         bed.backend.life().accept();
         assertThat(sent.toCompletableFuture()).isCompleted();
-        Session session = ((Opening.Opened) opening.join()).session();
+        Session session = ((Opening.Opened) TestBed.now(opening)).session();
         assertThat(TestBed.listen(session).read()).containsExactly("early");
     }
 
@@ -128,7 +128,7 @@ class OpeningTest {
         first.sink.lost("it died at once");
         first.accept();
         bed.backend.slow = false;
-        Session session = ((Opening.Opened) opening.join()).session();
+        Session session = ((Opening.Opened) TestBed.now(opening)).session();
         assertThat(first.closed).isOne();
         Connection post = bed.post(session, 1);
         bed.backend.life().call(1).respond();
@@ -143,7 +143,7 @@ class OpeningTest {
         bed.backend.life().sink.send(Wire.notice("early"));
         bed.store.decree(Fate.KEPT);
         bed.backend.life().accept();
-        Session session = ((Opening.Opened) opening.join()).session();
+        Session session = ((Opening.Opened) TestBed.now(opening)).session();
         assertThat(TestBed.listen(session).read()).containsExactly("early");
     }
 }

@@ -4,15 +4,24 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
-/** A JVM of its own, with the classes of this one. */
+/** A JVM of its own, with the classes of this one. It is killed when a test has waited long enough for it. */
 final class ChildJvm {
+    private static final long LIFE_SECONDS = 120;
+
     private ChildJvm() {}
 
     static Process start(Class<?> main, String... arguments) throws IOException {
-        return new ProcessBuilder(command(main, arguments))
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        return start(new ProcessBuilder(command(main, arguments)).redirectError(ProcessBuilder.Redirect.INHERIT));
+    }
+
+    /** Nothing interrupts a read of what a process says: this ends it. */
+    static Process start(ProcessBuilder builder) throws IOException {
+        Process child = builder.start();
+        CompletableFuture.delayedExecutor(LIFE_SECONDS, TimeUnit.SECONDS).execute(child::destroyForcibly);
+        return child;
     }
 
     static List<String> command(Class<?> main, String... arguments) {

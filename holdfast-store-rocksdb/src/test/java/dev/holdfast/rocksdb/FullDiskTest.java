@@ -19,7 +19,7 @@ class FullDiskTest {
             folder="$1"; shift
             if [ "$HOLDFAST_MOUNT" = yes ]; then mount -t tmpfs -o size=60m tmpfs "$folder" || exit 70
             else ulimit -S -f 40000; fi
-            "$@"
+            exec "$@"
             """;
 
     @TempDir
@@ -49,7 +49,7 @@ class FullDiskTest {
         builder.environment().put("HOLDFAST_MOUNT", mount);
         Process process;
         try {
-            process = builder.start();
+            process = ChildJvm.start(builder);
         } catch (java.io.IOException e) {
             return "no such command";
         }

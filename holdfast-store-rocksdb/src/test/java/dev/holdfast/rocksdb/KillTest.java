@@ -32,8 +32,8 @@ class KillTest {
         Path folder = temporary.resolve("store");
         Process child = ChildJvm.start(Appender.class, folder.toString(), durability.name());
         Map<Integer, Long> acknowledged = new HashMap<>();
+        int count = 0;
         try (BufferedReader lines = child.inputReader()) {
-            int count = 0;
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 String[] words = line.split(" ", -1);
                 if (words.length == 3 && words[2].equals(".")) {
@@ -46,8 +46,11 @@ class KillTest {
             }
         } catch (IOException e) {
             // the pipe ended with the process
+        } finally {
+            child.destroyForcibly();
         }
         child.waitFor();
+        assertThat(count).isGreaterThanOrEqualTo(ENOUGH);
         assertThat(acknowledged).hasSize(SESSIONS);
         try (RocksDbStore store =
                 RocksDbStore.builder(folder).survives(durability).open()) {

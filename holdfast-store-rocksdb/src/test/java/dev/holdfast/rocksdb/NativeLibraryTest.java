@@ -19,9 +19,7 @@ class NativeLibraryTest {
         List<String> command =
                 ChildJvm.command(Opener.class, temporary.resolve("store").toString());
         command.add(1, "-Djava.io.tmpdir=" + files);
-        Process child = new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        Process child = ChildJvm.start(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT));
         try (BufferedReader said = child.inputReader()) {
             assertThat(said.readLine()).isEqualTo("open");
         } finally {

@@ -54,12 +54,12 @@ record DurableServer(Process process, int port) implements AutoCloseable {
                         notes.toString()))
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
-        String port = process.inputReader().readLine();
-        if (port == null) {
+        try {
+            return new DurableServer(process, Integer.parseInt(FirstLine.of(process)));
+        } catch (IOException | NumberFormatException e) {
             process.destroyForcibly();
-            throw new IOException("the server has ended");
+            throw e;
         }
-        return new DurableServer(process, Integer.parseInt(port));
     }
 
     @Override

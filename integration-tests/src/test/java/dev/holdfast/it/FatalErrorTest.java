@@ -5,6 +5,9 @@ import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
 import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -120,26 +123,55 @@ class FatalErrorTest {
         assertLogged("tools/call");
     }
 
-    /** Work that a handler leaves behind is not its call any more. */
+    /** Work that a handler leaves behind is not its call any more, and no other call's. */
     @Test
     void ofWhatACallHasLeftBehindEndsNoCall() throws Exception {
-        Mono<String> left = Mono.delay(Duration.ofMillis(50)).map(zero -> {
+        CountDownLatch mayFail = new CountDownLatch(1);
+        Mono<String> left = Mono.delay(Duration.ofMillis(10)).map(zero -> {
+            assertThat(passed(mayFail)).isTrue();
             throw Fault.MISSING_CLASS.error();
         });
+        CompletableFuture<String> gate = new CompletableFuture<>();
+        CompletableFuture<Throwable> fallen = new CompletableFuture<>();
+        Schedulers.onHandleError("fallen", (thread, error) -> fallen.complete(error));
         try (TestServer server = TestServer.in(kind)
                 .tool("starting", (exchange, request) -> {
                     left.subscribe();
                     return Mono.just("started");
                 })
+                .tool("waiting", (exchange, request) -> Mono.fromFuture(gate, true))
                 .start()) {
             RawSession session = RawSession.open(server.port());
-            try (RawConnection call = session.stream(session.post(Json.call("1", "starting")))) {
-                assertThat(call.message().json().at("/result/content/0/text").asString())
-                        .isEqualTo("started");
-                assertThat(call.messages()).isEmpty();
-            }
-            await().during(Duration.ofMillis(200)).untilAsserted(session::assertAlive);
+            assertAnswered("started", session.stream(session.post(Json.call("1", "starting"))));
+            RawConnection waiting = session.stream(session.post(Json.call("2", "waiting")));
+            await().until(() -> server.holdfast().engine().stats().runningCalls() == 1);
+
+            mayFail.countDown();
+            // told when Reactor is through with it
+            assertThat(fallen.get(20, TimeUnit.SECONDS)).isInstanceOf(NoClassDefFoundError.class);
+            gate.complete("done");
+
+            assertAnswered("done", waiting);
+            session.assertAlive();
+        } finally {
+            Schedulers.resetOnHandleError("fallen");
         }
         assertThat(log.complaints()).noneMatch(line -> line.text().contains("tools/call"));
+    }
+
+    private static boolean passed(CountDownLatch latch) {
+        try {
+            return latch.await(20, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            return false;
+        }
+    }
+
+    private static void assertAnswered(String text, RawConnection connection) {
+        try (RawConnection call = connection) {
+            assertThat(call.message().json().at("/result/content/0/text").asString())
+                    .isEqualTo(text);
+            assertThat(call.messages()).isEmpty();
+        }
     }
 }

@@ -58,8 +58,8 @@ class HeartbeatTest {
                 silences.add((between - before) / 1_000_000);
                 gaps.add((System.nanoTime() - between) / 1_000_000);
             }
-            // a machine that stands still lets some look shorter than the server made them, and any of them longer
-            assertThat(gaps).filteredOn(millis -> millis >= 90).hasSizeGreaterThan(BEATS / 2);
+            // the halves are 110 ms apart; a machine that stands still lets some look shorter, and any of them longer
+            assertThat(gaps).filteredOn(millis -> millis >= 50).hasSizeGreaterThan(BEATS / 2);
             assertThat(silences)
                     .filteredOn(millis -> millis >= SHORT.toMillis() - 20)
                     .hasSizeGreaterThan(BEATS / 2);

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -27,7 +28,10 @@ class HttpSseReconnectTest {
     private final ContainerKind kind;
     private final LifecycleRecorder lifecycle = new LifecycleRecorder();
     private final CompletableFuture<String> gate = new CompletableFuture<>();
+
+    @AutoClose
     private final Witness witness = new Witness();
+
     private TestServer server;
 
     HttpSseReconnectTest(ContainerKind kind) {
@@ -54,7 +58,6 @@ class HttpSseReconnectTest {
     @AfterEach
     void stop() throws Exception {
         server.close();
-        witness.close();
         witness.assertNoComplaint();
     }
 

@@ -31,7 +31,7 @@ final class JavaProcess implements AutoCloseable {
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         try {
-            String line = String.valueOf(process.inputReader().readLine());
+            String line = FirstLine.of(process);
             Matcher named = PORT.matcher(line);
             if (!named.find()) {
                 throw new IllegalStateException(main + " says: " + line);

@@ -3,9 +3,11 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -20,7 +22,11 @@ class JavaSdk920Test {
     private static final String GREETING = "hello";
 
     private final ContainerKind kind;
+
+    @AutoClose
     private final Witness witness = new Witness();
+
+    private final LifecycleRecorder lifecycle = new LifecycleRecorder();
     private TestServer server;
     private RawSession session;
     private Frame lastFrame = new Frame(List.of());
@@ -31,7 +37,9 @@ class JavaSdk920Test {
 
     /** The server under test. */
     TestServer.Builder server() {
-        return TestServer.in(kind);
+        return TestServer.in(kind)
+                .options(options ->
+                        options.heartbeatInterval(Duration.ofMillis(100)).sessionLifecycleListener(lifecycle));
     }
 
     @BeforeEach
@@ -43,7 +51,6 @@ class JavaSdk920Test {
     @AfterEach
     void stop() throws Exception {
         server.close();
-        witness.close();
         witness.assertNoComplaint();
     }
 
@@ -53,6 +60,7 @@ class JavaSdk920Test {
         breakage.happenTo(listen());
         server.log("one");
         server.log("two");
+        awaitNoticed();
 
         session.assertAlive();
         witness.assertQuiet(1);
@@ -62,6 +70,7 @@ class JavaSdk920Test {
     @EnumSource
     void javaSdk920_aBrokenGetKeepsTheSessionThroughSilence(Breakage breakage) {
         breakage.happenTo(listen());
+        awaitNoticed();
 
         session.assertAlive();
         try (RawConnection again = listen()) {
@@ -145,6 +154,11 @@ class JavaSdk920Test {
 
         assertThat(got).isEqualTo(sent);
         witness.assertQuiet(times);
+    }
+
+    private void awaitNoticed() {
+        await().untilAsserted(() -> assertThat(lifecycle.detached()).containsExactly(session.id()));
+        await().until(() -> server.holdfast().openConnections() == 0);
     }
 
     /** A GET of which something has come: a server may keep back the head until it has something to say. */

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -26,7 +27,10 @@ class JavaSdk952Test {
     private static final int MORE_STEPS = 4;
 
     private final ContainerKind kind;
+
+    @AutoClose
     private final Witness witness = new Witness();
+
     private final AtomicInteger runs = new AtomicInteger();
     private final CompletableFuture<Void> gate = new CompletableFuture<>();
     private final CompletableFuture<Void> finished = new CompletableFuture<>();
@@ -52,7 +56,6 @@ class JavaSdk952Test {
     @AfterEach
     void stop() throws Exception {
         server.close();
-        witness.close();
         witness.assertNoComplaint();
     }
 

@@ -80,7 +80,7 @@ class ModulePathTest {
     }
 
     private static int port(Process application) throws IOException {
-        return Integer.parseInt(application.inputReader().readLine());
+        return Integer.parseInt(FirstLine.of(application));
     }
 
     private static void end(Process application) throws Exception {
@@ -121,7 +121,7 @@ class ModulePathTest {
                     OfficialServer.at(behind.port()).toString(),
                     "0");
             try {
-                RawSession.open(URI.create(front.inputReader().readLine().replace("serving ", ""))
+                RawSession.open(URI.create(FirstLine.of(front).replace("serving ", ""))
                                 .getPort())
                         .assertAlive();
                 end(front);

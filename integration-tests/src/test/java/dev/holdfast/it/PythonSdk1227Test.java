@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,7 +31,10 @@ class PythonSdk1227Test {
     private static final Duration SOON = HEARTBEAT.multipliedBy(10);
 
     private final ContainerKind kind;
+
+    @AutoClose
     private final Witness witness = new Witness();
+
     private final LifecycleRecorder lifecycle = new LifecycleRecorder();
     private final AtomicInteger running = new AtomicInteger();
     private final AtomicInteger disposed = new AtomicInteger();
@@ -57,7 +61,6 @@ class PythonSdk1227Test {
     @AfterEach
     void stop() throws Exception {
         server.close();
-        witness.close();
         witness.assertNoComplaint();
     }
 

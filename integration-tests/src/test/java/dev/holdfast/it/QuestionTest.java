@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
@@ -33,7 +34,10 @@ class QuestionTest {
     private final ContainerKind kind;
     private final CompletableFuture<Void> mayAsk = new CompletableFuture<>();
     private final List<String> answers = new CopyOnWriteArrayList<>();
+
+    @AutoClose
     private TestServer server;
+
     private RawSession session;
 
     /** What the SDK lets a handler ask. */
@@ -99,10 +103,9 @@ class QuestionTest {
     }
 
     @AfterEach
-    void theHandlerWasAnsweredOnce() throws Exception {
+    void theHandlerWasAnsweredOnce() {
         assertThat(answers).containsExactly("forty-two");
         session.assertAlive();
-        server.close();
     }
 
     @ParameterizedTest

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -27,7 +28,10 @@ class RotationTest {
     private final ContainerKind kind;
     private final LifecycleRecorder lifecycle = new LifecycleRecorder();
     private final CompletableFuture<String> gate = new CompletableFuture<>();
+
+    @AutoClose
     private TestServer server;
+
     private RawSession session;
 
     RotationTest(ContainerKind kind) {
@@ -45,13 +49,12 @@ class RotationTest {
     }
 
     @AfterEach
-    void theSessionLivesOn() throws Exception {
+    void theSessionLivesOn() {
         // a call could be sent away in the middle, as old as its connection may be
         assertThat(session.status(session.post(Json.request("\"alive\"", "ping", "{}"))))
                 .isEqualTo(200);
         assertThat(lifecycle.detached()).isEmpty();
         assertThat(lifecycle.gaps()).isEmpty();
-        server.close();
     }
 
     @Test

@@ -15,6 +15,7 @@ import jakarta.servlet.ServletResponse;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
@@ -33,9 +34,12 @@ import reactor.core.publisher.Mono;
 /** An answer that is there when its handler returns is one response of the request's thread; what is not, is asynchronous. */
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
-@Timeout(30)
+@Timeout(100)
 class SynchronousAnswerTest {
     private static final int STEPS = 20;
+    /** For one try among many on which the machine is not busy. */
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
     private static final String LONG = "x".repeat(64 << 10);
 
     private final ContainerKind kind;
@@ -68,7 +72,7 @@ class SynchronousAnswerTest {
                 .tool("long", (exchange, request) -> Mono.just(LONG))
                 .start();
         session = RawSession.open(server.port());
-        await().until(this::answersAtOnce);
+        await().atMost(PATIENCE).until(this::answersAtOnce);
     }
 
     private static Mono<Void> steps(McpAsyncServerExchange exchange, CallToolRequest request) {
@@ -118,7 +122,7 @@ class SynchronousAnswerTest {
      */
     @Test
     void aQuickAnswerIsOneResponseAndCanBeResumed() {
-        await().until(() -> {
+        await().atMost(PATIENCE).until(() -> {
             asynchronous.set(0);
             try (RawConnection call = session.send(session.post(Json.echo("1", "warm")))) {
                 boolean whole = call.head().header("Content-Length").isPresent();
@@ -142,7 +146,7 @@ class SynchronousAnswerTest {
 
     @Test
     void whatAHandlerSendsBeforeItsAnswerIsPartOfIt() {
-        await().until(() -> {
+        await().atMost(PATIENCE).until(() -> {
             asynchronous.set(0);
             try (RawConnection call = session.stream(session.post(Json.callWithProgress("1", "steps")))) {
                 assertThat(call.messages()).hasSize(STEPS + 1);
@@ -155,7 +159,7 @@ class SynchronousAnswerTest {
     /** A chunk is what was written at once: the first message with the head, then all others, where the machine is not busy. */
     @Test
     void whatComesRightBehindAMessageIsWrittenWithTheAnswer() {
-        await().until(() -> {
+        await().atMost(PATIENCE).until(() -> {
             try (RawConnection call = session.stream(session.post(Json.callWithProgress("1", "steps")))) {
                 int chunks = 0;
                 while (!call.chunk().isEmpty()) {
@@ -188,7 +192,7 @@ class SynchronousAnswerTest {
 
     @Test
     void theHeadOfALongAnswerIsNoWriteOfItsOwn() {
-        await().until(() -> {
+        await().atMost(PATIENCE).until(() -> {
             try (RawConnection call = session.stream(session.post(Json.call("1", "long")))) {
                 boolean together = call.chunk().contains("\"result\"");
                 assertThat(call.body()).endsWith("\n\n");
