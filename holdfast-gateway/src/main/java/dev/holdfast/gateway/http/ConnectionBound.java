@@ -25,9 +25,10 @@ final class ConnectionBound extends NetworkConnectionLimit {
 
     /** How many files this process may have open. */
     private static long files() {
-        return ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system
+        long most = ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system
                 ? system.getMaxFileDescriptorCount()
-                : Long.MAX_VALUE;
+                : 0;
+        return most > 0 ? most : Long.MAX_VALUE;
     }
 
     /**
