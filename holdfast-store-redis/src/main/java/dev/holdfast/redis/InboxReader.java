@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
-import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,18 +28,29 @@ final class InboxReader implements ClusterBus.Inbox {
     private final byte[] name;
     private final Consumer<byte[]> handler;
     private volatile @Nullable Commands commands;
-    private final ObjLongConsumer<String> had;
+    private final Had had;
     private volatile boolean closed;
-    /** Only who reads changes these. */
+    /** Only who reads changes these three. */
     private String last = "0-0";
 
+    private long handedOver;
     private long bytes;
+    /** Of how many messages Redis knows that they were handed over. */
+    private final AtomicLong known = new AtomicLong();
 
-    /**
-     * @param had lets Redis remove what was handed over, by the least id that was not, and the bytes of all messages that were: where it
-     *     fails, the next one removes as much more
-     */
-    InboxReader(RedisConnections connections, byte[] name, Consumer<byte[]> handler, ObjLongConsumer<String> had) {
+    /** Lets Redis remove what was handed over. */
+    @FunctionalInterface
+    interface Had {
+        /**
+         * Tells of all that was, so that the next telling does as much more where one fails.
+         *
+         * @param next the least id that was not handed over
+         * @param bytes of all messages that were
+         */
+        CompletionStage<Void> tell(String next, long bytes);
+    }
+
+    InboxReader(RedisConnections connections, byte[] name, Consumer<byte[]> handler, Had had) {
         this.connections = connections;
         this.name = name;
         this.handler = handler;
@@ -99,12 +110,15 @@ final class InboxReader implements ClusterBus.Inbox {
             last = message.getId();
             message.getBody().values().forEach(this::handle);
         }
-        if (!messages.isEmpty()) {
+        // where nothing has come for a while, a telling has failed that nobody else makes good: a full inbox gets no
+        // more
+        if (known.get() < handedOver) {
             guarded(this::trim);
         }
     }
 
     private void handle(byte[] message) {
+        handedOver++;
         bytes += message.length;
         guarded(() -> handler.accept(message));
     }
@@ -121,7 +135,8 @@ final class InboxReader implements ClusterBus.Inbox {
     private void trim() {
         int dash = last.indexOf('-');
         String next = last.substring(0, dash + 1) + (Long.parseLong(last.substring(dash + 1)) + 1);
-        had.accept(next, bytes);
+        long told = handedOver;
+        had.tell(next, bytes).thenRun(() -> known.accumulateAndGet(told, Math::max));
     }
 
     @Override

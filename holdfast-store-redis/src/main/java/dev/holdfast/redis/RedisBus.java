@@ -104,9 +104,11 @@ final class RedisBus implements ClusterBus, AutoCloseable {
 
     @Override
     public Inbox receive(String node, Consumer<byte[]> handler) {
-        InboxReader reader = new InboxReader(connections, inbox(node), handler, (next, bytes) -> {
-            CompletionStage<Void> unused = run(Script.HAD, node, answer -> null, Codec.text(next), Codec.digits(bytes));
-        });
+        InboxReader reader = new InboxReader(
+                connections,
+                inbox(node),
+                handler,
+                (next, bytes) -> run(Script.HAD, node, answer -> null, Codec.text(next), Codec.digits(bytes)));
         inboxes.put(node, reader);
         reader.start();
         return () -> {

@@ -166,6 +166,27 @@ class RedisFailureTest {
     }
 
     @Test
+    void anInboxThatIsFullHasRoomAgainThoughItsReaderWasNotHeard() {
+        await(store.bus().begin("node", Duration.ofMinutes(1)));
+        byte[] large = new byte[4 << 20];
+        AtomicInteger sent = new AtomicInteger();
+        AtomicInteger received = new AtomicInteger();
+        try (var inbox = store.bus().receive("node", message -> received.incrementAndGet())) {
+            assertThat(inbox).isNotNull();
+            server.command("ACL", "SETUSER", "default", "-xtrim");
+            until("it is full", () -> {
+                boolean taken = await(store.bus().send("node", large));
+                sent.addAndGet(taken ? 1 : 0);
+                return !taken;
+            });
+            until("all have come", () -> received.get() == sent.get());
+            server.command("ACL", "SETUSER", "default", "+xtrim");
+
+            until("there is room", () -> await(store.bus().send("node", large)));
+        }
+    }
+
+    @Test
     void whoEndsLeavesNothing() {
         await(store.bus().begin("node", Duration.ofMinutes(1)));
         assertThat(await(store.bus().send("node", new byte[] {1}))).isTrue();
