@@ -40,15 +40,22 @@ final class RequestRoom {
         private boolean closed;
 
         /** Takes room for a message; empty if there is none. */
-        synchronized Optional<Share> take(int bytes) {
-            if (closed) {
-                return Optional.of(new Share(this, 0));
-            }
-            if (!RequestRoom.this.take(bytes)) {
-                return Optional.empty();
-            }
-            held += bytes;
-            return Optional.of(new Share(this, bytes));
+        Optional<Share> take(int bytes) {
+            return RequestRoom.this.take(bytes) ? Optional.of(share(bytes)) : Optional.empty();
+        }
+
+        /** Takes room for a message though there is none: others must not keep it from being sent. */
+        Share takeAnyway(int bytes) {
+            taken.addAndGet(bytes);
+            return share(bytes);
+        }
+
+        /** What was taken for a message; nothing from the end of the session on. */
+        private synchronized Share share(int bytes) {
+            int kept = closed ? 0 : bytes;
+            held += kept;
+            taken.addAndGet(kept - bytes);
+            return new Share(this, kept);
         }
 
         private synchronized void give(Share share) {

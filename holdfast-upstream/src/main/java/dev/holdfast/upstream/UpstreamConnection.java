@@ -102,13 +102,16 @@ final class UpstreamConnection implements BackendConnection {
             Object context,
             Function<Outcome, Optional<OutboundMessage>> unanswered) {
         Envelope message = UpstreamLink.parsed(request.bytes());
-        Optional<RequestRoom.Share> room = link.room().take(request.bytes().length);
+        boolean setting = !(request.journal() instanceof JournalChange.None);
+        int size = request.bytes().length;
+        Optional<RequestRoom.Share> room = setting
+                ? Optional.of(link.room().takeAnyway(size))
+                : link.room().take(size);
         if (room.isEmpty()) {
             conclude(sink, unanswered.apply(new Outcome.NotSent(link.room().refusal())));
             return;
         }
-        boolean harmless = !(request.journal() instanceof JournalChange.None)
-                || rules.harmless(principal, request.method(), request.bytes());
+        boolean harmless = setting || rules.harmless(principal, request.method(), request.bytes());
         Call call = new Call(request, room.get(), message.progressToken(), sink, harmless, unanswered);
         calls.start(call);
         if (loss.begun()) {

@@ -98,17 +98,17 @@ final class UpstreamLink implements RequestCustomizer {
     /** Sends a message that has no response, unless too much is on its way already. */
     void post(byte[] message, Object context) {
         Envelope envelope = parsed(message);
-        Optional<RequestRoom.Share> share = posted.get() > MOST_BYTES ? Optional.empty() : room.take(message.length);
-        if (share.isEmpty()) {
+        if (posted.get() > MOST_BYTES) {
             stuck.run();
             return;
         }
+        RequestRoom.Share share = room.takeAnyway(message.length);
         int weight = message.length + MESSAGE_BYTES;
         posted.addAndGet(weight);
         CompletableFuture<Outcome> sent = departures.send(envelope, open -> open.post(envelope, context));
         sent.thenAccept(outcome -> {
             posted.addAndGet(-weight);
-            share.get().give();
+            share.give();
             UpstreamErrors.ofPost(outcome).ifPresent(text -> log.warn("a message got lost: {}", text));
         });
     }
