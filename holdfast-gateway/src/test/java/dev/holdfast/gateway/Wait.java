@@ -29,9 +29,14 @@ public final class Wait {
 
     /** Waits for a condition. */
     public static void until(String what, BooleanSupplier condition) {
+        until(what, PATIENCE, condition);
+    }
+
+    /** Waits for a condition that much has to be done for. */
+    static void until(String what, Duration patience, BooleanSupplier condition) {
         long start = System.nanoTime();
         while (!condition.getAsBoolean()) {
-            if (System.nanoTime() - start > PATIENCE.toNanos()) {
+            if (System.nanoTime() - start > patience.toNanos()) {
                 throw new AssertionError("did not come true: " + what);
             }
             LockSupport.parkNanos(PAUSE_NANOS);
