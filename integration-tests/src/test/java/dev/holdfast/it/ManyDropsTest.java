@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -32,7 +31,7 @@ class ManyDropsTest {
     private static final int WAVE = 500;
     private static final int WARM_UP = 2;
     private static final Duration HEARTBEAT = Duration.ofSeconds(1);
-    private static final long HEAP_BYTES = 2 << 20;
+    private static final int LEFT_OF_ONE_IN = 20;
     private static final String CLOSE_WAIT = "08";
 
     private final ContainerKind kind;
@@ -47,20 +46,19 @@ class ManyDropsTest {
                 TestServer server = TestServer.in(kind)
                         .options(options -> options.sseEndpoint("/sse").heartbeatInterval(HEARTBEAT))
                         .start()) {
-            // containers keep what they needed at most at a time, so that is the same from the first wave on
             for (int i = 0; i < WARM_UP; i++) {
                 wave(server);
             }
-            long before = heap();
+            LiveObjects before = LiveObjects.now();
 
             for (int i = 0; i < DROPS; i += WAVE) {
                 wave(server);
             }
 
             // a container may be some time in letting go of its connections; what leaks stays
-            await().untilAsserted(() -> assertThat(heap() - before)
-                    .as("heap after %d clients, %d bytes before", DROPS, before)
-                    .isLessThan(HEAP_BYTES));
+            await().untilAsserted(() -> assertThat(LiveObjects.now().moreThan(before))
+                    .as("more objects after %d clients", DROPS)
+                    .allSatisfy((type, more) -> assertThat(more).isLessThan(DROPS / LEFT_OF_ONE_IN)));
             assertThat(capture.complaints()).isEmpty();
         }
     }
@@ -86,13 +84,6 @@ class ManyDropsTest {
                         () -> assertThat(server.holdfast().engine().size()).isZero());
         await().until(() -> server.holdfast().openConnections() == 0);
         await().untilAsserted(() -> assertThat(halfClosed(port)).isEmpty());
-    }
-
-    private static long heap() {
-        for (int i = 0; i < 3; i++) {
-            System.gc();
-        }
-        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
     }
 
     /** The server's sockets whose peers have closed; none where the kernel does not tell. */
