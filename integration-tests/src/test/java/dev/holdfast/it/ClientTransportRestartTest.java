@@ -42,7 +42,8 @@ class ClientTransportRestartTest {
             "the server was shut down before this call had ended",
             "the server ended while this call was running; whether it had any effect is not known");
 
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    /** A server's process may take 20 s to start where many tests run on a slow machine. */
+    private static final Duration PATIENCE = Duration.ofSeconds(90);
     /** So much later than its patience says a client may be, on a machine that does much else. */
     private static final Duration MARGIN = Duration.ofSeconds(5);
 
@@ -114,7 +115,7 @@ class ClientTransportRestartTest {
     private List<RestartLoad.Ended> calls(String what, Plan plan) throws Exception {
         Running server = plan.start.call();
         try (CuttingProxy proxy = CuttingProxy.to(server.port());
-                CutClients client = new CutClients(transport(proxy, plan.endpoint), Duration.ofSeconds(60))) {
+                CutClients client = new CutClients(transport(proxy, plan.endpoint), PATIENCE.multipliedBy(2))) {
             list(client);
             RestartLoad load = new RestartLoad(client, plan.tools);
             for (int i = 0; i < plan.times; i++) {

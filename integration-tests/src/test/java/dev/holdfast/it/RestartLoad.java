@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Callers of a server that is started again under them: each calls its tool again as soon as its last call has ended. */
 final class RestartLoad {
-    private static final Duration SOON = Duration.ofSeconds(40);
+    private static final Duration SOON = Duration.ofSeconds(100);
 
     private final CutClients client;
     private final List<Caller> callers = new ArrayList<>();
