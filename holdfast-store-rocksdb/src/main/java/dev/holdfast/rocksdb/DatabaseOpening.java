@@ -61,7 +61,10 @@ final class DatabaseOpening {
                 lost = new Salvage(wreck, draft).run();
             }
         } catch (RocksDBException e) {
-            cause.addSuppressed(e);
+            // it is tried again and again
+            if (cause.getSuppressed().length == 0) {
+                cause.addSuppressed(e);
+            }
             throw cause;
         }
         damaged(lost + " sessions could not be read, and are lost", " (" + cause.getMessage() + ")");

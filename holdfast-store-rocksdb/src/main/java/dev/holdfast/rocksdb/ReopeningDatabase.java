@@ -26,6 +26,10 @@ final class ReopeningDatabase {
     private static final int STRIPES = 256;
     /** How long a failed read is reported. */
     private static final long UNREAD_NANOS = TimeUnit.MINUTES.toNanos(1);
+    /** How long a database is left alone that could not be opened anew: twice as long each time. */
+    private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+    private static final long MOST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final StoreFolder folder;
     private final DatabaseOpening opening;
@@ -37,6 +41,8 @@ final class ReopeningDatabase {
     private volatile Optional<Throwable> trouble = Optional.empty();
     private volatile Optional<Unread> unread = Optional.empty();
     private final AtomicBoolean goneTold = new AtomicBoolean();
+    private long pause = LEAST_PAUSE_NANOS;
+    private long notBefore = System.nanoTime();
 
     private record Unread(RocksDbStoreException failure, long at) {}
 
@@ -147,7 +153,7 @@ final class ReopeningDatabase {
     /** Opens the database anew if there is hope, or what can be read of it; on the writer's thread. */
     void recover() {
         look();
-        if (folder.gone() || !folder.writable()) {
+        if (System.nanoTime() - notBefore < 0 || folder.gone() || !folder.writable()) {
             return;
         }
         Throwable cause = trouble.orElse(null);
@@ -162,11 +168,14 @@ final class ReopeningDatabase {
                     database = Optional.of(opening.open());
                 }
                 trouble = Optional.empty();
+                pause = LEAST_PAUSE_NANOS;
                 logger.info("the session store in {} writes again", folder.path());
                 // it may have been found gone meanwhile, and that lasts
                 look();
             } catch (RocksDBException e) {
                 trouble = Optional.of(e);
+                notBefore = System.nanoTime() + pause;
+                pause = Math.min(2 * pause, MOST_PAUSE_NANOS);
             }
         });
     }

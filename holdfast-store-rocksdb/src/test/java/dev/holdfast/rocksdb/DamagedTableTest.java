@@ -264,4 +264,22 @@ class DamagedTableTest {
         }
         return damaged;
     }
+
+    /** A database of which nothing can be read is tried again and again. */
+    @Test
+    void whatIsKeptOfFailuresDoesNotGrow() throws Exception {
+        open().close();
+        StoreFolder wreck = StoreFolder.open(folder, true, "", path -> {});
+        try {
+            Files.writeString(wreck.files().database().resolve("CURRENT"), "damaged");
+            DatabaseOpening opening = new DatabaseOpening(wreck, 1 << 20, true);
+            RocksDBException cause = new RocksDBException("Corruption: test");
+            for (int i = 0; i < 3; i++) {
+                assertThatThrownBy(() -> opening.salvage(cause)).isSameAs(cause);
+            }
+            assertThat(cause.getSuppressed()).hasSize(1);
+        } finally {
+            wreck.close();
+        }
+    }
 }
