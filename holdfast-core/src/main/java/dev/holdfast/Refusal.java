@@ -22,6 +22,8 @@ public enum Refusal {
     BACKEND(3009, "the backend is not there, and too much waits for it"),
     /** As many backends as may be there at once are there, and all of them are in use. */
     BACKENDS(3010, "every backend is in use"),
+    /** The backend of a new session could not be reached or started; the client has an error in the place of an answer. */
+    BACKEND_OPENING(3011, "no backend could be opened"),
     /** Nobody that the server knows asks. */
     UNAUTHENTICATED(3101, "the caller is not known"),
     /** The {@code Host} header names no host of this server. */

@@ -1,5 +1,6 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.LogThrottle;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.ClusterBus;
 import java.time.Duration;
@@ -38,6 +39,8 @@ final class Lease {
     private final LongSupplier clock;
     private final Supplier<String> names;
     private final Hearer hearer;
+    /** A bus that is away fails each tick. */
+    private final LogThrottle failed;
     /** What the bus has said of the first incarnation. */
     private final CompletableFuture<Void> first = new CompletableFuture<>();
 
@@ -77,6 +80,7 @@ final class Lease {
         this.clock = clock;
         this.names = names;
         this.hearer = hearer;
+        this.failed = new LogThrottle(1, clock);
     }
 
     private @Nullable Held held() {
@@ -131,7 +135,7 @@ final class Lease {
         long asked = clock.getAsLong();
         ask(() -> bus.begin(node, length).thenApply(begun -> held(node, asked)), (held, failure) -> {
             if (failure != null) {
-                logger.debug("no lease for {}", node, failure);
+                failed.write(more -> logger.warn("no lease for {}: {}{}", node, failure.toString(), more));
                 state.compareAndSet(beginning, new Without(false));
                 hearer.busWorks(false);
                 first.complete(null);
@@ -156,7 +160,8 @@ final class Lease {
         ask(() -> bus.renew(held.node, length), (renewed, failure) -> {
             hearer.busWorks(failure == null);
             if (failure != null) {
-                logger.debug("the lease of {} could not be renewed", held.node, failure);
+                failed.write(more ->
+                        logger.warn("the lease of {} could not be renewed: {}{}", held.node, failure.toString(), more));
             } else if (renewed) {
                 held.until = asked + length.toNanos();
             } else {

@@ -95,9 +95,11 @@ final class Opener {
             session.end().abandon();
             return CompletableFuture.completedFuture(new Unavailable(Refusal.BACKENDS));
         }
-        return outcome instanceof Backend.Unreachable unreachable
-                ? refuse(session, unreachable.response())
-                : refuse(session, ((Backend.Refused) outcome).response());
+        if (outcome instanceof Backend.Unreachable unreachable) {
+            host.telemetry().refused(Refusal.BACKEND_OPENING, unreachable.cause());
+            return refuse(session, unreachable.response());
+        }
+        return refuse(session, ((Backend.Refused) outcome).response());
     }
 
     private static CompletionStage<Opening> refuse(LiveSession session, OutboundMessage response) {

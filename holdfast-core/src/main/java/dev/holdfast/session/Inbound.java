@@ -59,6 +59,7 @@ final class Inbound {
         } else if (outcome instanceof Backend.Refused refused) {
             notOpened(sink, refused.response());
         } else if (outcome instanceof Backend.Unreachable unreachable) {
+            core.host().telemetry().refused(Refusal.BACKEND_OPENING, unreachable.cause());
             notOpened(sink, unreachable.response());
         } else if (outcome instanceof Backend.Busy busy) {
             notOpened(sink, busy.response());

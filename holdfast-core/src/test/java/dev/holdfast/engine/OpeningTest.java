@@ -3,9 +3,11 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Opening;
+import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.engine.TestStore.Fate;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
@@ -64,6 +66,24 @@ class OpeningTest {
         assertThat(bed.engine.size()).isZero();
         assertThat(sent.toCompletableFuture()).isCompleted();
         assertThat(bed.news.heard).isEmpty();
+    }
+
+    @Test
+    void aBackendThatCannotBeReachedIsCounted() {
+        bed.backend.slow = true;
+        CompletableFuture<Opening> opening = open();
+        bed.backend.life().stayAway();
+        assertThat(TestBed.now(opening)).isInstanceOf(Opening.Refused.class);
+        assertThat(bed.engine.stats().refused()).containsEntry(Refusal.BACKEND_OPENING, 1L);
+    }
+
+    @Test
+    void aBackendOfTheFirstMessageThatCannotBeReachedIsCounted() {
+        bed.backend.slow = true;
+        Session session = ((Opening.Awaiting) TestBed.now(bed.engine.open("", TestBed.LIFETIME))).session();
+        TestBed.accepted(session.call(List.of(Wire.initialize()))).dispatch();
+        bed.backend.life().stayAway();
+        assertThat(bed.engine.stats().refused()).containsEntry(Refusal.BACKEND_OPENING, 1L);
     }
 
     @Test

@@ -35,7 +35,7 @@ public record Rejection(
         return switch (refusal) {
             // what comes next on this connection would find the server gone
             case DRAINING -> comeBack(503, refusal).with("Connection", "close");
-            case SESSIONS, PRINCIPAL_SESSIONS, NODE_CALLS, STORE, BACKENDS -> comeBack(503, refusal);
+            case SESSIONS, PRINCIPAL_SESSIONS, NODE_CALLS, STORE, BACKENDS, BACKEND_OPENING -> comeBack(503, refusal);
             case SESSION_CALLS, BACKEND -> comeBack(429, refusal);
             case JOURNAL -> of(refusal, 429, JsonRpc.SERVER_ERROR, refusal.text());
             case BODY_ROOM -> comeBack(503, refusal).with("Connection", "close");
