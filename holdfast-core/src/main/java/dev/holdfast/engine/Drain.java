@@ -3,6 +3,7 @@ package dev.holdfast.engine;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.session.Lifecycle;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.TimeText;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -60,16 +61,33 @@ final class Drain {
 
     CompletionStage<Void> begin(Duration timeout) {
         if (begun.compareAndSet(false, true)) {
-            Duration patience = timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
-            long deadline = clock.now() + (patience.isNegative() ? 0 : patience.toNanos());
-            await(this::callsAreOver, deadline, () -> deliver(deadline));
+            Duration most = timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
+            Duration patience = most.isNegative() ? Duration.ZERO : most;
+            long deadline = clock.now() + patience.toNanos();
+            if (running() > 0) {
+                log.info(
+                        "the engine ends: running calls: {}, and they have {} to end",
+                        running(),
+                        TimeText.of(patience));
+            }
+            await(this::callsAreOver, deadline, () -> {
+                if (running() > 0) {
+                    log.info("the engine ends: calls that are not over in time: {}", running());
+                }
+                deliver(deadline);
+            });
         }
         return done;
     }
 
     private boolean callsAreOver() {
         live.all().forEach(this::letGo);
-        return counts.running() == 0 && counts.forwarded() == 0;
+        return running() == 0;
+    }
+
+    /** How many calls are not over, here or at the nodes that run them for this one. */
+    private int running() {
+        return counts.running() + counts.forwarded();
     }
 
     /** A session for which other nodes wait leaves when its own calls are over. */

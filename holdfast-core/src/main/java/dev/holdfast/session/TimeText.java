@@ -4,13 +4,13 @@ import java.math.BigDecimal;
 import java.time.Duration;
 
 /** Writes a duration as people read it: {@code 12 s}, {@code 1.5 s}, {@code 250 ms}, {@code 23 min 5 s}, {@code 2 h}. */
-final class TimeText {
+public final class TimeText {
     private static final int MILLIS_OF_SECOND = 1000;
 
     private TimeText() {}
 
     /** The text of a duration from zero up; nothing below a millisecond. */
-    static String of(Duration duration) {
+    public static String of(Duration duration) {
         long millis = duration.toMillis();
         if (millis < MILLIS_OF_SECOND) {
             return millis == 0 ? "0 s" : millis + " ms";

@@ -13,6 +13,7 @@ import dev.holdfast.Session;
 import dev.holdfast.SessionLimits;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -82,6 +83,23 @@ class NewsLogTest {
 
     private static void repeat(int times, Runnable fact) {
         Stream.generate(() -> fact).limit(times).forEach(Runnable::run);
+    }
+
+    @Test
+    void whatADrainWaitsForAndWhatItCutsIsTold() {
+        Session session = bed.open();
+        bed.post(session, 1);
+        bed.post(session, 2);
+        CompletionStage<Void> drained = bed.engine.drain(Duration.ofSeconds(20));
+        assertThat(lines("the engine ends"))
+                .containsExactly("the engine ends: running calls: 2, and they have 20 s to end");
+        bed.backend.life().call(1).respond();
+        bed.pass(Duration.ofSeconds(40));
+        assertThat(drained.toCompletableFuture()).isCompleted();
+        assertThat(lines("the engine ends"))
+                .hasSize(2)
+                .last()
+                .isEqualTo("the engine ends: calls that are not over in time: 1");
     }
 
     @Test
