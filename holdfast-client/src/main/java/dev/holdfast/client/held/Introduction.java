@@ -1,6 +1,7 @@
 package dev.holdfast.client.held;
 
 import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonRpc;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -10,6 +11,7 @@ final class Introduction {
     private volatile Optional<Said> said = Optional.empty();
     private volatile boolean initialized;
     private volatile byte lists;
+    private volatile Optional<String> revision = Optional.empty();
 
     /** The request, and what came with it. */
     record Said(Envelope initialize, Object context) {}
@@ -33,9 +35,20 @@ final class Introduction {
         return initialized;
     }
 
-    /** The server promises to tell of changes in these lists. */
-    void promised(byte changing) {
-        lists = changing;
+    /** The application has the server's answer. */
+    void answered(Envelope answer) {
+        revision = answer.protocolVersion();
+        promised(answer);
+    }
+
+    /** The revision that the application speaks since that answer. */
+    Optional<String> revision() {
+        return revision;
+    }
+
+    /** The server promises to tell of changes in the lists that its answer names. */
+    void promised(Envelope answer) {
+        lists = JsonRpc.MESSAGES.introduction(answer.bytes()).lists();
     }
 
     byte promised() {

@@ -8,7 +8,6 @@ import dev.holdfast.client.SessionOpening;
 import dev.holdfast.client.SessionOpening.Protocol;
 import dev.holdfast.client.SessionWatch;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.json.JsonRpc;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
@@ -219,7 +218,7 @@ final class Places {
 
     private void learnPromises(Envelope initialize, Envelope message) {
         if (message.kind() == Envelope.Kind.RESPONSE && message.id().equals(initialize.id())) {
-            introduction.promised(JsonRpc.MESSAGES.introduction(message.bytes()).lists());
+            introduction.answered(message);
         }
     }
 

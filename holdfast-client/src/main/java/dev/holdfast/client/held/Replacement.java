@@ -89,11 +89,21 @@ final class Replacement {
                         return CompletableFuture.completedFuture(
                                 notOpened(((SessionOpening.NotOpened) result).outcome()));
                     }
-                    introduction.promised(
-                            JsonRpc.MESSAGES.introduction(answer.join().bytes()).lists());
+                    introduced(answer.join());
                     Attempt arrived = new Attempt.Arrived(new Place.At(number, opened.session()));
                     return restored(arrived, opened.session(), said.context(), others);
                 });
+    }
+
+    /** The application goes on in the revision that it was told of. */
+    private void introduced(Envelope answer) {
+        introduction.promised(answer);
+        String told = introduction.revision().orElse("none");
+        String now = answer.protocolVersion().orElse("none");
+        if (!now.equals(told)) {
+            watch.failed(new IOException("the session that replaces the lost one is of revision " + now
+                    + ", and the application speaks " + told));
+        }
     }
 
     private Attempt notOpened(Outcome outcome) {

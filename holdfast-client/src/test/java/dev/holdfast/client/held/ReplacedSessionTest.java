@@ -55,6 +55,11 @@ class ReplacedSessionTest {
     /** Holds the thread on which another session is opened. */
     private volatile CountDownLatch opens = new CountDownLatch(0);
 
+    /** What the server speaks with those who come now. */
+    private volatile String revision = "2025-11-25";
+    /** What the application was told that failed. */
+    private final List<Throwable> failures = new CopyOnWriteArrayList<>();
+
     private final CountDownLatch slow = new CountDownLatch(1);
     private final AtomicInteger running = new AtomicInteger();
     private HttpServer server;
@@ -85,7 +90,12 @@ class ReplacedSessionTest {
         RemoteServer remote = RemoteServer.at(uri, recording(HttpSender.by(http)), clock, threads)
                 .withLimits(limits);
         return new HeldSession(
-                remote, Protocol.STREAMABLE_HTTP, message -> CompletableFuture.completedFuture(null), HeldWatch.NONE);
+                remote, Protocol.STREAMABLE_HTTP, message -> CompletableFuture.completedFuture(null), new HeldWatch() {
+                    @Override
+                    public void failed(Throwable failure) {
+                        failures.add(failure);
+                    }
+                });
     }
 
     private HttpSender recording(HttpSender sender) {
@@ -145,7 +155,8 @@ class ReplacedSessionTest {
         }
         exchange.getResponseHeaders().add("Content-Type", "application/json");
         String result = message.method().equals("initialize")
-                ? "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"serverInfo\":{\"name\":\"t\",\"version\":\"1\"}}"
+                ? "{\"protocolVersion\":\"" + revision
+                        + "\",\"capabilities\":{},\"serverInfo\":{\"name\":\"t\",\"version\":\"1\"}}"
                 : "{}";
         answer(
                 exchange,
@@ -251,6 +262,21 @@ class ReplacedSessionTest {
 
         opens.countDown();
         assertThat(now(refused)).isEqualTo(new Outcome.Cancelled());
+    }
+
+    @Test
+    void thatAnotherSessionIsOfAnotherRevisionIsTold() {
+        known.clear();
+        assertThat(now(call(1))).isEqualTo(new Outcome.Done());
+        assertThat(failures).isEmpty();
+
+        known.clear();
+        revision = "2025-06-18";
+        assertThat(now(call(2))).isEqualTo(new Outcome.Done());
+        assertThat(failures)
+                .singleElement()
+                .asString()
+                .endsWith("is of revision 2025-06-18, and the application speaks 2025-11-25");
     }
 
     @Test
