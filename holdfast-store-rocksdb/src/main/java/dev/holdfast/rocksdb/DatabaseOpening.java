@@ -61,7 +61,7 @@ final class DatabaseOpening {
                 lost = new Salvage(wreck, draft).run();
             }
         } catch (RocksDBException e) {
-            // it is tried again and again
+            // recovery repeats this with the same cause
             if (cause.getSuppressed().length == 0) {
                 cause.addSuppressed(e);
             }

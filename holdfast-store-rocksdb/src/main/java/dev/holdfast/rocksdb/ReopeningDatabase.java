@@ -26,10 +26,6 @@ final class ReopeningDatabase {
     private static final int STRIPES = 256;
     /** How long a failed read is reported. */
     private static final long UNREAD_NANOS = TimeUnit.MINUTES.toNanos(1);
-    /** How long a database is left alone that could not be opened anew: twice as long each time. */
-    private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-
-    private static final long MOST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final StoreFolder folder;
     private final DatabaseOpening opening;
@@ -41,8 +37,7 @@ final class ReopeningDatabase {
     private volatile Optional<Throwable> trouble = Optional.empty();
     private volatile Optional<Unread> unread = Optional.empty();
     private final AtomicBoolean goneTold = new AtomicBoolean();
-    private long pause = LEAST_PAUSE_NANOS;
-    private long notBefore = System.nanoTime();
+    private final Backoff backoff = new Backoff(System::nanoTime);
 
     private record Unread(RocksDbStoreException failure, long at) {}
 
@@ -153,31 +148,34 @@ final class ReopeningDatabase {
     /** Opens the database anew if there is hope, or what can be read of it; on the writer's thread. */
     void recover() {
         look();
-        if (System.nanoTime() - notBefore < 0 || folder.gone() || !folder.writable()) {
+        if (backoff.waits() || folder.gone() || !folder.writable()) {
             return;
         }
+        try {
+            exclusively(this::reopen);
+        } finally {
+            backoff.attempted(trouble.isEmpty());
+        }
+    }
+
+    private void reopen() {
         Throwable cause = trouble.orElse(null);
-        exclusively(() -> {
-            database.ifPresent(Database::close);
-            database = Optional.empty();
-            try {
-                if (cause instanceof RocksDBException damage && Database.isCorrupt(damage)) {
-                    database = Optional.of(opening.salvage(damage));
-                    forget.run();
-                } else {
-                    database = Optional.of(opening.open());
-                }
-                trouble = Optional.empty();
-                pause = LEAST_PAUSE_NANOS;
-                logger.info("the session store in {} writes again", folder.path());
-                // it may have been found gone meanwhile, and that lasts
-                look();
-            } catch (RocksDBException e) {
-                trouble = Optional.of(e);
-                notBefore = System.nanoTime() + pause;
-                pause = Math.min(2 * pause, MOST_PAUSE_NANOS);
+        database.ifPresent(Database::close);
+        database = Optional.empty();
+        try {
+            if (cause instanceof RocksDBException damage && Database.isCorrupt(damage)) {
+                database = Optional.of(opening.salvage(damage));
+                forget.run();
+            } else {
+                database = Optional.of(opening.open());
             }
-        });
+            trouble = Optional.empty();
+            logger.info("the session store in {} writes again", folder.path());
+            // it may have been found gone meanwhile, and that lasts
+            look();
+        } catch (RocksDBException e) {
+            trouble = Optional.of(e);
+        }
     }
 
     /** Closes the database and gives the folder back. */
