@@ -1,11 +1,12 @@
 package dev.holdfast.cluster;
 
-import dev.holdfast.LogThrottle;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.ClusterBus;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -39,8 +40,9 @@ final class Lease {
     private final LongSupplier clock;
     private final Supplier<String> names;
     private final Hearer hearer;
-    /** A bus that is away fails each tick. */
-    private final LogThrottle failed;
+    /** Whether it was told that the bus fails, which it does each tick then. */
+    private final AtomicBoolean failing = new AtomicBoolean();
+
     /** What the bus has said of the first incarnation. */
     private final CompletableFuture<Void> first = new CompletableFuture<>();
 
@@ -80,7 +82,6 @@ final class Lease {
         this.clock = clock;
         this.names = names;
         this.hearer = hearer;
-        this.failed = new LogThrottle(1, clock);
     }
 
     private @Nullable Held held() {
@@ -135,7 +136,7 @@ final class Lease {
         long asked = clock.getAsLong();
         ask(() -> bus.begin(node, length).thenApply(begun -> held(node, asked)), (held, failure) -> {
             if (failure != null) {
-                failed.write(more -> logger.warn("no lease for {}: {}{}", node, failure.toString(), more));
+                tellFailure("no lease for {}: {}", node, failure);
                 state.compareAndSet(beginning, new Without(false));
                 hearer.busWorks(false);
                 first.complete(null);
@@ -143,6 +144,7 @@ final class Lease {
             }
             if (state.compareAndSet(beginning, held)) {
                 logger.info("this node is {}", node);
+                failing.set(false);
                 hearer.busWorks(true);
             } else {
                 letGo(held);
@@ -160,14 +162,28 @@ final class Lease {
         ask(() -> bus.renew(held.node, length), (renewed, failure) -> {
             hearer.busWorks(failure == null);
             if (failure != null) {
-                failed.write(more ->
-                        logger.warn("the lease of {} could not be renewed: {}{}", held.node, failure.toString(), more));
+                tellFailure("the lease of {} could not be renewed: {}", held.node, failure);
             } else if (renewed) {
                 held.until = asked + length.toNanos();
+                tellSuccess(held);
             } else {
                 lose(held);
             }
         });
+    }
+
+    private void tellFailure(String what, String node, Throwable failure) {
+        if (!(state.get() instanceof Ended) && failing.compareAndSet(false, true)) {
+            Throwable cause =
+                    failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+            logger.warn(what, node, cause.toString());
+        }
+    }
+
+    private void tellSuccess(Held held) {
+        if (failing.compareAndSet(true, false)) {
+            logger.info("the lease of {} is renewed again", held.node);
+        }
     }
 
     private void lose(Held held) {

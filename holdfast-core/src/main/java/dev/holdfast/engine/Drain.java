@@ -64,16 +64,9 @@ final class Drain {
             Duration most = timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
             Duration patience = most.isNegative() ? Duration.ZERO : most;
             long deadline = clock.now() + patience.toNanos();
-            if (running() > 0) {
-                log.info(
-                        "the engine ends: running calls: {}, and they have {} to end",
-                        running(),
-                        TimeText.of(patience));
-            }
+            tell("waits up to " + TimeText.of(patience) + " for");
             await(this::callsAreOver, deadline, () -> {
-                if (running() > 0) {
-                    log.info("the engine ends: calls that are not over in time: {}", running());
-                }
+                tell("did not wait any longer for");
                 deliver(deadline);
             });
         }
@@ -85,9 +78,16 @@ final class Drain {
         return running() == 0;
     }
 
-    /** How many calls are not over, here or at the nodes that run them for this one. */
+    private void tell(String what) {
+        int running = running();
+        if (running > 0) {
+            log.info("draining: {} {} running calls", what, running);
+        }
+    }
+
+    /** How many calls are not over; one on its way to another node is in both counts. */
     private int running() {
-        return counts.running() + counts.forwarded();
+        return Math.max(counts.running(), counts.forwarded());
     }
 
     /** A session for which other nodes wait leaves when its own calls are over. */

@@ -96,7 +96,9 @@ final class Opener {
             return CompletableFuture.completedFuture(new Unavailable(Refusal.BACKENDS));
         }
         if (outcome instanceof Backend.Unreachable unreachable) {
-            host.telemetry().refused(Refusal.BACKEND_OPENING, unreachable.cause());
+            if (!host.draining()) {
+                host.telemetry().refused(Refusal.BACKEND_OPENING, unreachable.cause());
+            }
             return refuse(session, unreachable.response());
         }
         return refuse(session, ((Backend.Refused) outcome).response());

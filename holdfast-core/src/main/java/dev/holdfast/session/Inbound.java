@@ -59,14 +59,22 @@ final class Inbound {
         } else if (outcome instanceof Backend.Refused refused) {
             notOpened(sink, refused.response());
         } else if (outcome instanceof Backend.Unreachable unreachable) {
-            core.host().telemetry().refused(Refusal.BACKEND_OPENING, unreachable.cause());
+            count(Refusal.BACKEND_OPENING, unreachable.cause());
             notOpened(sink, unreachable.response());
         } else if (outcome instanceof Backend.Busy busy) {
+            count(Refusal.BACKENDS, busy.cause());
             notOpened(sink, busy.response());
         } else {
             logger.error("session {}: could not be initialized", core.shortId(), failure);
             backend.notOpened();
             calls.failNow(sink, "internal error");
+        }
+    }
+
+    /** A client that has left, or was sent away, is refused nothing. */
+    private void count(Refusal refusal, String cause) {
+        if (!core.lifecycle().state().closed()) {
+            core.host().telemetry().refused(refusal, cause);
         }
     }
 

@@ -6,6 +6,7 @@ import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.Lifetime;
 import dev.holdfast.Opening;
+import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.SessionState;
@@ -224,8 +225,9 @@ class HttpSseSessionTest {
         connection.broken();
 
         assertThat(bed.backend.life().abandoned).isOne();
-        bed.backend.life().refuse();
+        bed.backend.life().stayAway();
         assertThat(bed.news.heard).containsExactly("created", "closed: DISCONNECTED");
+        assertThat(bed.engine.stats().refused()).doesNotContainEntry(Refusal.BACKEND_OPENING, 1L);
     }
 
     @Test

@@ -25,7 +25,7 @@ record LiveObjects(Map<String, Integer> byClass) {
                 .lines()
                 .map(LINE::matcher)
                 .filter(line -> line.matches() && !line.group(2).startsWith(TESTS))
-                // lambdas of one place are of one name, but for a number
+                // classes of lambdas differ in a number at the end
                 .collect(Collectors.toMap(
                         line -> line.group(2).replaceFirst("\\$\\$Lambda.*", "\\$\\$Lambda"),
                         line -> Integer.valueOf(line.group(1)),

@@ -3,6 +3,7 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.engine.SessionEngine;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -50,6 +51,7 @@ class ManyDropsTest {
                 wave(server);
             }
             LiveObjects before = LiveObjects.now();
+            assertThat(before.byClass()).containsKey(SessionEngine.class.getName());
 
             for (int i = 0; i < DROPS; i += WAVE) {
                 wave(server);
