@@ -39,14 +39,14 @@ test('HOLDFAST_JVM takes the place of these settings', async () => {
   assert.equal(found.get('MaxHeapSize'), String(128 << 20));
 });
 
-test('what the JVM of a bridge has to say goes to standard error: standard output is for messages', { timeout: 60_000 }, async t => {
+test('what the JVM of a bridge has to say goes to standard error: standard output is for messages', { timeout: 120_000 }, async t => {
   const bridge = spawn(holdfast, ['connect', 'http://127.0.0.1:1/mcp', '--log-level', 'debug'], { stdio: ['pipe', 'pipe', 'pipe'] });
   t.after(() => bridge.kill('SIGKILL'));
   const said = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr']) bridge[name].on('data', text => (said[name] += text));
   const ended = once(bridge, 'close');
   bridge.stdin.write('no json\n');
-  await waitFor('the bridge is there', () => said.stdout.includes('\n'));
+  await waitFor('the bridge is there', () => said.stdout.includes('\n'), 90_000);
   bridge.kill('SIGQUIT');
   await waitFor('the JVM has told of its threads', () => /Full thread dump/.test(said.stdout + said.stderr));
   bridge.stdin.end();
@@ -77,7 +77,7 @@ async function child(t, variables, word) {
   });
   let said = '';
   gateway.stdout.on('data', text => (said += text));
-  await waitFor('the gateway listens', () => /listens on \S+\n/.test(said));
+  await waitFor('the gateway listens', () => /listens on \S+\n/.test(said), 90_000);
   // a server that only repeats what it gets; nobody waits for its answer
   fetch(/listens on (\S+)/.exec(said)[1], {
     method: 'POST',
@@ -100,7 +100,7 @@ for (const [name, variables, theirs] of [
   ['UTF-8, and times of a locale that is not installed', { LANG: 'C.UTF-8', LC_TIME: 'xx_XX' }, ['LANG=C.UTF-8', 'LC_ALL=C.UTF-8', 'LC_TIME=xx_XX']],
   ['UTF-8', { LANG: 'C.UTF-8' }, ['LANG=C.UTF-8']],
 ]) {
-  test(`words beyond ASCII reach store and child as they are: ${name}`, { timeout: 60_000 }, async t => {
+  test(`words beyond ASCII reach store and child as they are: ${name}`, { timeout: 120_000 }, async t => {
     const found = await child(t, variables, 'Müller-日本');
     assert.equal(found.word, 'Müller-日本');
     assert.deepEqual(found.variables, theirs);
@@ -108,19 +108,19 @@ for (const [name, variables, theirs] of [
   });
 }
 
-test('the locale of children stays where all words are of ASCII', { timeout: 60_000 }, async t => {
+test('the locale of children stays where all words are of ASCII', { timeout: 120_000 }, async t => {
   const found = await child(t, { LC_ALL: 'C' }, 'Mueller');
   assert.equal(found.word, 'Mueller');
   assert.deepEqual(found.variables, ['LC_ALL=C']);
 });
 
-test('an environment with nothing but a path is enough', { timeout: 60_000 }, async () => {
-  const { stdout } = await run('env', ['-i', `PATH=${process.env.PATH}`, holdfast, '--version'], { timeout: 50_000 });
+test('an environment with nothing but a path is enough', { timeout: 120_000 }, async () => {
+  const { stdout } = await run('env', ['-i', `PATH=${process.env.PATH}`, holdfast, '--version'], { timeout: 90_000 });
   assert.match(stdout, /^holdfast \S+\n$/);
 });
 
-test('too few open files are named in a sentence', { timeout: 60_000 }, async () => {
-  const started = run('bash', ['-c', 'ulimit -n 64; exec "$@"', 'bash', holdfast, 'serve', '--port', '0', '--store', 'memory'], { timeout: 30_000 });
+test('too few open files are named in a sentence', { timeout: 120_000 }, async () => {
+  const started = run('bash', ['-c', 'ulimit -n 64; exec "$@"', 'bash', holdfast, 'serve', '--port', '0', '--store', 'memory'], { timeout: 90_000 });
   await assert.rejects(started, failure => {
     assert.equal(failure.code, 1);
     assert.match(failure.stderr, /^holdfast: at most 64 files may be open at once here, and the gateway needs 256: .*\n$/);
@@ -128,7 +128,7 @@ test('too few open files are named in a sentence', { timeout: 60_000 }, async ()
   });
 });
 
-test('Java raises a soft limit of open files by itself', { timeout: 60_000 }, async t => {
+test('Java raises a soft limit of open files by itself', { timeout: 120_000 }, async t => {
   const gateway = spawn('bash', ['-c', 'ulimit -Sn 64; exec "$@"', 'bash', holdfast, 'serve', '--port', '0', '--store', 'memory'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -139,5 +139,5 @@ test('Java raises a soft limit of open files by itself', { timeout: 60_000 }, as
   });
   let said = '';
   gateway.stdout.on('data', text => (said += text));
-  await waitFor('the gateway listens', () => said.includes(' listens on '));
+  await waitFor('the gateway listens', () => said.includes(' listens on '), 90_000);
 });

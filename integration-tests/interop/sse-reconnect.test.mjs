@@ -29,7 +29,7 @@ forEachClientAndCut('HTTP+SSE, cuts every second for 30 s', options, async ({ pr
 // When this fails, the official clients have learned to send the header, and the clients above need no fetch of their own.
 forEachClientAndCut('typescriptSdk339: without Last-Event-ID a client comes back to a new session', { gateway, clients: SSE_CLIENTS }, async ({ proxy, client, by }) => {
   await proxy.cutSoon(each => each.method === 'GET', by);
-  const stranger = () => client.call('echo', { text: 'who am I?' }, { timeout: 500 }).then(() => false, error => /not initialized/.test(error));
+  const stranger = () => client.call('echo', { text: 'who am I?' }, { timeout: 3_000 }).then(() => false, error => /not initialized/.test(error));
   await waitFor('the client is back, and a stranger', stranger);
   assert.equal(client.resumes, 0);
   assert.equal(client.endpoints.length, 2, 'addresses posted to');

@@ -511,7 +511,7 @@ class HostileServerTest {
     /** For longer than the patience, and no piece is late. */
     @Test
     void streamThatIsResumedIsWaitedForWhileAnEventIsOnItsWay() {
-        Duration patience = Duration.ofMillis(2_500);
+        Duration patience = Duration.ofSeconds(7);
         assertThat(resumed(patience, (request, reply) -> {
                     ScriptedServer.Reply stream = reply.stream().chunk("data: ");
                     for (String part :

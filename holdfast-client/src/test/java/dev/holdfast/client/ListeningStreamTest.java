@@ -117,7 +117,7 @@ class ListeningStreamTest {
         };
         server.onGet(fallsSilent).onGet(fallsSilent).onGet((request, reply) -> reply.stream());
 
-        open(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(1)).withPatience(Duration.ofMillis(1_500)));
+        open(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(4)).withPatience(Duration.ofSeconds(5)));
 
         Eventually.await(() -> server.gets().size() == 3, () -> "that the stream is asked for again");
     }

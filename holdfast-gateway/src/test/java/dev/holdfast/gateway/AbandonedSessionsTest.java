@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Clients like the Inspector, which open a session, listen, list the tools and are gone without a DELETE.
  * {@code -Dholdfast.abandoned=1000} asks for as many as that.
  */
-@Timeout(600)
+@Timeout(1200)
 class AbandonedSessionsTest {
     private static final int SESSIONS = Integer.getInteger("holdfast.abandoned", 60);
     private static final int CHILDREN = 16;

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code holdfast connect} at servers that are not as one would wish, and under clients that leave. */
-@Timeout(60)
+@Timeout(120)
 class ConnectEdgesTest {
     private static final String WHO = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"who\"}";
 
@@ -49,7 +49,7 @@ class ConnectEdgesTest {
     }
 
     private static void assertEnds(BridgeProcess bridge) throws InterruptedException {
-        assertThat(bridge.process().waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(bridge.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
     }
 
     private static void redirect(ScriptedUpstream.Asked asked, String location) throws IOException {
@@ -104,7 +104,7 @@ class ConnectEdgesTest {
         bridge.process().getOutputStream().close();
 
         assertEnds(bridge);
-        assertThat(server.asked("DELETE")).hasSize(1);
+        Wait.until("the DELETE comes", () -> server.asked("DELETE").size() == 1);
     }
 
     @Test
@@ -115,7 +115,7 @@ class ConnectEdgesTest {
         bridge.say(WHO);
 
         assertEnds(bridge);
-        assertThat(server.asked("DELETE")).hasSize(1);
+        Wait.until("the DELETE comes", () -> server.asked("DELETE").size() == 1);
     }
 
     @Test

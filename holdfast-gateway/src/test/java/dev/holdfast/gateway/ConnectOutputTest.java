@@ -10,6 +10,7 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -24,6 +25,9 @@ import org.junit.jupiter.api.io.TempDir;
 class ConnectOutputTest {
     private static final String CALL = "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{}}";
     private static final String NEWS = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}";
+
+    /** The first of what it says waits for the process. */
+    private static final Duration START = Duration.ofSeconds(60);
 
     private final int port = FreePort.next();
 
@@ -65,7 +69,7 @@ class ConnectOutputTest {
     }
 
     private void hears(String text) {
-        Wait.until("out: " + text, () -> written("out").contains(text));
+        Wait.until("out: " + text, START, () -> written("out").contains(text));
     }
 
     private void logs(String text) {

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code holdfast connect} as a process between this client and a gateway of another process. */
-@Timeout(90)
+@Timeout(240)
 class ConnectTest {
     /** Seconds: less than the ten for which a bridge waits for last answers. */
     private static final long WITHOUT_A_WAIT = 9;

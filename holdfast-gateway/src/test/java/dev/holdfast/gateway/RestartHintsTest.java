@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Calls that do no harm, of clients that do not list the tools, over gateways that are killed. */
-@Timeout(100)
+@Timeout(240)
 class RestartHintsTest {
     /** Has one tool, which only reads, and lists it on the first of two pages. Its first run never ends; each run is noted, and the last page. */
     private static final String SERVER = """

@@ -94,7 +94,7 @@ class BodyBoundsTest {
 
     /** Whoever goes on dripping finds that nobody is there any more. */
     private static void assertCut(RawConnection dripping, String drop) throws InterruptedException {
-        for (int i = 0; i < 50; i++) {
+        for (int i = 0; i < 200; i++) {
             try {
                 dripping.write(drop.getBytes(UTF_8));
             } catch (UncheckedIOException e) {

@@ -18,11 +18,11 @@ import reactor.core.publisher.Mono;
 /** The heartbeat is a comment in two writes: the first makes a peer that is gone say so, the second hears it. */
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
-@Timeout(30)
+@Timeout(90)
 @Execution(ExecutionMode.CONCURRENT)
 class HeartbeatTest {
     private static final Duration SHORT = Duration.ofMillis(200);
-    private static final int BEATS = 10;
+    private static final int BEATS = 40;
 
     private final ContainerKind kind;
     private final LifecycleRecorder lifecycle = new LifecycleRecorder();

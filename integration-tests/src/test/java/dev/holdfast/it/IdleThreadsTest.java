@@ -15,7 +15,7 @@ import reactor.core.publisher.Mono;
 /** A client that waits costs no thread. */
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
-@Timeout(60)
+@Timeout(240)
 class IdleThreadsTest {
     private static final int CLIENTS = 300;
     private static final int CONTAINER_THREADS = 8;

@@ -87,8 +87,10 @@ class ManyTransportsTest {
                     .flatMap(McpAsyncClient::closeGracefully, TOGETHER)
                     .blockLast(Duration.ofMinutes(3));
             // a client goes though its goodbye was not answered in time
-            await().untilAsserted(() ->
-                    assertThat(server.holdfast().engine().stats().sessions()).isZero());
+            await().atMost(Duration.ofSeconds(60))
+                    .untilAsserted(
+                            () -> assertThat(server.holdfast().engine().stats().sessions())
+                                    .isZero());
         }
     }
 }

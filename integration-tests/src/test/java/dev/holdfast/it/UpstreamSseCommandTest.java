@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** {@code holdfast serve --upstream} in front of an official server over HTTP+SSE, each a process, with a proxy on each leg. */
-@Timeout(120)
+@Timeout(240)
 class UpstreamSseCommandTest {
     private static final int ROUNDS = 3;
 
