@@ -83,9 +83,10 @@ final class SdkConnection implements BackendConnection {
         running.add(work);
         sink.onCancel(notification -> work.dispose());
         FatalErrors fatal = new FatalErrors(error -> {
-            work.dispose();
-            running.remove(work);
+            // this interrupts the thread that tells of it, which is not to happen while it writes
             died(request, sink, transport, error);
+            running.remove(work);
+            work.dispose();
         });
         work.update(fatal.of(() -> stream(parsed, transport)
                 .contextWrite(context -> ThreadLocals.of(request.context(), context)

@@ -20,7 +20,7 @@ enum RequestThread {
         }
 
         @Override
-        void dispatch(Call call) {
+        void give(Call call) {
             call.dispatch();
         }
 
@@ -48,7 +48,7 @@ enum RequestThread {
         }
 
         @Override
-        void dispatch(Call call) {
+        void give(Call call) {
             CompletableFuture<Runnable> backend = new CompletableFuture<>();
             call.dispatch(backend::complete);
             backend.join().run();
@@ -65,8 +65,16 @@ enum RequestThread {
     /** Returns a stage as a future, which is complete where the thread waits. */
     abstract <T> CompletableFuture<T> await(CompletionStage<T> stage);
 
-    /** Hands a call to its backend. */
-    abstract void dispatch(Call call);
+    /** Hands a call to its backend. An interrupt that its handler leaves on this thread is not for the container, which would not end the response. */
+    final void dispatch(Call call) {
+        try {
+            give(call);
+        } finally {
+            boolean unused = Thread.interrupted();
+        }
+    }
+
+    abstract void give(Call call);
 
     /** Returns the body of a request if it has arrived; else it is handed over later, or never. */
     abstract Optional<byte[]> read(

@@ -194,8 +194,22 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         }
     }
 
-    /** Holds the pump until there is nothing to do, the container is full, or all is over. */
+    /**
+     * Holds the pump until there is nothing to do, the container is full, or all is over. A thread that is interrupted, as by a handler that
+     * gives an interrupt back, writes all the same: containers break a connection off for it, which may not even be that of its call.
+     */
     private void run() {
+        boolean interrupted = Thread.interrupted();
+        try {
+            runOn();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private void runOn() {
         while (true) {
             Pump.State next;
             try {
