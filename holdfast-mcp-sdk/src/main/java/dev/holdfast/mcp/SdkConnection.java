@@ -83,10 +83,13 @@ final class SdkConnection implements BackendConnection {
         running.add(work);
         sink.onCancel(notification -> work.dispose());
         FatalErrors fatal = new FatalErrors(error -> {
-            // this interrupts the thread that tells of it, which is not to happen while it writes
-            died(request, sink, transport, error);
             running.remove(work);
-            work.dispose();
+            try {
+                died(request, sink, transport, error);
+            } finally {
+                // this interrupts the thread that tells of it, which is not to happen while it writes
+                work.dispose();
+            }
         });
         work.update(fatal.of(() -> stream(parsed, transport)
                 .contextWrite(context -> ThreadLocals.of(request.context(), context)

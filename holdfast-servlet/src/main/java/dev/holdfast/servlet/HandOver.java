@@ -3,6 +3,7 @@ package dev.holdfast.servlet;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.json.Envelope;
+import dev.holdfast.servlet.io.HeldInterrupt;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -22,9 +23,14 @@ final class HandOver {
     /** Completes when all are handed over, with the reason why the first refused one was refused; empty if none was. */
     static CompletionStage<Optional<Refusal>> all(Session session, List<Envelope> messages, Object context) {
         CompletionStage<Optional<Refusal>> all = TAKEN;
-        for (Envelope message : messages) {
-            CompletionStage<Optional<Refusal>> taken = one(session, message, context);
-            all = all == TAKEN ? taken : all.thenCombine(taken, (before, now) -> before.isPresent() ? before : now);
+        try {
+            for (Envelope message : messages) {
+                CompletionStage<Optional<Refusal>> taken = one(session, message, context);
+                all = all == TAKEN ? taken : all.thenCombine(taken, (before, now) -> before.isPresent() ? before : now);
+            }
+        } finally {
+            // what waited for an answer may have gone on here
+            HeldInterrupt.forget();
         }
         return all;
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +38,27 @@ class InterruptedHandlerTest {
             old.initialize();
             old.send(Json.call("1", "interrupted"));
             assertThat(old.receive().at("/result/content/0/text").asString()).isEqualTo("done");
+        }
+    }
+
+    @Test
+    void theAnswerOfItsClientIsTaken() throws Exception {
+        try (TestServer server = TestServer.in(kind)
+                .tool(
+                        "asking",
+                        (exchange, request) -> exchange.ping().map(pong -> {
+                            Thread.currentThread().interrupt();
+                            return "done";
+                        }))
+                .start()) {
+            RawSession session = RawSession.open(server.port());
+            try (RawConnection call = session.stream(session.post(Json.call("1", "asking")))) {
+                String id = call.message().json().at("/id").toString();
+                assertThat(session.status(session.post("{\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"result\":{}}")))
+                        .isEqualTo(202);
+                assertThat(call.message().json().at("/result/content/0/text").asString())
+                        .isEqualTo("done");
+            }
         }
     }
 

@@ -3,6 +3,7 @@ package dev.holdfast.servlet.http;
 import dev.holdfast.Call;
 import dev.holdfast.servlet.body.BodyReader;
 import dev.holdfast.servlet.body.BodyTaker;
+import dev.holdfast.servlet.io.HeldInterrupt;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
@@ -70,7 +71,7 @@ enum RequestThread {
         try {
             give(call);
         } finally {
-            boolean unused = Thread.interrupted();
+            HeldInterrupt.forget();
         }
     }
 

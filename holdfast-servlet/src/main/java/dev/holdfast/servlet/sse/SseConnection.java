@@ -5,6 +5,7 @@ import dev.holdfast.StreamReader.Close;
 import dev.holdfast.WriteStall;
 import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.servlet.io.Faults;
+import dev.holdfast.servlet.io.HeldInterrupt;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.concurrent.TimeUnit;
@@ -195,25 +196,24 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     }
 
     /**
-     * Holds the pump until there is nothing to do, the container is full, or all is over. A thread that is interrupted, as by a handler that
-     * gives an interrupt back, writes all the same: containers break a connection off for it, which may not even be that of its call.
+     * Holds the pump until there is nothing to do, the container is full, or all is over. A thread that is interrupted, as that of a handler
+     * whose call is cancelled, writes all the same: containers break a connection off for it, which may not even be that of its call. What
+     * is left is an interrupt in the midst of a write.
      */
     private void run() {
-        boolean interrupted = Thread.interrupted();
+        HeldInterrupt interrupt = new HeldInterrupt();
         try {
-            runOn();
+            run(interrupt);
         } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            interrupt.giveBack();
         }
     }
 
-    private void runOn() {
+    private void run(HeldInterrupt interrupt) {
         while (true) {
             Pump.State next;
             try {
-                next = turn();
+                next = turn(interrupt);
             } catch (Throwable e) {
                 Faults.report(log, "a connection broke", e);
                 closing = Close.BROKEN;
@@ -235,9 +235,10 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     }
 
     /** Writes as much as can be written, and says what state that leads to. */
-    private Pump.State turn() throws IOException {
+    private Pump.State turn(HeldInterrupt interrupt) throws IOException {
         boolean exhausted = false;
         while (true) {
+            interrupt.hold();
             if (broken) {
                 closing = Close.BROKEN;
                 return Pump.State.CLOSED;
