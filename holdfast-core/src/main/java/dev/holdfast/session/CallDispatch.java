@@ -84,6 +84,8 @@ final class CallDispatch implements BackendUser {
             calls.thrown(each.sink(), to);
         } finally {
             current.close();
+            // an interrupt that its handler leaves behind is not for what comes next on this thread
+            boolean unused = Thread.interrupted();
         }
     }
 }

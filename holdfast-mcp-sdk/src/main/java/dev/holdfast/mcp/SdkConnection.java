@@ -78,8 +78,9 @@ final class SdkConnection implements BackendConnection {
                     "the request is not valid JSON-RPC for this server"));
             return;
         }
-        SinkTransport transport = new SinkTransport(messages, sink::sessionId, sink::send);
-        Disposable.Swap work = Disposables.swap();
+        CallWork work = new CallWork();
+        SinkTransport transport =
+                new SinkTransport(messages, sink::sessionId, message -> work.send(() -> sink.send(message)));
         running.add(work);
         sink.onCancel(notification -> work.dispose());
         FatalErrors fatal = new FatalErrors(error -> {
@@ -91,7 +92,7 @@ final class SdkConnection implements BackendConnection {
                 work.dispose();
             }
         });
-        work.update(fatal.of(() -> stream(parsed, transport)
+        work.begin(fatal.of(() -> stream(parsed, transport)
                 .contextWrite(context -> ThreadLocals.of(request.context(), context)
                         .put(
                                 McpTransportContext.KEY,

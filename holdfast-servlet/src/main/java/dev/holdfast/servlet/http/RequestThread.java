@@ -3,7 +3,6 @@ package dev.holdfast.servlet.http;
 import dev.holdfast.Call;
 import dev.holdfast.servlet.body.BodyReader;
 import dev.holdfast.servlet.body.BodyTaker;
-import dev.holdfast.servlet.io.HeldInterrupt;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
@@ -21,7 +20,7 @@ enum RequestThread {
         }
 
         @Override
-        void give(Call call) {
+        void dispatch(Call call) {
             call.dispatch();
         }
 
@@ -49,7 +48,7 @@ enum RequestThread {
         }
 
         @Override
-        void give(Call call) {
+        void dispatch(Call call) {
             CompletableFuture<Runnable> backend = new CompletableFuture<>();
             call.dispatch(backend::complete);
             backend.join().run();
@@ -66,16 +65,8 @@ enum RequestThread {
     /** Returns a stage as a future, which is complete where the thread waits. */
     abstract <T> CompletableFuture<T> await(CompletionStage<T> stage);
 
-    /** Hands a call to its backend. An interrupt that its handler leaves on this thread is not for the container, which would not end the response. */
-    final void dispatch(Call call) {
-        try {
-            give(call);
-        } finally {
-            HeldInterrupt.forget();
-        }
-    }
-
-    abstract void give(Call call);
+    /** Hands a call to its backend. */
+    abstract void dispatch(Call call);
 
     /** Returns the body of a request if it has arrived; else it is handed over later, or never. */
     abstract Optional<byte[]> read(

@@ -197,8 +197,8 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
 
     /**
      * Holds the pump until there is nothing to do, the container is full, or all is over. A thread that is interrupted, as that of a handler
-     * whose call is cancelled, writes all the same: containers break a connection off for it, which may not even be that of its call. What
-     * is left is an interrupt in the midst of a write.
+     * whose call is cancelled, writes all the same: containers break a connection off for it, which may not even be that of its call. That
+     * no interrupt comes in the midst of a write is for whoever interrupts to see to.
      */
     private void run() {
         HeldInterrupt interrupt = new HeldInterrupt();
