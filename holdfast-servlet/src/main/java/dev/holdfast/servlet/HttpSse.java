@@ -3,6 +3,7 @@ package dev.holdfast.servlet;
 import dev.holdfast.Lifetime;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
+import dev.holdfast.servlet.guard.RequestHeaders;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.http.Step;
 import jakarta.servlet.http.HttpServletRequest;
@@ -72,13 +73,16 @@ final class HttpSse implements Face {
         return listens ? streams.get(exchange) : posts.receive(exchange);
     }
 
+    /** Clients of this protocol need not say what they accept. */
     private static Optional<Rejection> checkGet(Exchange exchange) {
-        return RequestGuard.checkMethod("GET", exchange.headers())
-                .or(() -> RequestGuard.checkGet(exchange.headers()))
-                .or(() -> RequestGuard.checkRevision(exchange.headers()));
+        RequestHeaders headers = exchange.headers();
+        return RequestGuard.checkMethod("GET", headers)
+                .or(() -> headers.header("Accept")
+                        .filter(named -> !named.isBlank())
+                        .flatMap(named -> RequestGuard.checkGet(headers)))
+                .or(() -> RequestGuard.checkRevision(headers));
     }
 
-    /** Clients of this protocol do not say what they accept. */
     private Optional<Rejection> checkPost(Exchange exchange) {
         return RequestGuard.checkMethod("POST", exchange.headers())
                 .or(() -> context.guard().checkBody(exchange.headers()));

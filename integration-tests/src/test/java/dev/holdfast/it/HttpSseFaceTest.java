@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 import tools.jackson.databind.JsonNode;
@@ -175,8 +177,19 @@ class HttpSseFaceTest {
         }
     }
 
+    @ParameterizedTest
+    @NullSource
+    @ValueSource(strings = {"text/event-stream", "*/*", ""})
+    void aGetNeedNotSayWhatItAccepts(@Nullable String accepted) {
+        RawRequest get = RawSseSession.get();
+        RawRequest told = accepted == null ? get.without("Accept") : get.with("Accept", accepted);
+        try (RawSseSession session = RawSseSession.connect(server.port(), told)) {
+            session.initialize().assertAlive();
+        }
+    }
+
     @Test
-    void aGetMustAcceptAStream() {
+    void aGetMustAcceptAStreamIfItSaysWhatItAccepts() {
         refusal(RawSseSession.get().with("Accept", "application/json"))
                 .assertIs(406, INVALID_REQUEST, "must accept text/event-stream");
     }
