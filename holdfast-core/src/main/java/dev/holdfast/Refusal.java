@@ -43,7 +43,9 @@ public enum Refusal {
     /** There is no such session for this caller. */
     UNKNOWN_SESSION(3109, "there is no such session"),
     /** There is no such event in this session. */
-    UNKNOWN_EVENT(3110, "there is no such event in this session");
+    UNKNOWN_EVENT(3110, "there is no such event in this session"),
+    /** The caller's token lacks a scope that the request needs. */
+    INSUFFICIENT_SCOPE(3111, "the token lacks a scope that the request needs");
 
     private final int code;
     private final String text;

@@ -28,6 +28,7 @@ class JavaBlocksTest {
             "dev.holdfast.rocksdb.*",
             "dev.holdfast.servlet.*",
             "io.modelcontextprotocol.server.*",
+            "java.net.URI",
             "java.nio.file.Path",
             "java.time.Duration",
             "java.util.*",

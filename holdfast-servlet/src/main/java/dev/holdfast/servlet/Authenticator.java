@@ -25,7 +25,7 @@ public interface Authenticator {
     Answer authenticate(HttpServletRequest request);
 
     /** The principal of a request, or why it is refused. */
-    sealed interface Answer permits Known, Stranger, WrongToken {}
+    sealed interface Answer permits Known, Stranger, WrongToken, InsufficientScope {}
 
     /**
      * A principal to be served.
@@ -38,9 +38,68 @@ public interface Authenticator {
         }
     }
 
-    /** A request without a token: answered 401, which asks for one. */
-    record Stranger() implements Answer {}
+    /**
+     * A request without a token: answered 401, which asks for one.
+     *
+     * @param challenge where to get it, {@link Challenge#NONE} unless given
+     */
+    record Stranger(Challenge challenge) implements Answer {
+        public Stranger {
+            Objects.requireNonNull(challenge, "challenge");
+        }
 
-    /** A request with a token that is not valid, or no longer: answered 401, which says so. */
-    record WrongToken() implements Answer {}
+        /** Does not say where. */
+        public Stranger() {
+            this(Challenge.NONE);
+        }
+    }
+
+    /**
+     * A request with a token that is not valid, or no longer: answered 401, which says so by {@code error="invalid_token"}.
+     *
+     * @param challenge where to get another, {@link Challenge#NONE} unless given
+     */
+    record WrongToken(Challenge challenge) implements Answer {
+        public WrongToken {
+            Objects.requireNonNull(challenge, "challenge");
+        }
+
+        /** Does not say where. */
+        public WrongToken() {
+            this(Challenge.NONE);
+        }
+    }
+
+    /**
+     * A request with a token that is valid, but not for this server: answered 403, which says so by {@code error="insufficient_scope"}. A
+     * client comes back with one that has the scopes; it finds its session if it is the same principal then.
+     *
+     * @param challenge where to get it and for which scopes, one at least
+     * @param description what is missing, in words for the client's developer: up to 512 characters of printable ASCII without {@code "}
+     *     and {@code \}. Empty for none, the default
+     * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#scope-challenge-handling">MCP
+     *     authorization, scope challenges</a>
+     */
+    record InsufficientScope(Challenge challenge, String description) implements Answer {
+        /**
+         * Checks the values.
+         *
+         * @throws IllegalArgumentException if the challenge has no scopes, or the description is not as described
+         */
+        public InsufficientScope {
+            if (challenge.scopes().isEmpty()) {
+                throw new IllegalArgumentException("the challenge of InsufficientScope must have a scope, got none");
+            }
+            Challenge.requireDescription(description);
+        }
+
+        /**
+         * Says it without words.
+         *
+         * @throws IllegalArgumentException if the challenge has no scopes
+         */
+        public InsufficientScope(Challenge challenge) {
+            this(challenge, "");
+        }
+    }
 }

@@ -13,8 +13,6 @@ import java.util.Optional;
  * allowed origin may read every answer, errors too.
  */
 final class Door {
-    private static final String CHALLENGE = "WWW-Authenticate";
-
     private final OriginPolicy origins;
     private final Authenticator authenticator;
 
@@ -38,13 +36,24 @@ final class Door {
                 authenticator.authenticate(exchange.request()), "the authenticator has returned null");
         if (answer instanceof Authenticator.Known known) {
             exchange.principal(known.principal());
+            return Optional.empty();
         }
-        if (answer instanceof Authenticator.Stranger) {
-            return Optional.of(Rejection.of(Refusal.UNAUTHENTICATED).with(CHALLENGE, "Bearer"));
+        return Optional.of(refused(answer));
+    }
+
+    private static Rejection refused(Authenticator.Answer answer) {
+        if (answer instanceof Authenticator.Stranger stranger) {
+            return challenged(Refusal.UNAUTHENTICATED, stranger.challenge().header("", ""));
         }
-        if (answer instanceof Authenticator.WrongToken) {
-            return Optional.of(Rejection.of(Refusal.UNAUTHENTICATED).with(CHALLENGE, "Bearer error=\"invalid_token\""));
+        if (answer instanceof Authenticator.WrongToken wrong) {
+            return challenged(Refusal.UNAUTHENTICATED, wrong.challenge().header("invalid_token", ""));
         }
-        return Optional.empty();
+        Authenticator.InsufficientScope narrow = (Authenticator.InsufficientScope) answer;
+        return challenged(
+                Refusal.INSUFFICIENT_SCOPE, narrow.challenge().header("insufficient_scope", narrow.description()));
+    }
+
+    private static Rejection challenged(Refusal refusal, String challenge) {
+        return Rejection.of(refusal).with("WWW-Authenticate", challenge);
     }
 }

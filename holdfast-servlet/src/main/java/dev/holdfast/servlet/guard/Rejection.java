@@ -42,7 +42,7 @@ public record Rejection(
             case BODY_TIME ->
                 of(refusal, 408, JsonRpc.INVALID_REQUEST, refusal.text()).with("Connection", "close");
             case UNAUTHENTICATED -> of(refusal, 401, JsonRpc.INVALID_REQUEST, refusal.text());
-            case HOST, ORIGIN -> of(refusal, 403, JsonRpc.INVALID_REQUEST, refusal.text());
+            case HOST, ORIGIN, INSUFFICIENT_SCOPE -> of(refusal, 403, JsonRpc.INVALID_REQUEST, refusal.text());
             case UNKNOWN_SESSION ->
                 of(refusal, 404, JsonRpc.SESSION_NOT_FOUND, "session not found: initialize a new one");
             case BODY_SIZE ->
