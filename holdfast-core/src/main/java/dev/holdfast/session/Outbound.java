@@ -67,7 +67,10 @@ final class Outbound implements Outbox.Owner {
     /** Appends to the stream of a call what an incarnation of the backend sends for a request that is in its hands. */
     CompletionStage<Void> send(HandedSink way, OutboundMessage message) {
         RequestSink sink = way.sink();
-        BooleanSupplier taken = () -> sink.isHeldBy(way) && sink.takes(message) && !repeats(sink, message);
+        boolean progress = message.kind() == EventKind.PROGRESS;
+        OptionalDouble here = progress ? core.host().messages().progress(message.bytes()) : OptionalDouble.empty();
+        BooleanSupplier taken =
+                () -> sink.isHeldBy(way) && sink.takes(message) && (!progress || sink.tellsProgress(here));
         return send(sink.call().stream(), message, sink, way.incarnation(), taken);
     }
 
@@ -110,15 +113,6 @@ final class Outbound implements Outbox.Owner {
 
     private static CompletionStage<Void> unavailable() {
         return CompletableFuture.failedFuture(new StoreUnavailableException(null));
-    }
-
-    /** Whether a call that is run again has been told as far as this before. */
-    private boolean repeats(RequestSink sink, OutboundMessage message) {
-        OptionalDouble told = sink.told();
-        return told.isPresent()
-                && message.kind() == EventKind.PROGRESS
-                && core.host().messages().progress(message.bytes()).orElse(Double.NEGATIVE_INFINITY)
-                        <= told.getAsDouble();
     }
 
     private Pending add(LiveStream stream, OutboundMessage message, Optional<LiveCall> call, int incarnation) {

@@ -33,7 +33,11 @@ public final class RequestSink {
 
     private int returns;
 
+    /** How far its client was told that it is, by all runs of it. */
     private OptionalDouble told = OptionalDouble.empty();
+    /** The same, by those before this one. */
+    private OptionalDouble toldBefore = OptionalDouble.empty();
+
     private CallWatch watch = CallWatch.NONE;
 
     RequestSink(LiveCall call, InboundMessage request) {
@@ -87,6 +91,7 @@ public final class RequestSink {
             incarnation = 0;
             holder = Optional.empty();
             request = whole;
+            toldBefore = told;
         }
         return waits;
     }
@@ -179,14 +184,19 @@ public final class RequestSink {
         return open() && (!EventKind.answers(message.kind()) || id().equals(message.id()));
     }
 
-    /** Of a call that is run again, how far the client was told that it is. */
-    OptionalDouble told() {
-        return told;
+    /** Whether progress goes beyond what earlier runs of the request have told; if so, it is told now. */
+    boolean tellsProgress(OptionalDouble here) {
+        if (toldBefore.isPresent() && here.orElse(Double.NEGATIVE_INFINITY) <= toldBefore.getAsDouble()) {
+            return false;
+        }
+        told = here.isPresent() ? here : told;
+        return true;
     }
 
     /** The call is run again, and the client was told of it up to here. */
     void continues(OptionalDouble upTo) {
         told = upTo;
+        toldBefore = upTo;
     }
 
     /** The answer stands in the outbox. */

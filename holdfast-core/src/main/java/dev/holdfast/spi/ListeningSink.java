@@ -56,7 +56,8 @@ public interface ListeningSink {
      * Reports that the backend is gone, and has done nothing of some requests. Those do not end with an error: they go to the fresh
      * connection, which is opened for them; a request that was given back three times already ends with the error. While
      * {@link BackendConnection#call} has not returned for a request, a later report may still give that one back; after it has
-     * returned, one that was not given back ends with the error.
+     * returned, one that was not given back ends with the error. Progress of theirs that was sent is not told again by the fresh
+     * connection: what does not go beyond it is dropped.
      *
      * @param cause a short phrase for the client and the log
      * @param untouched requests of calls that run, as the connection got them

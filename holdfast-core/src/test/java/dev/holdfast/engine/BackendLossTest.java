@@ -258,6 +258,66 @@ class BackendLossTest {
         assertThat(post.read()).containsExactly("result 1");
     }
 
+    private static void tell(TestBackend.Asked asked, int... steps) {
+        for (int step : steps) {
+            asked.sink().send(Wire.progress("progress " + step));
+        }
+    }
+
+    @Test
+    void progressThatOneHasToldOfARequestThatItGivesBackIsNotToldAgain() {
+        Connection post = bed.post(session, 1);
+        tell(first.call(1), 1, 2);
+        first.sink.lost("it forgot the session", List.of(first.call(1).request()));
+        tell(bed.backend.life().call(1), 1, 2, 3);
+        bed.backend
+                .life()
+                .sink
+                .lost(
+                        "it forgot the session",
+                        List.of(bed.backend.life().call(1).request()));
+        tell(bed.backend.life().call(1), 1, 2, 3, 4);
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("progress 1", "progress 2", "progress 3", "progress 4", "result 1");
+    }
+
+    @Test
+    void soItIsThoughTheClientHasConfirmedIt() {
+        Connection post = bed.post(session, 1);
+        tell(first.call(1), 1, 2);
+        assertThat(post.read()).hasSize(2);
+        post.broken();
+        Connection back = TestBed.resume(session, post);
+        first.sink.lost("it forgot the session", List.of(first.call(1).request()));
+        tell(bed.backend.life().call(1), 1, 2, 3);
+        bed.backend.life().call(1).respond();
+        assertThat(back.read()).containsExactly("progress 3", "result 1");
+    }
+
+    @Test
+    void ofABatchEachRequestHasItsOwnProgress() {
+        Connection post = bed.post(session, 1, 2);
+        tell(first.call(1), 7);
+        tell(first.call(2), 1);
+        first.sink.lost(
+                "it forgot the session",
+                List.of(first.call(1).request(), first.call(2).request()));
+        tell(bed.backend.life().call(1), 7, 8);
+        tell(bed.backend.life().call(2), 1, 2);
+        bed.backend.life().call(1).respond();
+        bed.backend.life().call(2).respond();
+        assertThat(post.read())
+                .containsExactly("progress 7", "progress 1", "progress 8", "progress 2", "result 1", "result 2");
+    }
+
+    @Test
+    void progressThatGoesBackPassesWhereNothingWasGivenBack() {
+        Connection post = bed.post(session, 1);
+        tell(first.call(1), 2, 1, 1);
+        first.call(1).respond();
+        assertThat(post.read()).containsExactly("progress 2", "progress 1", "progress 1", "result 1");
+    }
+
     @Test
     void aCancellationGoesToTheOneThatHasTheRequestThoughTheOneBeforeAsksForItLate() {
         List<String> told = new ArrayList<>();
