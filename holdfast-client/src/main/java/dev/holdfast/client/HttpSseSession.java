@@ -124,8 +124,9 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
     }
 
     @Override
-    public CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink) {
-        return usable(uri -> inFlight.call(uri, request, repeat, context, sink));
+    public CompletionStage<Outcome> call(
+            Envelope request, Repeat repeat, Object context, ToldProgress told, MessageSink sink) {
+        return usable(uri -> inFlight.call(uri, request, repeat, context, told, sink));
     }
 
     @Override

@@ -32,6 +32,9 @@ final class InFlight {
 
         @Override
         public CompletionStage<Void> message(Envelope message) {
+            if (isProgress(message)) {
+                return progress(message, requests.get(id), sink);
+            }
             boolean foreign = isResponse(message)
                     && message.id().filter(other -> !other.equals(id)).isPresent();
             return foreign ? route(message, NOBODY) : sink.message(message);
@@ -50,10 +53,15 @@ final class InFlight {
 
     /** Sends a request. */
     CompletionStage<Outcome> call(
-            URI uri, Envelope request, ServerSession.Repeat repeat, Object context, MessageSink taker) {
+            URI uri,
+            Envelope request,
+            ServerSession.Repeat repeat,
+            Object context,
+            ToldProgress told,
+            MessageSink taker) {
         RequestId id = request.id().orElseThrow(() -> new IllegalArgumentException(request + " is no request"));
         StreamSink sink = new OfRequest(id, taker.guarded());
-        Posting posting = new Posting(link, uri, request, repeat == ServerSession.Repeat.HARMLESS, context, sink);
+        Posting posting = new Posting(link, uri, request, repeat == ServerSession.Repeat.HARMLESS, context, told, sink);
         if (count.incrementAndGet() > link.limits().inFlight()) {
             count.decrementAndGet();
             return refused("there are " + link.limits().inFlight() + " requests in flight");
@@ -73,7 +81,7 @@ final class InFlight {
     /** Sends what has no response. */
     CompletionStage<Outcome> post(URI uri, Envelope message, Object context) {
         message.cancelledRequest().map(requests::get).ifPresent(Posting::cancel);
-        return send(new Posting(link, uri, message, true, context, NOBODY));
+        return send(new Posting(link, uri, message, true, context, new ToldProgress(), NOBODY));
     }
 
     private CompletionStage<Outcome> send(Posting posting) {
@@ -95,11 +103,20 @@ final class InFlight {
 
     /** Takes a message that came on another stream than that of a request: a response goes to its request, if that still waits. */
     CompletionStage<Void> route(Envelope message, MessageSink others) {
+        if (isProgress(message)) {
+            return progress(message, null, others);
+        }
         if (!isResponse(message)) {
             return others.message(message);
         }
         Optional<Posting> waiting = message.id().map(requests::get);
         return waiting.isPresent() ? waiting.get().message(message) : NOBODY.message(message);
+    }
+
+    /** Passes progress on, unless its request is sent again and it repeats what was told before. */
+    private CompletionStage<Void> progress(Envelope message, @Nullable Posting likely, MessageSink taker) {
+        Posting owner = likely != null && likely.response().concerns(message) ? likely : owner(message);
+        return owner == null ? taker.message(message) : owner.response().told().pass(message, taker);
     }
 
     /**
@@ -123,6 +140,11 @@ final class InFlight {
 
     private static boolean isResponse(Envelope message) {
         return message.kind() == Envelope.Kind.RESPONSE || message.kind() == Envelope.Kind.ERROR;
+    }
+
+    private static boolean isProgress(Envelope message) {
+        return message.kind() == Envelope.Kind.NOTIFICATION
+                && message.progressToken().isPresent();
     }
 
     /** The stream is gone on which answers came that do not come on the streams of their requests. */

@@ -37,6 +37,14 @@ record MessageBodies(SessionWatch watch, MessageSink sink) {
         return ENVELOPES.answered(body);
     }
 
+    /** Whether a body is not mere courtesy, as {@code {"message":"Accepted"}} is, be it with the request's id. */
+    static boolean mayAnswer(Envelope request, byte[] body) {
+        return !(read(body) instanceof EnvelopeReader.Malformed malformed)
+                || (malformed.id().isEmpty()
+                        && answered(body).stream()
+                                .anyMatch(id -> request.id().filter(id::equals).isPresent()));
+    }
+
     /** Whether a body is an error for this very request: who wrote it has read the request whole. */
     static boolean isErrorFor(Envelope request, byte[] body) {
         return request.kind() == Envelope.Kind.REQUEST

@@ -42,15 +42,23 @@ final class Posting implements StreamOwner, StreamHandler {
      * A message that was not sent yet.
      *
      * @param repeatable whether it may be sent again when its fate is unknown
+     * @param told what was told of its progress
      * @param sink takes what comes on its stream
      */
-    Posting(Link link, URI uri, Envelope message, boolean repeatable, Object context, StreamSink sink) {
+    Posting(
+            Link link,
+            URI uri,
+            Envelope message,
+            boolean repeatable,
+            Object context,
+            ToldProgress told,
+            StreamSink sink) {
         this.link = link;
         this.uri = uri;
         this.message = message;
         this.context = context;
         this.sink = sink;
-        this.response = new Response(message, sink, () -> end(new Outcome.Done()));
+        this.response = new Response(message, told, sink, () -> end(new Outcome.Done()));
         this.judge = new PostJudge(link, uri, message, sending, context);
         this.retry = new Retry(link, this::send);
         this.fate = new PostFate(message, repeatable, retry, sending, () -> cancelled);
@@ -75,6 +83,9 @@ final class Posting implements StreamOwner, StreamHandler {
     private void attempt() {
         if (givenUp()) {
             return;
+        }
+        if (sending.perhapsSent()) {
+            response.told().runsAgain();
         }
         link.post(uri, message.bytes(), context).whenComplete((request, failure) -> {
             if (failure != null) {
@@ -169,7 +180,8 @@ final class Posting implements StreamOwner, StreamHandler {
         accepted(answer.headers());
         if (message.kind() != Envelope.Kind.REQUEST) {
             finish(new Outcome.Done());
-        } else if (link.answersLater(answer.status()) && !(answer.json() && hasMessage(answer.body()))) {
+        } else if (link.answersLater(answer.status())
+                && !(answer.json() && MessageBodies.mayAnswer(message, answer.body()))) {
             waitElsewhere(answer.status(), answer.body());
         } else if (answer.json() && answer.body().length > 0) {
             handOver(answer.body());
@@ -177,13 +189,6 @@ final class Posting implements StreamOwner, StreamHandler {
             finish(new Outcome.Unreadable("the answer has status " + answer.status() + " and the type '" + answer.type()
                     + "', and no response in it"));
         }
-    }
-
-    /** Whether a body is not mere courtesy, as {@code {"message":"Accepted"}} is, be it with the request's id. */
-    private boolean hasMessage(byte[] body) {
-        return !(MessageBodies.read(body) instanceof EnvelopeReader.Malformed malformed)
-                || (malformed.id().isEmpty()
-                        && MessageBodies.answered(body).stream().anyMatch(this::isOurs));
     }
 
     private void waitElsewhere(int status, byte[] body) {

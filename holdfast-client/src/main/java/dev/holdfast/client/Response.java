@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Response {
     private final Envelope request;
+    private final ToldProgress told;
     private final MessageSink sink;
     private final Runnable done;
     private State state = State.AWAITED;
@@ -35,11 +36,13 @@ final class Response {
     /**
      * A response that has not come.
      *
+     * @param told what was told of the progress of its request
      * @param sink takes it, and the messages before it
      * @param done runs once the response was taken
      */
-    Response(Envelope request, MessageSink sink, Runnable done) {
+    Response(Envelope request, ToldProgress told, MessageSink sink, Runnable done) {
         this.request = request;
+        this.told = told;
         this.sink = sink;
         this.done = done;
     }
@@ -158,6 +161,11 @@ final class Response {
     /** Whether progress of the request has come on its stream. */
     boolean tellsProgress() {
         return tellsProgress;
+    }
+
+    /** What was told of the progress of the request. */
+    ToldProgress told() {
+        return told;
     }
 
     /** Whether a message is the response, or tells the progress of the request. */

@@ -26,8 +26,14 @@ public interface ServerSession {
      * completes.
      *
      * @param context handed to the {@link RequestCustomizer} with each request that is made for this message
+     * @param told what was told of its progress by sessions before
      */
-    CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink);
+    CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, ToldProgress told, MessageSink sink);
+
+    /** The same for a request that is in no other session. */
+    default CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink) {
+        return call(request, repeat, context, new ToldProgress(), sink);
+    }
 
     /** Sends a notification or a response. It may arrive twice. */
     CompletionStage<Outcome> post(Envelope message, Object context);

@@ -65,9 +65,11 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     }
 
     @Override
-    public CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink) {
+    public CompletionStage<Outcome> call(
+            Envelope request, Repeat repeat, Object context, ToldProgress told, MessageSink sink) {
         MessageSink taker = request.method().equals("initialize") ? negotiating(context, sink) : sink;
-        return inFlight.call(server.uri(), request, repeat, context, taker).thenApply(this::noticed);
+        return inFlight.call(server.uri(), request, repeat, context, told, taker)
+                .thenApply(this::noticed);
     }
 
     /** Listens before the application goes on: some servers cannot ask their client anything until it does. */

@@ -71,7 +71,8 @@ class InFlightTest {
 
             session.lose();
 
-            assertThat(now(session.inFlight().call(server.uri(), call(1), NEVER, NO_CONTEXT, recorder)))
+            assertThat(now(session.inFlight()
+                            .call(server.uri(), call(1), NEVER, NO_CONTEXT, new ToldProgress(), recorder)))
                     .isEqualTo(new Outcome.SessionGone());
             assertThat(server.requests).isEmpty();
         }
@@ -83,7 +84,8 @@ class InFlightTest {
         ScriptedServer away = ScriptedServer.start();
         away.close();
         Lossy session = at(away, onOneStream);
-        CompletionStage<Outcome> called = session.inFlight().call(away.uri(), call(1), NEVER, NO_CONTEXT, recorder);
+        CompletionStage<Outcome> called =
+                session.inFlight().call(away.uri(), call(1), NEVER, NO_CONTEXT, new ToldProgress(), recorder);
         Eventually.await(() -> recorder.news.contains("reconnecting"), () -> "that the server is away");
 
         session.lose();
@@ -101,7 +103,7 @@ class InFlightTest {
             });
             Lossy session = at(server, onOneStream);
             CompletionStage<Outcome> called =
-                    session.inFlight().call(server.uri(), call(1), HARMLESS, NO_CONTEXT, recorder);
+                    session.inFlight().call(server.uri(), call(1), HARMLESS, NO_CONTEXT, new ToldProgress(), recorder);
             Eventually.await(() -> recorder.news.contains("reconnecting"), () -> "that the server is away");
 
             session.lose();
@@ -116,7 +118,7 @@ class InFlightTest {
     /** A harmless call that was taken, whose answer was to come on the listening stream, and which was sent again when that was lost. */
     private CompletionStage<Outcome> sentAgain(ScriptedServer server, Lossy session) {
         CompletionStage<Outcome> called =
-                session.inFlight().call(server.uri(), call(1), HARMLESS, NO_CONTEXT, recorder);
+                session.inFlight().call(server.uri(), call(1), HARMLESS, NO_CONTEXT, new ToldProgress(), recorder);
         Eventually.await(
                 () -> {
                     session.loseListening();
@@ -168,7 +170,8 @@ class InFlightTest {
             });
             opened.complete(session);
 
-            assertThat(now(session.inFlight().call(server.uri(), call(1), HARMLESS, NO_CONTEXT, recorder)))
+            assertThat(now(session.inFlight()
+                            .call(server.uri(), call(1), HARMLESS, NO_CONTEXT, new ToldProgress(), recorder)))
                     .isEqualTo(new Outcome.Done());
             assertThat(server.requests).hasSize(2);
         }

@@ -16,6 +16,7 @@ class ResponseTest {
     private CompletableFuture<Void> taken = new CompletableFuture<>();
     private final Response response = new Response(
             call(1),
+            new ToldProgress(),
             message -> {
                 happened.add("handed over");
                 return taken;
@@ -66,6 +67,7 @@ class ResponseTest {
     void aTakerThatFailsAtOnceHasNotTakenIt() {
         Response thrown = new Response(
                 call(1),
+                new ToldProgress(),
                 message -> {
                     throw new NoClassDefFoundError("by the test");
                 },

@@ -1,5 +1,6 @@
 package dev.holdfast.client.held;
 
+import dev.holdfast.client.ToldProgress;
 import dev.holdfast.json.Envelope;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -10,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
  */
 final class Going {
     private final Envelope request;
+    private final ToldProgress told = new ToldProgress();
     private Optional<CompletableFuture<Place.At>> session = Optional.empty();
     private boolean cancelled;
 
@@ -20,6 +22,11 @@ final class Going {
 
     Envelope request() {
         return request;
+    }
+
+    /** What the application was told of its progress. */
+    ToldProgress told() {
+        return told;
     }
 
     /** A session is about to get it; false if none must. */

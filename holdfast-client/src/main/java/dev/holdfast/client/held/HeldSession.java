@@ -146,6 +146,9 @@ public final class HeldSession {
                 return done(outcome);
             }
             going.leaves();
+            if (lost) {
+                going.told().runsAgain();
+            }
             boolean another = !retired
                     && places.replace(at)
                     && moves < MOST_SESSIONS
@@ -166,7 +169,7 @@ public final class HeldSession {
 
     private CompletionStage<Outcome> enter(Place.At at, Going going, ServerSession.Repeat repeat, Object context) {
         try {
-            return at.session().call(going.request(), repeat, context, overhearing(at, going.request()));
+            return at.session().call(going.request(), repeat, context, going.told(), overhearing(at, going.request()));
         } finally {
             going.entered(at);
         }
