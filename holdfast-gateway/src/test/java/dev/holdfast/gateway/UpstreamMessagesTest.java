@@ -151,6 +151,48 @@ class UpstreamMessagesTest {
         assertThat(next(lines, "data: {")).contains("\"id\":1");
     }
 
+    /** A request that only reads, which is sent again where its connection has broken: what its client gets of the progress. */
+    private void assertProgressGoesOn(ScriptedUpstream.Act between) {
+        AtomicInteger runs = new AtomicInteger();
+        upstream.on("resources/read", asked -> {
+            int run = runs.incrementAndGet();
+            if (run == 2) {
+                between.on(asked);
+                return;
+            }
+            try (OutputStream stream = asked.stream()) {
+                for (int step = 1; step <= run; step++) {
+                    send(stream, progress("t", step));
+                }
+                if (run == 3) {
+                    send(stream, "{'jsonrpc':'2.0','id':" + asked.id() + ",'result':{}}");
+                }
+            }
+        });
+        Iterator<String> lines = Wait.until(
+                        HttpPeer.connected(gateway.url())
+                                .posted(
+                                        "{'jsonrpc':'2.0','id':1,'method':'resources/read','params':{'_meta':{'progressToken':'t'}}}"))
+                .body()
+                .iterator();
+        assertThat(next(lines, "data: {")).contains("\"progress\":1");
+        assertThat(next(lines, "data: {")).contains("\"progress\":2");
+        assertThat(next(lines, "data: {")).contains("\"progress\":3");
+        assertThat(next(lines, "data: {")).contains("\"id\":1");
+        assertThat(runs).hasValue(3);
+    }
+
+    @Test
+    void theProgressOfARequestThatIsSentAgainGoesOn() {
+        assertProgressGoesOn(asked -> asked.status(504));
+    }
+
+    @Test
+    void theProgressOfARequestThatIsSentAgainInAnotherSessionGoesOn() {
+        assertProgressGoesOn(asked -> asked.status(404));
+        assertThat(upstream.asked("initialize")).hasSize(2);
+    }
+
     /** The example of an event store in the TypeScript SDK replays more than the stream that is resumed. */
     @Test
     void anErrorThatNamesNoRequestDoesNotEndACall() {
@@ -187,8 +229,8 @@ class UpstreamMessagesTest {
                                     "{'jsonrpc':'2.0','id':2,'method':'who','params':{'task':{},'_meta':{'progressToken':'later'}}}")
                             .body())
                     .contains("\"id\":2");
-            news.add(progress("call"));
-            news.add(progress("later"));
+            news.add(progress("call", 1));
+            news.add(progress("later", 1));
             String message = listening.readUntil("data: {");
             assertThat(message).contains("\"progressToken\":\"later\"");
             assertThat(listening.readUntil("data: {")).contains("notifications/message");
@@ -265,9 +307,9 @@ class UpstreamMessagesTest {
         assertThat(told).isBetween(1, 3);
     }
 
-    private static String progress(String token) {
+    private static String progress(String token, int step) {
         return "{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':'" + token
-                + "','progress':1}}";
+                + "','progress':" + step + "}}";
     }
 
     @Test
