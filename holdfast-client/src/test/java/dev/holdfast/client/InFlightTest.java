@@ -11,6 +11,10 @@ import static dev.holdfast.client.ServerSession.Repeat.NEVER;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.EOFException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.URI;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -40,12 +44,12 @@ class InFlightTest {
     }
 
     private Lossy at(ScriptedServer server, boolean onOneStream) {
-        return at(server, onOneStream, () -> true);
+        return at(server.uri(), onOneStream, () -> true);
     }
 
     /** A session that says so each time whether the stream is there for answers that have none of their own. */
-    private Lossy at(ScriptedServer server, boolean onOneStream, BooleanSupplier listens) {
-        Link link = new Link(remote(server.uri()), recorder, new Link.Host() {
+    private Lossy at(URI server, boolean onOneStream, BooleanSupplier listens) {
+        Link link = new Link(remote(server), recorder, new Link.Host() {
             @Override
             public void reached() {}
 
@@ -81,16 +85,19 @@ class InFlightTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aCallThatHasNotReachedTheServerYetWasNotExecuted(boolean onOneStream) throws Exception {
-        ScriptedServer away = ScriptedServer.start();
-        away.close();
-        Lossy session = at(away, onOneStream);
-        CompletionStage<Outcome> called =
-                session.inFlight().call(away.uri(), call(1), NEVER, NO_CONTEXT, new ToldProgress(), recorder);
-        Eventually.await(() -> recorder.news.contains("reconnecting"), () -> "that the server is away");
+        try (Socket nobody = new Socket()) {
+            // bound, but nobody listens: neither another server nor a client gets its port meanwhile
+            nobody.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            URI away = URI.create("http://127.0.0.1:" + nobody.getLocalPort() + "/mcp");
+            Lossy session = at(away, onOneStream, () -> true);
+            CompletionStage<Outcome> called =
+                    session.inFlight().call(away, call(1), NEVER, NO_CONTEXT, new ToldProgress(), recorder);
+            Eventually.await(() -> recorder.news.contains("reconnecting"), () -> "that the server is away");
 
-        session.lose();
+            session.lose();
 
-        assertThat(now(called)).isEqualTo(new Outcome.SessionGone());
+            assertThat(now(called)).isEqualTo(new Outcome.SessionGone());
+        }
     }
 
     @ParameterizedTest
@@ -161,7 +168,7 @@ class InFlightTest {
             }
             AtomicInteger asked = new AtomicInteger();
             CompletableFuture<Lossy> opened = new CompletableFuture<>();
-            Lossy session = at(server, false, () -> {
+            Lossy session = at(server.uri(), false, () -> {
                 boolean listens = asked.getAndIncrement() == 0;
                 if (!listens) {
                     opened.join().loseListening();
