@@ -11,8 +11,10 @@ import reactor.core.Disposables;
  * containers break a connection off on which an interrupted thread writes, and over HTTP+SSE that is the stream of the session.
  */
 final class CallWork implements Disposable {
-    /** Beside the number of threads that send. */
+    /** Beside the number of threads that send: it ends when the last of them is done. */
     private static final int GIVEN_UP = 1 << 30;
+    /** Beside that number: it has been ended, and whoever still sends does so in vain. */
+    private static final int ENDED = 1 << 31;
 
     private final Disposable.Swap running = Disposables.swap();
     private final AtomicInteger sending = new AtomicInteger();
@@ -27,7 +29,7 @@ final class CallWork implements Disposable {
         try {
             return step.get();
         } finally {
-            if (sending.decrementAndGet() == GIVEN_UP) {
+            if (sending.decrementAndGet() == GIVEN_UP && sending.compareAndSet(GIVEN_UP, ENDED)) {
                 giveUp();
             }
         }
@@ -42,9 +44,16 @@ final class CallWork implements Disposable {
 
     @Override
     public void dispose() {
-        if (sending.getAndUpdate(state -> state | GIVEN_UP) == 0) {
+        if (sending.getAndUpdate(CallWork::givenUp) == 0) {
             running.dispose();
         }
+    }
+
+    private static int givenUp(int state) {
+        if (state == 0) {
+            return ENDED;
+        }
+        return state < 0 ? state : state | GIVEN_UP;
     }
 
     @Override

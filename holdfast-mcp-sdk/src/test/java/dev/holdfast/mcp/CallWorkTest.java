@@ -3,6 +3,8 @@ package dev.holdfast.mcp;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
@@ -87,5 +89,20 @@ class CallWorkTest {
         work.begin(() -> ended.complete(null));
 
         assertThat(ended).isDone();
+    }
+
+    /** Handlers need not listen to interrupts. */
+    @Test
+    void aHandlerThatGoesOnSendingIsEndedOnce() {
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        work.begin(() -> {});
+        work.dispose();
+        long before = threads.getTotalStartedThreadCount();
+
+        for (int i = 0; i < 1_000; i++) {
+            work.send(() -> SENT);
+        }
+
+        assertThat(threads.getTotalStartedThreadCount() - before).isLessThan(100);
     }
 }
