@@ -83,6 +83,15 @@ proxied('an outage refuses new connections, then service returns', async (proxy,
   assert.equal(again.status, 200);
 });
 
+test('proxies that start side by side have a port each', async t => {
+  const started = await Promise.allSettled(Array.from({ length: 200 }, async (_, place) => {
+    for (let ticks = place % 7; ticks > 0; ticks--) await new Promise(done => process.nextTick(done));
+    return CuttingProxy.to(server.address().port);
+  }));
+  t.after(() => Promise.all(started.map(({ value }) => value?.close())));
+  assert.deepEqual(started.flatMap(({ reason }) => reason ?? []), []);
+});
+
 /** `get(begun)` starts a request; with `begun` the server has answered it with a head and a first event. */
 function proxied(title, body) {
   test(title, { timeout: 30_000 }, async t => {

@@ -181,15 +181,16 @@ async function place() {
 
 /** A port below those that the kernel gives to connections, so that no client of another suite has it before the server does; none twice. */
 export async function freePort() {
-  for (;;) {
+  while (given.size < PORTS) {
     const port = FIRST_PORT + randomInt(PORTS);
     if (given.has(port)) continue;
+    given.add(port); // before anything waits: tests look for ports side by side
     const server = net.createServer().listen(port, '127.0.0.1');
     const free = await once(server, 'listening').then(() => true, () => false);
     if (!free) continue;
-    given.add(port);
     server.close();
     await once(server, 'close');
     return port;
   }
+  throw new Error(`all ${PORTS} ports of this suite are given away`);
 }
