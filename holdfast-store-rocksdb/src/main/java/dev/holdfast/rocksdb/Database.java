@@ -149,7 +149,12 @@ final class Database implements AutoCloseable {
         return Optional.ofNullable(db.get(key));
     }
 
-    /** Goes through keys and values in order, from one key to before another, for as long as the visitor says so. */
+    /** False where there is no such key, as far as memory tells without a look at the disk. */
+    boolean mayHave(byte[] key) {
+        return db.keyMayExist(key, null);
+    }
+
+    /** Goes through keys and values in order, as they are when it begins, from one key to before another, for as long as the visitor says so. */
     void scan(byte[] from, byte[] to, BiPredicate<byte[], byte[]> visitor) throws RocksDBException {
         try (Slice end = new Slice(to);
                 ReadOptions options = new ReadOptions().setIterateUpperBound(end);

@@ -12,12 +12,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiPredicate;
 import org.rocksdb.RocksDBException;
 
 /**
- * Reads what is on disk of a session, under its lock. What RocksDB calls corrupt, and what is not as it was written, will never
- * be read: an {@link UnreadableSessionException}. Any other failure may pass: a {@link RocksDbStoreException}.
+ * Reads what is on disk of a session, while the database is kept open. What RocksDB calls corrupt, and what is not as it was
+ * written, will never be read: an {@link UnreadableSessionException}. Any other failure may pass: a {@link RocksDbStoreException}.
  */
 final class DiskReads {
     private final ReopeningDatabase database;
@@ -26,9 +27,9 @@ final class DiskReads {
         this.database = database;
     }
 
-    /** Whether there is such a session, though it may have expired. */
-    boolean has(SessionKey key) {
-        return reading(() -> database.current().get(Keys.header(key))).isPresent();
+    /** Whether there may be such a session, though it may have expired; reads nothing from the disk. */
+    boolean mayHave(SessionKey key) {
+        return database.current().mayHave(Keys.header(key));
     }
 
     Optional<Header> header(SessionKey key) {
@@ -46,28 +47,26 @@ final class DiskReads {
         return index;
     }
 
-    SessionRecord record(SessionKey key, Header header) {
+    /** The header and the record of a session, both of the same moment; empty where it is not there any more. */
+    Optional<Kept> kept(SessionKey key) {
+        AtomicReference<Header> header = new AtomicReference<>();
         Map<String, byte[]> journal = new LinkedHashMap<>();
         Map<StreamId, RunningCall> running = new HashMap<>();
-        scan(Keys.journal(key, 0), Keys.trimmed(key, StreamId.LISTENING), (at, value) -> {
-            if (Keys.what(at) == Keys.JOURNAL) {
-                Codec.JournalEntry noted = Codec.JournalEntry.unpack(value);
-                journal.put(noted.subject(), noted.message());
-            } else {
-                running.put(Keys.stream(at), Codec.call(value));
+        scan(Keys.header(key), Keys.trimmed(key, StreamId.LISTENING), (at, value) -> {
+            switch (Keys.what(at)) {
+                case Keys.HEADER -> header.set(Header.unpack(value));
+                case Keys.JOURNAL -> {
+                    Codec.JournalEntry noted = Codec.JournalEntry.unpack(value);
+                    journal.put(noted.subject(), noted.message());
+                }
+                default -> running.put(Keys.stream(at), Codec.call(value));
             }
             return true;
         });
-        return new SessionRecord(
-                header.version(),
-                header.kind(),
-                header.principal(),
-                header.expiresAt(),
-                header.extension(),
-                header.revision(),
-                journal,
-                running);
+        return Optional.ofNullable(header.get()).map(found -> new Kept(found, found.record(journal, running)));
     }
+
+    record Kept(Header header, SessionRecord record) {}
 
     /** The events of a stream after an offset, at least one if there is one, and no more than fit beyond that. */
     List<Event> events(SessionKey key, StreamId stream, long after, int maxBytes) {
@@ -89,7 +88,7 @@ final class DiskReads {
         return events;
     }
 
-    /** The keys of the list of expiries that have expired, from one place on; needs any lock. */
+    /** The keys of the list of expiries that have expired, from one place on. */
     List<byte[]> due(byte[] from, long now, int most) {
         List<byte[]> due = new ArrayList<>();
         scan(from, Keys.expiriesFrom(now + 1), (expiry, nothing) -> {

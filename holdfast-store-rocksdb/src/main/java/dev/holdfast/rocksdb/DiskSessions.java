@@ -1,7 +1,6 @@
 package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.SessionKey;
-import dev.holdfast.spi.UnreadableSessionException;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
@@ -10,6 +9,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.rocksdb.RocksDBException;
 
 /**
@@ -22,7 +22,7 @@ import org.rocksdb.RocksDBException;
  * </pre>
  *
  * A session's lock is held while its epoch is checked, the changes are made and they are handed to RocksDB or to the queue. It is
- * not held while an fsync or a stall is waited for.
+ * not held while an fsync, a stall or a read is waited for.
  */
 final class DiskSessions {
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
@@ -55,7 +55,7 @@ final class DiskSessions {
     /** Starts the threads; call it once. */
     void start(Sweeper sweeper) {
         writer.start();
-        sweeper.start(reader.executor());
+        sweeper.start(reader);
     }
 
     long millis() {
@@ -70,7 +70,7 @@ final class DiskSessions {
         return disk;
     }
 
-    /** Every index in memory; an entry is removed under the lock of its session. */
+    /** Every index in memory; an entry is put and removed under the lock of its session. */
     Map<SessionKey, SessionIndex> inUse() {
         return inUse;
     }
@@ -82,6 +82,9 @@ final class DiskSessions {
 
     /** What is done under the lock of a session, with its index if there is one. */
     interface Step<T> extends Function<Optional<SessionIndex>, CompletionStage<T>> {}
+
+    /** What is read of a session: under its lock, with its index if there is one, it is said what that is; then it is read without. */
+    interface Reading<T> extends Function<Optional<SessionIndex>, Supplier<T>> {}
 
     /** Takes a step with a live session: at once if its index is in memory, else on the reader's thread. */
     <T> CompletionStage<T> with(SessionKey key, Step<T> step) {
@@ -110,10 +113,10 @@ final class DiskSessions {
                 return CompletableFuture.failedFuture(database.closed());
             }
             Optional<SessionIndex> used = used(key);
-            if (used.isPresent() || !disk.has(key)) {
+            if (used.isPresent() || !disk.mayHave(key)) {
                 return step.apply(used);
             }
-        } catch (RocksDbStoreException | UnreadableSessionException e) {
+        } catch (RocksDbStoreException e) {
             return CompletableFuture.failedFuture(e);
         } finally {
             lock.unlock();
@@ -137,10 +140,15 @@ final class DiskSessions {
         return reader.take(key, step);
     }
 
+    /** Reads of a live session on the reader's thread; the stage completes on another thread. */
+    <T> CompletionStage<T> read(SessionKey key, Reading<T> reading) {
+        return reader.read(key, reading);
+    }
+
     /** The index that is in memory, also of a session that was deleted or has expired; under the session's lock. */
     private Optional<SessionIndex> used(SessionKey key) {
         SessionIndex index = inUse.get(key);
-        if (index == null) {
+        if (index == null || index.beingRead()) {
             return Optional.empty();
         }
         if (index.broken()) {
@@ -151,15 +159,35 @@ final class DiskSessions {
         return Optional.of(index);
     }
 
-    /** The index of a session, read from the disk if need be; under the session's lock, on the reader's thread. */
-    Optional<SessionIndex> find(SessionKey key) {
-        Optional<SessionIndex> used = used(key);
-        if (used.isPresent()) {
-            return used;
+    /**
+     * Does something under the lock of a session, with its index, live or not, which is read from the disk before if need be; on the
+     * reader's thread. The lock is not held while it is read, but an empty index keeps its place. Where somebody has taken that
+     * meanwhile, the session was changed, and what was read is dropped.
+     */
+    <T> T loaded(SessionKey key, Function<Optional<SessionIndex>, T> action) {
+        Lock lock = database.lockOf(key);
+        SessionIndex place = SessionIndex.beingRead(key);
+        lock.lock();
+        try {
+            boolean undisturbed = false;
+            while (!undisturbed && used(key).isEmpty()) {
+                inUse.put(key, place);
+                Optional<SessionIndex> read = Optional.empty();
+                lock.unlock();
+                try {
+                    read = database.reading(() -> disk.index(key));
+                } finally {
+                    lock.lock();
+                    undisturbed = inUse.remove(key, place);
+                }
+                if (undisturbed) {
+                    read.ifPresent(this::add);
+                }
+            }
+            return action.apply(used(key));
+        } finally {
+            lock.unlock();
         }
-        Optional<SessionIndex> index = disk.index(key);
-        index.ifPresent(this::add);
-        return index;
     }
 
     /** Keeps the index of a session; under the session's lock. */

@@ -2,10 +2,13 @@ package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionRecord.RunningCall;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The part of a session's record that is small and seldom changes: it is written as a whole. What a later version appends to
@@ -44,6 +47,11 @@ record Header(
 
     Epoch epoch() {
         return epochs.get(epochs.size() - 1);
+    }
+
+    /** The record of which this is a part. */
+    SessionRecord record(Map<String, byte[]> journal, Map<StreamId, RunningCall> running) {
+        return new SessionRecord(version, kind, principal, expiresAt, extension, revision, journal, running);
     }
 
     Header withNextEpoch(int nonce, LossMark lossMark) {

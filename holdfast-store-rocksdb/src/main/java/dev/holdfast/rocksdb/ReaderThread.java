@@ -1,14 +1,15 @@
 package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.SessionKey;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Lock;
+import java.util.function.Supplier;
 
 /** The one thread that reads from the disk. The stages of its steps complete on another. */
 final class ReaderThread {
@@ -24,47 +25,77 @@ final class ReaderThread {
         this.completions = completions;
     }
 
-    /** For the sweeper, which shares it. */
-    ScheduledExecutorService executor() {
-        return thread;
+    /** Runs something that reads, when its turn comes. */
+    void run(Runnable task) {
+        thread.execute(() -> whileOpen(task));
+    }
+
+    /** Runs something that reads, again and again; it must not throw. */
+    void every(Duration interval, Runnable task) {
+        long nanos = interval.toNanos();
+        Future<?> unused = thread.scheduleWithFixedDelay(() -> whileOpen(task), nanos, nanos, TimeUnit.NANOSECONDS);
+    }
+
+    private void whileOpen(Runnable task) {
+        sessions.database().reading(() -> {
+            task.run();
+            return task;
+        });
     }
 
     /** Takes a step with a live session. */
     <T> CompletionStage<T> take(SessionKey key, DiskSessions.Step<T> step) {
+        return go(
+                key,
+                () -> sessions.loaded(key, index -> {
+                    // no later stage of this session completes before this one
+                    index.ifPresent(SessionIndex::depart);
+                    return new Taken<>(index, taken(index, step));
+                }));
+    }
+
+    private <T> CompletionStage<T> taken(Optional<SessionIndex> index, DiskSessions.Step<T> step) {
+        try {
+            return step.apply(index.filter(sessions::isLive));
+        } catch (Throwable e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /** Reads of a live session. What is appended or deleted while it reads may complete before. */
+    <T> CompletionStage<T> read(SessionKey key, DiskSessions.Reading<T> reading) {
+        return go(key, () -> {
+            Supplier<T> read = sessions.loaded(key, index -> reading.apply(index.filter(sessions::isLive)));
+            return new Taken<>(Optional.empty(), CompletableFuture.completedFuture(read.get()));
+        });
+    }
+
+    /** What a step has begun, and the index that waits for its end. */
+    private record Taken<T>(Optional<SessionIndex> index, CompletionStage<T> stage) {}
+
+    private <T> CompletionStage<T> go(SessionKey key, Supplier<Taken<T>> work) {
         CompletableFuture<T> stage = new CompletableFuture<>();
         try {
-            thread.execute(() -> read(key, step, stage));
+            run(() -> go(key, work, stage));
         } catch (RejectedExecutionException e) {
             stage.completeExceptionally(sessions.database().closed());
         }
         return stage;
     }
 
-    private <T> void read(SessionKey key, DiskSessions.Step<T> step, CompletableFuture<T> stage) {
-        Lock lock = sessions.database().lockOf(key);
-        lock.lock();
+    private <T> void go(SessionKey key, Supplier<Taken<T>> work, CompletableFuture<T> stage) {
         try {
-            Optional<SessionIndex> index = sessions.find(key);
-            // no later stage of this session completes before this one
-            index.ifPresent(SessionIndex::depart);
-            CompletionStage<T> taken;
-            try {
-                taken = step.apply(index.filter(sessions::isLive));
-            } catch (Throwable e) {
-                taken = CompletableFuture.failedFuture(e);
-            }
-            taken.whenComplete((value, failure) -> completions.run(key, () -> {
+            Taken<T> taken = work.get();
+            taken.stage.whenComplete((value, failure) -> completions.run(key, () -> {
                 if (failure == null) {
                     stage.complete(value);
                 } else {
                     stage.completeExceptionally(failure);
                 }
-                index.ifPresent(sessions::arrived);
+                taken.index.ifPresent(sessions::arrived);
             }));
         } catch (Throwable e) {
             completions.run(key, () -> stage.completeExceptionally(e));
-        } finally {
-            lock.unlock();
         }
     }
 

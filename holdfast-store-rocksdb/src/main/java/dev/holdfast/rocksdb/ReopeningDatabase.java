@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.rocksdb.RocksDBException;
@@ -14,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The open database, and the locks that keep it open: whoever holds the lock of any session may use it. To close it, or to
- * open it anew, takes all of them; the writer's thread uses it without, for it alone opens it anew, and ends before its close.
+ * The open database, and the locks that keep it open: whoever holds the lock of any session may use it, and whoever reads holds
+ * one that no session waits for. To close it, or to open it anew, takes all of them; the writer's thread uses it without, for it
+ * alone opens it anew, and ends before its close.
  *
  * <p>RocksDB refuses every write after one that failed. Once the folder can be written again it is opened anew, which reads the
  * log as far as it goes, and that is as far as anything was acknowledged, or a little further.
@@ -32,6 +34,8 @@ final class ReopeningDatabase {
     private final Runnable forget;
     private final ReentrantLock[] stripes =
             Stream.generate(ReentrantLock::new).limit(STRIPES).toArray(ReentrantLock[]::new);
+    /** Held while something is read; taken before the lock of a session, never behind it. */
+    private final ReentrantLock reads = new ReentrantLock();
 
     private volatile Optional<Database> database;
     private volatile Optional<Throwable> trouble = Optional.empty();
@@ -67,9 +71,14 @@ final class ReopeningDatabase {
         return stripes[(int) key.a() & (STRIPES - 1)];
     }
 
-    /** A lock for a use of the database that concerns no single session. */
-    ReentrantLock anyLock() {
-        return stripes[0];
+    /** Reads while the database stays open; the caller holds no session's lock. */
+    <T> T reading(Supplier<T> read) {
+        reads.lock();
+        try {
+            return read.get();
+        } finally {
+            reads.unlock();
+        }
     }
 
     /** The database that is open now; throws if it is closed. */
@@ -202,6 +211,7 @@ final class ReopeningDatabase {
 
     /** Runs while no other thread uses the database; the caller holds no lock. */
     void exclusively(Runnable action) {
+        reads.lock();
         for (ReentrantLock stripe : stripes) {
             stripe.lock();
         }
@@ -209,6 +219,7 @@ final class ReopeningDatabase {
             action.run();
         } finally {
             IntStream.range(0, STRIPES).forEach(i -> stripes[i].unlock());
+            reads.unlock();
         }
     }
 }

@@ -90,26 +90,22 @@ public final class RocksDbStore implements SessionStore {
             Header header = index.header();
             // when this is on disk, so is what was appended before; nobody else appends until the claim completes
             return sessions.commit(index, changes)
-                    .thenCompose(done -> sessions.onReader(
-                            key,
-                            still -> CompletableFuture.completedFuture(
-                                    still.map(live -> claim(key, header, before, extents)))));
+                    .thenCompose(done -> sessions.read(key, live -> () -> kept(key, live)))
+                    .thenApply(kept -> kept.map(
+                            still -> new Claim(header.epoch(), before, still.record(), extents, header.certainFrom())));
         });
     }
 
-    private Claim claim(SessionKey key, Header header, List<Epoch> before, Map<StreamId, Extent> extents) {
-        SessionRecord record = sessions.disk().record(key, header);
-        return new Claim(header.epoch(), before, record, extents, header.certainFrom());
+    private Optional<DiskReads.Kept> kept(SessionKey key, Optional<SessionIndex> live) {
+        return live.flatMap(known -> sessions.disk().kept(key));
     }
 
     @Override
     public CompletionStage<Optional<Look>> look(SessionKey key) {
-        return sessions.onReader(key, found -> CompletableFuture.completedFuture(found.map(this::look)));
-    }
-
-    private Look look(SessionIndex index) {
-        Header header = index.header();
-        return new Look(header.epoch(), sessions.disk().record(index.key(), header), index.extents());
+        return sessions.read(key, found -> {
+            Map<StreamId, Extent> extents = found.map(SessionIndex::extents).orElse(Map.of());
+            return () -> kept(key, found).map(kept -> new Look(kept.header().epoch(), kept.record(), extents));
+        });
     }
 
     @Override
@@ -131,10 +127,9 @@ public final class RocksDbStore implements SessionStore {
 
     @Override
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
-        return sessions.onReader(
+        return sessions.read(
                 key,
-                found -> CompletableFuture.completedFuture(
-                        found.isPresent() ? sessions.disk().events(key, stream, after, maxBytes) : List.of()));
+                found -> () -> found.isPresent() ? sessions.disk().events(key, stream, after, maxBytes) : List.of());
     }
 
     @Override

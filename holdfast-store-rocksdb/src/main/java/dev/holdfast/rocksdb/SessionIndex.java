@@ -33,6 +33,7 @@ final class SessionIndex {
 
     private volatile boolean broken;
     private int onTheirWay;
+    private boolean beingRead;
     private boolean gone;
     private long usedAt;
 
@@ -48,6 +49,13 @@ final class SessionIndex {
         index.writeHeader(changes);
         record.journal().forEach((subject, message) -> index.note(subject, message, changes));
         record.running().forEach((stream, call) -> index.run(stream, call, changes));
+        return index;
+    }
+
+    /** Has the place of an index while that is read. */
+    static SessionIndex beingRead(SessionKey key) {
+        SessionIndex index = new SessionIndex(key, Header.NONE);
+        index.beingRead = true;
         return index;
     }
 
@@ -93,6 +101,10 @@ final class SessionIndex {
     /** Whether the next change must go through the writer too, so that it does not overtake. */
     boolean waits() {
         return onTheirWay > 0 || predecessor.map(SessionIndex::waits).orElse(false);
+    }
+
+    boolean beingRead() {
+        return beingRead;
     }
 
     /** Whether the session was deleted. */

@@ -60,17 +60,22 @@ final class SessionRemoval {
      * @param expiries keys in the list of expiries that name this session
      */
     CompletionStage<Void> removeUnread(SessionKey key, List<byte[]> expiries) {
-        return sessions.unread(key, used -> removeRange(key, used, expiries));
+        Changes changes = new Changes();
+        header(key).ifPresent(header -> changes.delete(Keys.expiry(header.expiresAt(), key)));
+        expiries.forEach(changes::delete);
+        return sessions.unread(key, used -> removeRange(key, used, changes));
     }
 
-    private CompletionStage<Void> removeRange(SessionKey key, Optional<SessionIndex> used, List<byte[]> expiries) {
-        Changes changes = new Changes();
+    private Optional<Header> header(SessionKey key) {
         try {
-            sessions.disk().header(key).ifPresent(header -> changes.delete(Keys.expiry(header.expiresAt(), key)));
+            return sessions.database().reading(() -> sessions.disk().header(key));
         } catch (UnreadableSessionException e) {
             // the sweeper removes its entry in the list of expiries when its time has come
+            return Optional.empty();
         }
-        expiries.forEach(changes::delete);
+    }
+
+    private CompletionStage<Void> removeRange(SessionKey key, Optional<SessionIndex> used, Changes changes) {
         changes.deleteRange(Keys.header(key), Keys.end(key));
         SessionIndex removed = SessionIndex.removed(key);
         used.filter(SessionIndex::waits).ifPresent(removed::follow);

@@ -5,11 +5,9 @@ import dev.holdfast.spi.UnreadableSessionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
-import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import org.slf4j.Logger;
@@ -22,6 +20,7 @@ import org.slf4j.LoggerFactory;
 final class Sweeper {
     private static final Logger logger = LoggerFactory.getLogger(Sweeper.class);
     private static final int AT_A_TIME = 200;
+    private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
     private static final long UNUSED_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final DiskSessions sessions;
@@ -37,13 +36,12 @@ final class Sweeper {
     }
 
     /** Sweeps at an interval, on the thread that reads. */
-    void start(ScheduledExecutorService reader) {
-        long nanos = interval.toNanos();
-        Future<?> unused = reader.scheduleWithFixedDelay(() -> sweep(reader), nanos, nanos, TimeUnit.NANOSECONDS);
+    void start(ReaderThread reader) {
+        reader.every(interval, () -> sweep(reader));
     }
 
     /** Whatever fails, the next sweep has to come: the scheduler does not repeat what threw once. */
-    private void sweep(Executor reader) {
+    private void sweep(ReaderThread reader) {
         try {
             database.look();
             forgetUnused(System.nanoTime());
@@ -68,16 +66,16 @@ final class Sweeper {
     }
 
     /** Deletes those that have expired, from one place in the list of expiries on. */
-    private void expire(byte[] from, Executor reader) {
+    private void expire(byte[] from, ReaderThread reader) {
         if (database.trouble().isPresent()) {
             return;
         }
         try {
-            List<byte[]> due = due(from);
+            List<byte[]> due = sessions.disk().due(from, sessions.millis(), AT_A_TIME);
             due.forEach(this::expireOne);
             if (due.size() == AT_A_TIME) {
                 byte[] next = Database.after(due.get(due.size() - 1));
-                reader.execute(() -> expire(next, reader));
+                reader.run(() -> expire(next, reader));
             }
         } catch (UnreadableSessionException e) {
             database.damaged(e);
@@ -88,38 +86,26 @@ final class Sweeper {
         }
     }
 
-    private List<byte[]> due(byte[] from) {
-        Lock open = database.anyLock();
-        open.lock();
-        try {
-            return sessions.disk().due(from, sessions.millis(), AT_A_TIME);
-        } finally {
-            open.unlock();
-        }
-    }
-
     private void expireOne(byte[] expiry) {
         SessionKey key = Keys.session(expiry);
-        Lock lock = database.lockOf(key);
-        lock.lock();
         try {
-            Optional<SessionIndex> index = sessions.find(key);
-            if (index.filter(SessionIndex::gone).isPresent()) {
-                return;
-            }
-            if (index.isEmpty() || index.get().header().expiresAt() != Keys.expiresAt(expiry)) {
-                told(removal.removeExpiry(expiry));
-            } else if (index.get().expired(sessions.millis())) {
-                told(removal.remove(index.get()));
-            }
+            told(sessions.loaded(key, index -> expire(expiry, index)));
         } catch (UnreadableSessionException e) {
             told(removal.removeUnread(key, List.of(expiry)));
         } catch (RocksDbStoreException e) {
             // the failed read was logged; the other sessions are removed all the same
             logger.debug("an expired session stays, since it cannot be read: {}", e.toString());
-        } finally {
-            lock.unlock();
         }
+    }
+
+    private CompletionStage<Void> expire(byte[] expiry, Optional<SessionIndex> index) {
+        if (index.filter(SessionIndex::gone).isPresent()) {
+            return DONE;
+        }
+        if (index.isEmpty() || index.get().header().expiresAt() != Keys.expiresAt(expiry)) {
+            return removal.removeExpiry(expiry);
+        }
+        return index.get().expired(sessions.millis()) ? removal.remove(index.get()) : DONE;
     }
 
     private static void told(CompletionStage<Void> removal) {

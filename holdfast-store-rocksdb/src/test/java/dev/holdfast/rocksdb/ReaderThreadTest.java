@@ -1,0 +1,166 @@
+package dev.holdfast.rocksdb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore.Durability;
+import dev.holdfast.spi.SessionStore.Look;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A disk may be slow, and nobody else waits for what is read from it. */
+@Timeout(60)
+class ReaderThreadTest {
+    private static final int MIB = 1 << 20;
+
+    @AutoClose
+    private final FolderBed bed = new FolderBed(Durability.PROCESS_DEATH);
+
+    private DiskSessions sessions() {
+        return bed.store().sessions();
+    }
+
+    private ReentrantLock lock(SessionKey key) {
+        return sessions().database().lockOf(key);
+    }
+
+    /** A session that has the same lock as another. */
+    private SessionKey neighbour(SessionKey key) {
+        return IntStream.iterate(1, i -> i + 1)
+                .mapToObj(Sample::key)
+                .filter(other -> lock(other) == lock(key))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void whoAppendsDoesNotWaitForARead() throws Exception {
+        SessionKey neighbour = neighbour(Sample.KEY);
+        Sample.await(Sample.create(bed.store(), Sample.KEY));
+        Sample.await(Sample.create(bed.store(), neighbour));
+        CountDownLatch reads = new CountDownLatch(1);
+        CountDownLatch release = new CountDownLatch(1);
+        CompletableFuture<String> read = sessions()
+                .read(Sample.KEY, found -> () -> {
+                    reads.countDown();
+                    await(release);
+                    return "read";
+                })
+                .toCompletableFuture();
+        try {
+            reads.await();
+            Sample.await(Sample.append(bed.store(), neighbour, 1, 10));
+            Sample.await(Sample.append(bed.store(), Sample.KEY, 1, 10));
+            assertThat(read).isNotDone();
+        } finally {
+            release.countDown();
+        }
+        assertThat(Sample.await(read)).isEqualTo("read");
+    }
+
+    @Test
+    void aSessionThatGoesBeforeItIsReadIsNotThere() throws Exception {
+        Sample.await(Sample.create(bed.store(), Sample.KEY));
+        CountDownLatch reads = new CountDownLatch(1);
+        CountDownLatch release = new CountDownLatch(1);
+        CompletionStage<Optional<DiskReads.Kept>> kept = sessions().read(Sample.KEY, found -> () -> {
+            reads.countDown();
+            await(release);
+            return sessions().disk().kept(Sample.KEY);
+        });
+        try {
+            reads.await();
+            Sample.await(bed.store().delete(Sample.KEY));
+        } finally {
+            release.countDown();
+        }
+        assertThat(Sample.await(kept)).isEmpty();
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void theLockIsFreeWhileASessionIsReadThatIsNotInMemory() throws Exception {
+        Sample.await(Sample.create(bed.store(), Sample.KEY));
+        for (int offset = 1; offset <= 16; offset++) {
+            Sample.await(Sample.append(bed.store(), Sample.KEY, offset, MIB));
+        }
+        long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+        boolean free = false;
+        while (!free) {
+            assertThat(System.nanoTime()).as("the lock is free in time").isLessThan(deadline);
+            bed.reopen();
+            CompletableFuture<Optional<Look>> look =
+                    bed.store().look(Sample.KEY).toCompletableFuture();
+            while (!free && !look.isDone()) {
+                free = sessions().inUse().containsKey(Sample.KEY)
+                        && isFree(lock(Sample.KEY))
+                        && sessions().inUse().get(Sample.KEY).beingRead();
+            }
+            assertThat(Sample.await(look)).isPresent();
+        }
+    }
+
+    private static boolean isFree(ReentrantLock lock) {
+        boolean free = lock.tryLock();
+        if (free) {
+            lock.unlock();
+        }
+        return free;
+    }
+
+    /** The session is made while another thread is about to read it, and is deleted when that has read it. */
+    @Test
+    void aSessionThatCameAndWentWhileItWasReadIsGone(@TempDir Path folder) throws Exception {
+        try (RocksDbStore store = RocksDbStore.builder(folder)
+                .memory(1 << 20)
+                .sweepInterval(Duration.ofHours(1))
+                .open()) {
+            DiskSessions sessions = store.sessions();
+            ReentrantLock lock = sessions.database().lockOf(Sample.KEY);
+            FutureTask<Boolean> found = new FutureTask<>(() -> sessions.loaded(Sample.KEY, Optional::isPresent));
+            Thread reader = new Thread(found, "reader of a test");
+            sessions.database().reading(() -> {
+                reader.start();
+                until("the place is kept", () -> sessions.inUse().containsKey(Sample.KEY));
+                assertThat(Sample.create(store, Sample.KEY)).isCompleted();
+                lock.lock();
+                return lock;
+            });
+            try {
+                until("the session is read", () -> lock.hasQueuedThread(reader));
+                assertThat(store.delete(Sample.KEY)).isCompleted();
+            } finally {
+                lock.unlock();
+            }
+            assertThat(found.get()).isFalse();
+            assertThat(sessions.inUse()).isEmpty();
+        }
+    }
+
+    private static void until(String what, BooleanSupplier condition) {
+        long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime()).as(what).isLessThan(deadline);
+            Thread.onSpinWait();
+        }
+    }
+}
