@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -38,7 +39,12 @@ final class Completions implements AutoCloseable {
     }
 
     void run(SessionKey session, Runnable completion) {
-        threads.get((int) Math.floorMod(session.b(), (long) threads.size())).execute(completion);
+        try {
+            threads.get((int) Math.floorMod(session.b(), (long) threads.size())).execute(completion);
+        } catch (RejectedExecutionException e) {
+            // the store is closed, and whoever waits must know all the same
+            completion.run();
+        }
     }
 
     /** Waits until everybody knows. */

@@ -47,8 +47,8 @@ final class DiskReads {
         return index;
     }
 
-    /** The header and the record of a session, both of the same moment; empty where it is not there any more. */
-    Optional<Kept> kept(SessionKey key) {
+    /** The record of a session, all of it of one moment; empty where it is not there. */
+    Optional<SessionRecord> record(SessionKey key) {
         AtomicReference<Header> header = new AtomicReference<>();
         Map<String, byte[]> journal = new LinkedHashMap<>();
         Map<StreamId, RunningCall> running = new HashMap<>();
@@ -63,10 +63,8 @@ final class DiskReads {
             }
             return true;
         });
-        return Optional.ofNullable(header.get()).map(found -> new Kept(found, found.record(journal, running)));
+        return Optional.ofNullable(header.get()).map(found -> found.record(journal, running));
     }
-
-    record Kept(Header header, SessionRecord record) {}
 
     /** The events of a stream after an offset, at least one if there is one, and no more than fit beyond that. */
     List<Event> events(SessionKey key, StreamId stream, long after, int maxBytes) {

@@ -83,9 +83,6 @@ final class DiskSessions {
     /** What is done under the lock of a session, with its index if there is one. */
     interface Step<T> extends Function<Optional<SessionIndex>, CompletionStage<T>> {}
 
-    /** What is read of a session: under its lock, with its index if there is one, it is said what that is; then it is read without. */
-    interface Reading<T> extends Function<Optional<SessionIndex>, Supplier<T>> {}
-
     /** Takes a step with a live session: at once if its index is in memory, else on the reader's thread. */
     <T> CompletionStage<T> with(SessionKey key, Step<T> step) {
         Lock lock = database.lockOf(key);
@@ -140,9 +137,14 @@ final class DiskSessions {
         return reader.take(key, step);
     }
 
-    /** Reads of a live session on the reader's thread; the stage completes on another thread. */
-    <T> CompletionStage<T> read(SessionKey key, Reading<T> reading) {
-        return reader.read(key, reading);
+    /** Reads of a live session on the reader's thread, without its lock; the stage completes on another thread. */
+    <T> CompletionStage<T> read(SessionKey key, Supplier<T> read, T otherwise) {
+        return reader.read(key, read, otherwise);
+    }
+
+    /** Takes a step on the reader's thread that reads no index, without a lock; the stage completes on another thread. */
+    <T> CompletionStage<T> onReader(SessionKey key, Supplier<CompletionStage<T>> step) {
+        return reader.take(key, step);
     }
 
     /** The index that is in memory, also of a session that was deleted or has expired; under the session's lock. */

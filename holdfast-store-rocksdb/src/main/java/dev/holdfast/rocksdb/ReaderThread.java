@@ -25,22 +25,15 @@ final class ReaderThread {
         this.completions = completions;
     }
 
-    /** Runs something that reads, when its turn comes. */
+    /** Runs something when its turn comes. */
     void run(Runnable task) {
-        thread.execute(() -> whileOpen(task));
+        thread.execute(task);
     }
 
-    /** Runs something that reads, again and again; it must not throw. */
+    /** Runs something again and again; it must not throw. */
     void every(Duration interval, Runnable task) {
         long nanos = interval.toNanos();
-        Future<?> unused = thread.scheduleWithFixedDelay(() -> whileOpen(task), nanos, nanos, TimeUnit.NANOSECONDS);
-    }
-
-    private void whileOpen(Runnable task) {
-        sessions.database().reading(() -> {
-            task.run();
-            return task;
-        });
+        Future<?> unused = thread.scheduleWithFixedDelay(task, nanos, nanos, TimeUnit.NANOSECONDS);
     }
 
     /** Takes a step with a live session. */
@@ -63,11 +56,17 @@ final class ReaderThread {
     }
 
     /** Reads of a live session. What is appended or deleted while it reads may complete before. */
-    <T> CompletionStage<T> read(SessionKey key, DiskSessions.Reading<T> reading) {
-        return go(key, () -> {
-            Supplier<T> read = sessions.loaded(key, index -> reading.apply(index.filter(sessions::isLive)));
-            return new Taken<>(Optional.empty(), CompletableFuture.completedFuture(read.get()));
+    <T> CompletionStage<T> read(SessionKey key, Supplier<T> read, T otherwise) {
+        return take(key, () -> {
+            boolean live =
+                    sessions.loaded(key, index -> index.filter(sessions::isLive).isPresent());
+            return CompletableFuture.completedFuture(live ? read.get() : otherwise);
         });
+    }
+
+    /** Takes a step without an index, and without a lock. */
+    <T> CompletionStage<T> take(SessionKey key, Supplier<CompletionStage<T>> step) {
+        return go(key, () -> new Taken<>(Optional.empty(), step.get()));
     }
 
     /** What a step has begun, and the index that waits for its end. */
@@ -85,7 +84,7 @@ final class ReaderThread {
 
     private <T> void go(SessionKey key, Supplier<Taken<T>> work, CompletableFuture<T> stage) {
         try {
-            Taken<T> taken = work.get();
+            Taken<T> taken = sessions.database().reading(work);
             taken.stage.whenComplete((value, failure) -> completions.run(key, () -> {
                 if (failure == null) {
                     stage.complete(value);

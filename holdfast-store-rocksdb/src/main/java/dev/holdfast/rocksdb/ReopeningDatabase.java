@@ -34,8 +34,8 @@ final class ReopeningDatabase {
     private final Runnable forget;
     private final ReentrantLock[] stripes =
             Stream.generate(ReentrantLock::new).limit(STRIPES).toArray(ReentrantLock[]::new);
-    /** Held while something is read; taken before the lock of a session, never behind it. */
-    private final ReentrantLock reads = new ReentrantLock();
+    /** Held while something is read; taken before the lock of a session, never behind it. In turn, for there may be much to read. */
+    private final ReentrantLock reads = new ReentrantLock(true);
 
     private volatile Optional<Database> database;
     private volatile Optional<Throwable> trouble = Optional.empty();

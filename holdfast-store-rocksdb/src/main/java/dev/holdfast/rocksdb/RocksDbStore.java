@@ -90,22 +90,28 @@ public final class RocksDbStore implements SessionStore {
             Header header = index.header();
             // when this is on disk, so is what was appended before; nobody else appends until the claim completes
             return sessions.commit(index, changes)
-                    .thenCompose(done -> sessions.read(key, live -> () -> kept(key, live)))
-                    .thenApply(kept -> kept.map(
-                            still -> new Claim(header.epoch(), before, still.record(), extents, header.certainFrom())));
+                    .thenCompose(done -> record(key))
+                    .thenApply(record ->
+                            record.map(kept -> new Claim(header.epoch(), before, kept, extents, header.certainFrom())));
         });
     }
 
-    private Optional<DiskReads.Kept> kept(SessionKey key, Optional<SessionIndex> live) {
-        return live.flatMap(known -> sessions.disk().kept(key));
+    private CompletionStage<Optional<SessionRecord>> record(SessionKey key) {
+        return sessions.read(key, () -> sessions.disk().record(key), Optional.empty());
     }
 
     @Override
     public CompletionStage<Optional<Look>> look(SessionKey key) {
-        return sessions.read(key, found -> {
-            Map<StreamId, Extent> extents = found.map(SessionIndex::extents).orElse(Map.of());
-            return () -> kept(key, found).map(kept -> new Look(kept.header().epoch(), kept.record(), extents));
-        });
+        return sessions.read(
+                key, () -> sessions.disk().record(key).flatMap(record -> look(key, record)), Optional.empty());
+    }
+
+    /** The index is never behind the record that was read before. */
+    private Optional<Look> look(SessionKey key, SessionRecord record) {
+        return sessions.loaded(
+                key,
+                found -> found.filter(sessions::isLive)
+                        .map(index -> new Look(index.header().epoch(), record, index.extents())));
     }
 
     @Override
@@ -127,9 +133,7 @@ public final class RocksDbStore implements SessionStore {
 
     @Override
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
-        return sessions.read(
-                key,
-                found -> () -> found.isPresent() ? sessions.disk().events(key, stream, after, maxBytes) : List.of());
+        return sessions.read(key, () -> sessions.disk().events(key, stream, after, maxBytes), List.of());
     }
 
     @Override

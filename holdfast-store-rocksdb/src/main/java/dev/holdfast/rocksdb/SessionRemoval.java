@@ -27,7 +27,8 @@ final class SessionRemoval {
     CompletionStage<Void> remove(SessionKey key) {
         CompletionStage<Void> removed =
                 sessions.with(key, found -> found.map(this::remove).orElse(DONE));
-        return removed.handle((done, failure) -> isUnreadable(failure) ? removeUnread(key, List.of()) : removed)
+        return removed.handle((done, failure) ->
+                        isUnreadable(failure) ? sessions.onReader(key, () -> removeUnread(key, List.of())) : removed)
                 .thenCompose(Function.identity());
     }
 
@@ -55,7 +56,7 @@ final class SessionRemoval {
     }
 
     /**
-     * Removes all keys of a session without reading them.
+     * Removes all keys of a session without reading them; on the reader's thread.
      *
      * @param expiries keys in the list of expiries that name this session
      */

@@ -71,7 +71,7 @@ final class Sweeper {
             return;
         }
         try {
-            List<byte[]> due = sessions.disk().due(from, sessions.millis(), AT_A_TIME);
+            List<byte[]> due = database.reading(() -> sessions.disk().due(from, sessions.millis(), AT_A_TIME));
             due.forEach(this::expireOne);
             if (due.size() == AT_A_TIME) {
                 byte[] next = Database.after(due.get(due.size() - 1));
@@ -87,14 +87,19 @@ final class Sweeper {
     }
 
     private void expireOne(byte[] expiry) {
-        SessionKey key = Keys.session(expiry);
         try {
-            told(sessions.loaded(key, index -> expire(expiry, index)));
-        } catch (UnreadableSessionException e) {
-            told(removal.removeUnread(key, List.of(expiry)));
+            told(database.reading(() -> expire(Keys.session(expiry), expiry)));
         } catch (RocksDbStoreException e) {
             // the failed read was logged; the other sessions are removed all the same
             logger.debug("an expired session stays, since it cannot be read: {}", e.toString());
+        }
+    }
+
+    private CompletionStage<Void> expire(SessionKey key, byte[] expiry) {
+        try {
+            return sessions.loaded(key, index -> expire(expiry, index));
+        } catch (UnreadableSessionException e) {
+            return removal.removeUnread(key, List.of(expiry));
         }
     }
 

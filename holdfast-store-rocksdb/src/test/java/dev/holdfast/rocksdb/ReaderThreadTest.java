@@ -3,6 +3,7 @@ package dev.holdfast.rocksdb;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore.Durability;
 import dev.holdfast.spi.SessionStore.Look;
 import java.nio.file.Path;
@@ -14,6 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -21,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A disk may be slow, and nobody else waits for what is read from it. */
-@Timeout(60)
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ReaderThreadTest {
     private static final int MIB = 1 << 20;
 
@@ -52,13 +54,13 @@ class ReaderThreadTest {
         Sample.await(Sample.create(bed.store(), neighbour));
         CountDownLatch reads = new CountDownLatch(1);
         CountDownLatch release = new CountDownLatch(1);
-        CompletableFuture<String> read = sessions()
-                .read(Sample.KEY, found -> () -> {
-                    reads.countDown();
-                    await(release);
-                    return "read";
-                })
-                .toCompletableFuture();
+        Supplier<String> slow = () -> {
+            reads.countDown();
+            await(release);
+            return "read";
+        };
+        CompletableFuture<String> read =
+                sessions().read(Sample.KEY, slow, "not there").toCompletableFuture();
         try {
             reads.await();
             Sample.await(Sample.append(bed.store(), neighbour, 1, 10));
@@ -75,18 +77,19 @@ class ReaderThreadTest {
         Sample.await(Sample.create(bed.store(), Sample.KEY));
         CountDownLatch reads = new CountDownLatch(1);
         CountDownLatch release = new CountDownLatch(1);
-        CompletionStage<Optional<DiskReads.Kept>> kept = sessions().read(Sample.KEY, found -> () -> {
+        Supplier<Optional<SessionRecord>> late = () -> {
             reads.countDown();
             await(release);
-            return sessions().disk().kept(Sample.KEY);
-        });
+            return sessions().disk().record(Sample.KEY);
+        };
+        CompletionStage<Optional<SessionRecord>> record = sessions().read(Sample.KEY, late, Optional.empty());
         try {
             reads.await();
             Sample.await(bed.store().delete(Sample.KEY));
         } finally {
             release.countDown();
         }
-        assertThat(Sample.await(kept)).isEmpty();
+        assertThat(Sample.await(record)).isEmpty();
     }
 
     private static void await(CountDownLatch latch) {
@@ -111,9 +114,8 @@ class ReaderThreadTest {
             CompletableFuture<Optional<Look>> look =
                     bed.store().look(Sample.KEY).toCompletableFuture();
             while (!free && !look.isDone()) {
-                free = sessions().inUse().containsKey(Sample.KEY)
-                        && isFree(lock(Sample.KEY))
-                        && sessions().inUse().get(Sample.KEY).beingRead();
+                SessionIndex index = sessions().inUse().get(Sample.KEY);
+                free = index != null && index.beingRead() && isFree(lock(Sample.KEY));
             }
             assertThat(Sample.await(look)).isPresent();
         }
