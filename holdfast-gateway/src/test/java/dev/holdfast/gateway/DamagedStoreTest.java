@@ -39,17 +39,14 @@ class DamagedStoreTest {
 
     /** The same port each time, so that clients find their server again. */
     private URI serve() throws IOException {
-        Process gateway = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "-Dlogback.configurationFile=logback.xml",
-                        "dev.holdfast.gateway.Main",
-                        "serve",
-                        "--port",
-                        String.valueOf(port),
-                        "--store",
-                        "rocksdb:" + folder.resolve("store"))
+        Process gateway = new ProcessBuilder(ClassData.gateway(
+                        List.of(),
+                        List.of(
+                                "serve",
+                                "--port",
+                                String.valueOf(port),
+                                "--store",
+                                "rocksdb:" + folder.resolve("store"))))
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         started.add(gateway);

@@ -50,17 +50,8 @@ class FullDiskTest {
     void serve() throws IOException, InterruptedException {
         Path folder = Files.createDirectory(temporary.resolve("disk"));
         disk = new SmallDisk(folder);
-        gateway = new ProcessBuilder(disk.under(List.of(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "-Dlogback.configurationFile=logback.xml",
-                        "dev.holdfast.gateway.Main",
-                        "serve",
-                        "--port",
-                        "0",
-                        "--store",
-                        "rocksdb:" + folder.resolve("store"))))
+        gateway = new ProcessBuilder(disk.under(ClassData.gateway(
+                        List.of(), List.of("serve", "--port", "0", "--store", "rocksdb:" + folder.resolve("store")))))
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         String line = Wait.listening(gateway);

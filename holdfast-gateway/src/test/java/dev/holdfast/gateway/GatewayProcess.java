@@ -38,16 +38,8 @@ record GatewayProcess(Process process) implements AutoCloseable {
     static ProcessBuilder builder(Path folder, List<String> properties, List<String> args) {
         // A build that runs in the background ignores SIGINT, and so would its children, had they no word to the
         // contrary.
-        List<String> words = new ArrayList<>(List.of(
-                "env",
-                "--default-signal=INT",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp",
-                System.getProperty("java.class.path"),
-                "-Dlogback.configurationFile=logback.xml"));
-        words.addAll(properties);
-        words.add("dev.holdfast.gateway.Main");
-        words.addAll(args);
+        List<String> words = new ArrayList<>(List.of("env", "--default-signal=INT"));
+        words.addAll(ClassData.gateway(properties, args));
         return new ProcessBuilder(words).directory(folder.toFile());
     }
 

@@ -127,17 +127,7 @@ class LogFloodTest {
     @BeforeEach
     void start() throws IOException {
         log = folder.resolve("log");
-        gateway = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "-Dlogback.configurationFile=logback.xml",
-                        "dev.holdfast.gateway.Main",
-                        "serve",
-                        "--port",
-                        "0",
-                        "--store",
-                        "memory")
+        gateway = new ProcessBuilder(ClassData.gateway(List.of(), List.of("serve", "--port", "0", "--store", "memory")))
                 .redirectError(log.toFile())
                 .start();
         String line = Wait.listening(gateway);
