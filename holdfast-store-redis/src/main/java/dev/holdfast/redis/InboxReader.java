@@ -2,6 +2,7 @@ package dev.holdfast.redis;
 
 import dev.holdfast.redis.Connector.Commands;
 import dev.holdfast.spi.ClusterBus;
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
 import java.util.List;
@@ -29,6 +30,7 @@ final class InboxReader implements ClusterBus.Inbox {
     private final Consumer<byte[]> handler;
     private volatile @Nullable Commands commands;
     private final Had had;
+    private final Complaint complaint = new Complaint();
     private volatile boolean closed;
     /** Only who reads changes these three. */
     private String last = "0-0";
@@ -95,10 +97,19 @@ final class InboxReader implements ClusterBus.Inbox {
 
     private void answered(Commands from, List<StreamMessage<byte[], byte[]>> messages, @Nullable Throwable failure) {
         if (failure == null) {
+            complaint.over(() -> logger.info("the inbox {} is read again", Codec.text(name)));
             handOver(messages);
             read(from);
         } else {
+            complain(CommandConnection.cause(failure));
             connections.connector().timer().schedule(() -> read(from), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    /** A connection that is broken is told by the one for commands. */
+    private void complain(Throwable cause) {
+        if (cause instanceof RedisCommandExecutionException) {
+            complaint.tell(() -> logger.warn("the inbox {} cannot be read: {}", Codec.text(name), cause.getMessage()));
         }
     }
 
