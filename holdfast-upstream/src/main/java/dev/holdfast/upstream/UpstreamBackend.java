@@ -2,6 +2,7 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.wire.AnswerRoom;
+import dev.holdfast.client.wire.HttpSender;
 import dev.holdfast.json.HintedBackend;
 import dev.holdfast.json.RepeatRules;
 import dev.holdfast.spi.Backend;
@@ -46,7 +47,8 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
             clockEnd.run();
             throw e;
         }
-        RemoteServer remote = RemoteServer.at(knobs.url, client.sender(), clock, client.threads())
+        HttpSender sender = new WatchedSender(client.sender(), knobs.url);
+        RemoteServer remote = RemoteServer.at(knobs.url, sender, clock, client.threads())
                 .withLimits(knobs.limits)
                 .withRoom(AnswerRoom.ofHeap())
                 .withDeliveryAtOnce();
