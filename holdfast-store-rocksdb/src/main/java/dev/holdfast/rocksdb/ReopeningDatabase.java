@@ -48,7 +48,7 @@ final class ReopeningDatabase {
     /**
      * Opens the database.
      *
-     * @param forget called when sessions in use may be lost, under the locks of all
+     * @param forget called when less or more may be there of sessions in use than is known of them, under the locks of all
      */
     ReopeningDatabase(StoreFolder folder, long memoryBytes, boolean sync, Runnable forget) {
         this.folder = folder;
@@ -174,10 +174,10 @@ final class ReopeningDatabase {
         try {
             if (cause instanceof RocksDBException damage && Database.isCorrupt(damage)) {
                 database = Optional.of(opening.salvage(damage));
-                forget.run();
             } else {
                 database = Optional.of(opening.open());
             }
+            forget.run();
             trouble = Optional.empty();
             logger.info("the session store in {} writes again", folder.path());
             // it may have been found gone meanwhile, and that lasts

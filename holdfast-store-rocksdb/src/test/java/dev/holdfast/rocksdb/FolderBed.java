@@ -168,12 +168,17 @@ final class FolderBed implements TornBed, DamagedBed {
     private void spoil(byte[] at) {
         Changes changes = new Changes();
         changes.put(at, new byte[3]);
+        write(changes);
+        reopen();
+    }
+
+    /** Writes what the store does not know of. */
+    void write(Changes changes) {
         try {
             store.sessions().database().current().write(List.of(changes), changes.bytes());
         } catch (RocksDBException e) {
             throw new IllegalStateException(e);
         }
-        reopen();
     }
 
     @Override

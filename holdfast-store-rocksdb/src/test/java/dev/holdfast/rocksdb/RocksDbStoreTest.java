@@ -6,6 +6,7 @@ import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Durability;
 import dev.holdfast.spi.StreamId;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -13,6 +14,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -71,6 +73,31 @@ class RocksDbStoreTest {
         Sample.await(Sample.create(bed.store(), Sample.KEY));
         Sample.await(Sample.append(bed.store(), Sample.KEY, 1, 10));
         assertThat(keys()).isGreaterThan(3);
+        Sample.await(bed.store().delete(Sample.KEY));
+        assertThat(keys()).isZero();
+    }
+
+    /** A log may have more than was acknowledged before a write failed. */
+    @Test
+    void whatANewStartFindsBeyondTheLastWriteIsKnown() throws Exception {
+        Sample.await(Sample.create(bed.store(), Sample.KEY));
+        bed.reopen();
+        DiskSessions sessions = bed.store().sessions();
+        ReopeningDatabase database = sessions.database();
+        database.reading(() -> {
+            database.failed(new IOException("expected"));
+            assertThat(sessions.<Boolean>loaded(Sample.KEY, Optional::isPresent))
+                    .isTrue();
+            Changes more = new Changes();
+            more.put(Keys.event(Sample.KEY, StreamId.LISTENING, 1), new byte[0]);
+            bed.write(more);
+            return more;
+        });
+        long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+        while (database.trouble().isPresent()) {
+            assertThat(System.nanoTime()).as("it writes again in time").isLessThan(deadline);
+            Thread.onSpinWait();
+        }
         Sample.await(bed.store().delete(Sample.KEY));
         assertThat(keys()).isZero();
     }
