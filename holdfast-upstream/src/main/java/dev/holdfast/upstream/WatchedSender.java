@@ -1,10 +1,18 @@
 package dev.holdfast.upstream;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.client.wire.HttpSender;
+import dev.holdfast.json.backend.LogText;
 import java.net.ConnectException;
+import java.net.SocketTimeoutException;
 import java.net.URI;
+import java.net.UnknownHostException;
+import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandler;
+import java.net.http.HttpResponse.ResponseInfo;
+import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
@@ -16,7 +24,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Sends by another one, and tells the log when a server has not answered for a while, and when it answers again. An answer is a head, but
- * for one by which a proxy says that it does not reach the server. Of a server that nobody asks nothing is told. Thread-safe.
+ * for one by which a proxy says that it does not reach the server. Of a server that nobody asks nothing is told. Thread-safe; where both
+ * happens at once, the lines may come in either order.
  */
 final class WatchedSender implements HttpSender {
     private static final Logger logger = LoggerFactory.getLogger(WatchedSender.class);
@@ -26,7 +35,8 @@ final class WatchedSender implements HttpSender {
     /** What fails later than this behind the last is something else: whoever waits for a server asks more often. */
     private static final long APART = Duration.ofMinutes(1).toNanos();
 
-    private static final Set<Integer> NOT_REACHED = Set.of(502, 503, 504);
+    /** Of Cloudflare the last three: the server is down, takes too long to connect, or has no route. */
+    private static final Set<Integer> NOT_REACHED = Set.of(502, 503, 504, 521, 522, 523);
 
     private final HttpSender sender;
     private final URI server;
@@ -51,10 +61,10 @@ final class WatchedSender implements HttpSender {
         AtomicBoolean headed = new AtomicBoolean();
         CompletableFuture<?> end = sender.send(request, head -> {
             headed.set(true);
-            if (NOT_REACHED.contains(head.statusCode())) {
-                failed("status " + head.statusCode());
-            } else {
+            if (!saysNotReached(head)) {
                 answered();
+            } else if (!isStream(request)) {
+                failed("status " + head.statusCode());
             }
             return answer.apply(head);
         });
@@ -66,17 +76,35 @@ final class WatchedSender implements HttpSender {
         return end;
     }
 
+    /** A server that is there may have no room. It says when to come back. */
+    private static boolean saysNotReached(ResponseInfo head) {
+        return NOT_REACHED.contains(head.statusCode())
+                && head.headers().firstValue("Retry-After").isEmpty();
+    }
+
+    /** A server may answer a stream with its first message only. That a proxy does not wait for it says nothing of the server. */
+    private static boolean isStream(HttpRequest request) {
+        return request.method().equals("GET");
+    }
+
     private static Throwable cause(Throwable failure) {
         Throwable cause = failure.getCause();
         return failure instanceof CompletionException && cause != null ? cause : failure;
     }
 
-    /** A stream that a server answers with its first message only may break before, and says nothing of the server. */
     private void broke(HttpRequest request, Throwable failure) {
-        boolean ofTheServer = !request.method().equals("GET") || failure instanceof ConnectException;
-        if (ofTheServer && !(failure instanceof CancellationException)) {
-            failed(failure.toString());
+        if (failure instanceof CancellationException || (isStream(request) && !isOfConnecting(failure))) {
+            return;
         }
+        failed(LogText.of(failure.toString().getBytes(UTF_8)));
+    }
+
+    private static boolean isOfConnecting(Throwable failure) {
+        return failure instanceof ConnectException
+                || failure instanceof HttpConnectTimeoutException
+                || failure instanceof SocketTimeoutException
+                || failure instanceof UnknownHostException
+                || failure instanceof UnresolvedAddressException;
     }
 
     private void failed(String cause) {
@@ -112,8 +140,9 @@ final class WatchedSender implements HttpSender {
         logger.info("the upstream {} answers again, after {} s", shown(), silent.toSeconds());
     }
 
-    /** Without the query, which may be a secret. */
+    /** Without the query and what follows a semicolon, which may be secrets. */
     private String shown() {
-        return server.getScheme() + "://" + server.getRawAuthority() + server.getRawPath();
+        return server.getScheme() + "://" + server.getRawAuthority()
+                + server.getRawPath().replaceFirst(";.*", "");
     }
 }

@@ -14,13 +14,16 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandler;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -41,8 +44,13 @@ class WatchedSenderTest {
             lines.add(line.getLevel() + " " + line.getFormattedMessage());
         }
     };
-    /** What the server answers; below zero it breaks the connection. */
+    private static final int BREAK = -1;
+
+    private final Semaphore ends = new Semaphore(0);
+    /** What the server answers. */
     private final AtomicInteger status = new AtomicInteger(200);
+
+    private volatile boolean full;
 
     private HttpServer server;
     private URI url;
@@ -52,7 +60,10 @@ class WatchedSenderTest {
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.setExecutor(Executors.newCachedThreadPool());
         server.createContext("/", asked -> {
-            if (status.get() > 0) {
+            if (full) {
+                asked.getResponseHeaders().add("Retry-After", "1");
+            }
+            if (status.get() != BREAK) {
                 asked.sendResponseHeaders(status.get(), -1);
             }
             asked.close();
@@ -72,18 +83,35 @@ class WatchedSenderTest {
     }
 
     private HttpSender sender(Duration patience) {
-        return new WatchedSender(HttpSender.by(HttpClient.newHttpClient()), url, patience);
+        return new WatchedSender(this::sent, url, patience);
     }
 
-    private static CompletableFuture<?> send(HttpSender sender, HttpRequest.Builder request) {
-        return sender.send(request.build(), BodyHandlers.discarding());
+    /** By the JDK's client. There is a permit once everybody knows of an end. */
+    private <T> CompletableFuture<?> sent(HttpRequest request, BodyHandler<T> answer) {
+        CompletableFuture<Object> end = new CompletableFuture<>();
+        HttpSender.by(HttpClient.newHttpClient()).send(request, answer).whenComplete((taken, failure) -> {
+            if (failure == null) {
+                end.complete(taken);
+            } else {
+                end.completeExceptionally(failure);
+            }
+            ends.release();
+        });
+        return end;
     }
 
-    /** Returns when it has ended, in whatever way. */
-    private void post(HttpSender sender, int answer) throws Exception {
+    private void ask(HttpSender sender, HttpRequest.Builder request, int answer) throws InterruptedException {
         status.set(answer);
-        HttpRequest.Builder request = HttpRequest.newBuilder(url).POST(HttpRequest.BodyPublishers.ofString("{}"));
-        send(sender, request).handle((taken, failure) -> taken).get(20, TimeUnit.SECONDS);
+        sender.send(request.build(), BodyHandlers.discarding());
+        assertThat(ends.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    private void post(HttpSender sender, int answer) throws InterruptedException {
+        ask(sender, HttpRequest.newBuilder(url).POST(HttpRequest.BodyPublishers.ofString("{}")), answer);
+    }
+
+    private void get(HttpSender sender, int answer) throws InterruptedException {
+        ask(sender, HttpRequest.newBuilder(url), answer);
     }
 
     private String shown() {
@@ -93,32 +121,25 @@ class WatchedSenderTest {
     @Test
     void aServerThatBreaksEachRequestIsToldOnceAndItsReturnToo() throws Exception {
         HttpSender sender = sender(Duration.ZERO);
-        post(sender, -1);
+        post(sender, BREAK);
         assertThat(lines).isEmpty();
-        post(sender, -1);
-        post(sender, -1);
+        post(sender, BREAK);
+        post(sender, BREAK);
         assertThat(lines)
                 .singleElement()
                 .asString()
                 .startsWith("WARN the upstream " + shown() + " does not answer: java");
 
         post(sender, 404);
-        assertThat(lines)
-                .hasSize(2)
-                .last()
-                .asString()
-                .isEqualTo("INFO the upstream " + shown() + " answers again, after 0 s");
+        assertThat(lines).hasSize(2).last().isEqualTo("INFO the upstream " + shown() + " answers again, after 0 s");
     }
 
     @Test
-    void aServerThatRefusesConnectionsIsTold() throws Exception {
+    void aServerThatRefusesConnectionsIsToldOfStreamsToo() throws Exception {
         HttpSender sender = sender(Duration.ZERO);
         server.stop(0);
-        for (int i = 0; i < 2; i++) {
-            send(sender, HttpRequest.newBuilder(url))
-                    .handle((taken, failure) -> taken)
-                    .get(20, TimeUnit.SECONDS);
-        }
+        get(sender, BREAK);
+        get(sender, BREAK);
         assertThat(lines).singleElement().asString().contains("ConnectException");
     }
 
@@ -131,27 +152,40 @@ class WatchedSenderTest {
     }
 
     @Test
+    void aServerThatIsFullIsThere() throws Exception {
+        HttpSender sender = sender(Duration.ZERO);
+        full = true;
+        post(sender, 503);
+        post(sender, 503);
+        assertThat(lines).isEmpty();
+    }
+
+    @Test
     void whatFailsForAMomentIsNotTold() throws Exception {
         HttpSender patient = sender(Duration.ofHours(1));
-        post(patient, -1);
-        post(patient, -1);
+        post(patient, BREAK);
+        post(patient, BREAK);
         HttpSender sender = sender(Duration.ZERO);
-        post(sender, -1);
+        post(sender, BREAK);
         post(sender, 200);
-        post(sender, -1);
+        post(sender, BREAK);
         post(sender, 400);
         assertThat(lines).isEmpty();
     }
 
     @Test
-    void aStreamThatBreaksBeforeItsHeadOrIsGivenUpIsNotTold() throws Exception {
+    void aStreamWithoutAHeadIsNotTold() throws Exception {
         HttpSender sender = sender(Duration.ZERO);
-        status.set(-1);
-        for (int i = 0; i < 3; i++) {
-            send(sender, HttpRequest.newBuilder(url))
-                    .handle((taken, failure) -> taken)
-                    .get(20, TimeUnit.SECONDS);
-        }
+        get(sender, BREAK);
+        get(sender, BREAK);
+        get(sender, 504);
+        get(sender, 504);
+        assertThat(lines).isEmpty();
+    }
+
+    @Test
+    void whatIsGivenUpIsNotTold() throws Exception {
+        HttpSender sender = sender(Duration.ZERO);
         CountDownLatch asked = new CountDownLatch(2);
         CountDownLatch release = new CountDownLatch(1);
         server.createContext("/slow", request -> {
@@ -163,10 +197,12 @@ class WatchedSenderTest {
             }
             request.close();
         });
-        List<CompletableFuture<?>> sent = new CopyOnWriteArrayList<>();
+        HttpRequest request = HttpRequest.newBuilder(url.resolve("/slow"))
+                .POST(HttpRequest.BodyPublishers.noBody())
+                .build();
+        List<CompletableFuture<?>> sent = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
-            sent.add(send(
-                    sender, HttpRequest.newBuilder(url.resolve("/slow")).POST(HttpRequest.BodyPublishers.noBody())));
+            sent.add(sender.send(request, BodyHandlers.discarding()));
         }
         asked.await();
         sent.forEach(each -> each.cancel(true));
