@@ -2,7 +2,6 @@ package dev.holdfast.redis;
 
 import dev.holdfast.redis.Connector.Commands;
 import dev.holdfast.spi.ClusterBus;
-import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
 import java.util.List;
@@ -66,6 +65,7 @@ final class InboxReader implements ClusterBus.Inbox {
         }
         connections.connector().connect().whenComplete((fresh, failure) -> {
             if (failure != null) {
+                complain(failure);
                 connections.connector().timer().schedule(this::start, PAUSE_MILLIS, TimeUnit.MILLISECONDS);
                 return;
             }
@@ -101,15 +101,15 @@ final class InboxReader implements ClusterBus.Inbox {
             handOver(messages);
             read(from);
         } else {
-            complain(CommandConnection.cause(failure));
+            complain(failure);
             connections.connector().timer().schedule(() -> read(from), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
-    /** A connection that is broken is told by the one for commands. */
-    private void complain(Throwable cause) {
-        if (cause instanceof RedisCommandExecutionException) {
-            complaint.tell(() -> logger.warn("the inbox {} cannot be read: {}", Codec.text(name), cause.getMessage()));
+    private void complain(Throwable failure) {
+        Throwable cause = CommandConnection.cause(failure);
+        if (!closed) {
+            complaint.tell(() -> logger.warn("the inbox {} cannot be read: {}", Codec.text(name), cause.toString()));
         }
     }
 
