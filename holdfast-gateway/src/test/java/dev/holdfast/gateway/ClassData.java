@@ -18,7 +18,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.TimeUnit;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import java.util.stream.Stream;
@@ -82,7 +81,11 @@ record ClassData(String classPath, Path data) {
                         pack(folder, fresh.resolve(folders.indexOf(folder) + ".jar"));
                     }
                     Files.move(fresh, made, StandardCopyOption.ATOMIC_MOVE);
+                }
+                Path tried = made.resolve("tried");
+                if (!Files.exists(tried)) {
                     data.dump();
+                    Files.createFile(tried);
                 }
             }
         } catch (IOException e) {
@@ -126,7 +129,7 @@ record ClassData(String classPath, Path data) {
         }
     }
 
-    /** A gateway that ends as soon as it serves leaves the data of the classes that it has used. */
+    /** A gateway that ends as soon as it serves leaves the data of the classes that it has used. If it does not, gateways start slowly. */
     private void dump() throws IOException {
         Path log = data.resolveSibling("dump.log");
         Path left = data.resolveSibling("classes.new");
@@ -136,14 +139,14 @@ record ClassData(String classPath, Path data) {
                 .redirectOutput(log.toFile())
                 .start();
         try {
-            Wait.until("a gateway that serves", () -> !gateway.isAlive() || says(log, " listens on "));
+            Wait.until("it serves", Wait.START, () -> !gateway.isAlive() || says(log, " listens on "));
             gateway.destroy();
-            boolean ended = gateway.waitFor(Wait.PATIENCE.toSeconds(), TimeUnit.SECONDS);
-            if (ended && Files.exists(left)) {
+            Wait.until("it has ended", Wait.START, () -> !gateway.isAlive());
+            if (Files.exists(left)) {
                 Files.move(left, data, StandardCopyOption.ATOMIC_MOVE);
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        } catch (AssertionError e) {
+            System.err.println("no class data were made: " + e.getMessage());
         } finally {
             gateway.destroyForcibly();
         }

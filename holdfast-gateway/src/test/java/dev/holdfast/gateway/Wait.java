@@ -21,7 +21,7 @@ import java.util.function.BooleanSupplier;
 public final class Wait {
     public static final Duration PATIENCE = Duration.ofSeconds(20);
     /** For a process that may have to start first, beside many others. */
-    private static final Duration START = Duration.ofSeconds(60);
+    static final Duration START = Duration.ofSeconds(60);
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 

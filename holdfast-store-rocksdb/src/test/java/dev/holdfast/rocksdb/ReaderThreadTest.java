@@ -115,7 +115,10 @@ class ReaderThreadTest {
                     bed.store().look(Sample.KEY).toCompletableFuture();
             while (!free && !look.isDone()) {
                 SessionIndex index = sessions().inUse().get(Sample.KEY);
-                free = index != null && index.beingRead() && isFree(lock(Sample.KEY));
+                free = index != null
+                        && index.beingRead()
+                        && isFree(lock(Sample.KEY))
+                        && index.equals(sessions().inUse().get(Sample.KEY));
             }
             assertThat(Sample.await(look)).isPresent();
         }
