@@ -1,5 +1,7 @@
 package dev.holdfast.micrometer;
 
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StaleEpochException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
@@ -7,11 +9,12 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
-/** How long a store takes for what it is asked to do, and how often it fails. */
+/** How long a store takes for what it is asked to do, and how often it refuses or fails. */
 final class StoreTimers {
     enum Operation {
         CREATE,
@@ -26,19 +29,21 @@ final class StoreTimers {
 
     private final MeterRegistry registry;
     private final Map<Operation, Timer> done = new EnumMap<>(Operation.class);
+    private final Map<Operation, Timer> refused = new EnumMap<>(Operation.class);
     private final Map<Operation, Timer> failed = new EnumMap<>(Operation.class);
 
     StoreTimers(MeterRegistry registry) {
         this.registry = registry;
         for (Operation operation : Operation.values()) {
             done.put(operation, timer(operation, "done"));
+            refused.put(operation, timer(operation, "refused"));
             failed.put(operation, timer(operation, "failed"));
         }
     }
 
     private Timer timer(Operation operation, String outcome) {
         return Timer.builder("holdfast.store.operations")
-                .description("What the session store was asked to do, until it was done or had failed")
+                .description("What the session store was asked to do, until it was done, was refused or had failed")
                 .tag("operation", Tags.of(operation))
                 .tag("outcome", outcome)
                 .serviceLevelObjectives(
@@ -62,12 +67,18 @@ final class StoreTimers {
             record(failed, operation, began);
             throw e;
         }
-        if (stage instanceof CompletableFuture<T> future && future.isDone()) {
-            record(future.isCompletedExceptionally() ? failed : done, operation, began);
+        if (stage instanceof CompletableFuture<T> future && future.isDone() && !future.isCompletedExceptionally()) {
+            record(done, operation, began);
         } else {
-            stage.whenComplete((value, failure) -> record(failure == null ? done : failed, operation, began));
+            stage.whenComplete((value, failure) -> record(failure == null ? done : notDone(failure), operation, began));
         }
         return stage;
+    }
+
+    /** A store that works refuses an epoch that is over, and a session that is there already or is not there ({@link SessionStore}). */
+    private Map<Operation, Timer> notDone(Throwable failure) {
+        Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+        return cause instanceof StaleEpochException || cause instanceof IllegalStateException ? refused : failed;
     }
 
     private long now() {

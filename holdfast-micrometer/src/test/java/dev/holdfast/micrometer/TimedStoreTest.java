@@ -13,6 +13,8 @@ import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SharedSessionStore;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
@@ -121,9 +123,26 @@ class TimedStoreTest {
     void failuresAreCountedByWhatWasAsked() {
         SessionStore timed = new HoldfastMetrics(registry).timed(slow);
         CompletionStage<Void> append = timed.append(KEY, new Epoch(1, 7), NOTHING);
-        appending.completeExceptionally(new IllegalStateException("the disk is full"));
+        appending.completeExceptionally(new UncheckedIOException(new IOException("the disk is full")));
 
         assertThatThrownBy(() -> append.toCompletableFuture().join()).hasRootCauseMessage("the disk is full");
         assertThat(timer("append", "failed").count()).isEqualTo(1);
+    }
+
+    @Test
+    void whatAStoreRefusesIsNoFailureOfIt() {
+        SessionStore timed = new HoldfastMetrics(registry).timed(new MemoryStore());
+        SessionRecord record = new SessionRecord(
+                1, SessionRecord.SESSION, "ann", Long.MAX_VALUE, new byte[0], "2025-11-25", Map.of(), Map.of());
+
+        assertThat(timed.append(KEY, new Epoch(1, 7), NOTHING)).isCompletedExceptionally();
+        timed.create(KEY, new Epoch(1, 7), record).toCompletableFuture().join();
+        assertThat(timed.create(KEY, new Epoch(1, 8), record)).isCompletedExceptionally();
+        assertThat(timed.append(KEY, new Epoch(1, 8), NOTHING)).isCompletedExceptionally();
+
+        assertThat(timer("append", "refused").count()).isEqualTo(2);
+        assertThat(timer("create", "refused").count()).isEqualTo(1);
+        assertThat(timer("append", "failed").count()).isZero();
+        assertThat(timer("create", "failed").count()).isZero();
     }
 }
