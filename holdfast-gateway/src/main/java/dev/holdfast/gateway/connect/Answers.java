@@ -1,9 +1,13 @@
 package dev.holdfast.gateway.connect;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.backend.LogText;
+import java.util.List;
 import java.util.Optional;
 
 /** What a client is told of requests that the server has not answered. */
@@ -35,7 +39,7 @@ final class Answers {
 
     private static String refusal(Outcome.Refused refused) {
         if (wantsCredentials(refused)) {
-            return "the server wants other credentials (status " + refused.status()
+            return "the server wants other credentials (status " + refused.status() + challenge(refused)
                     + "): see --header and --header-file";
         }
         String elsewhere = refused.headers()
@@ -43,6 +47,14 @@ final class Answers {
                 .map(url -> ", and names " + url)
                 .orElse("");
         return "the server refused the request with status " + refused.status() + elsewhere;
+    }
+
+    /** What the server says of the credentials that it wants: the scope that is missing, or where to ask for a token. */
+    private static String challenge(Outcome.Refused refused) {
+        List<String> challenges = refused.headers().allValues("www-authenticate");
+        return challenges.isEmpty()
+                ? ""
+                : ", " + LogText.of(String.join(", ", challenges).getBytes(UTF_8));
     }
 
     private static String reason(Outcome outcome) {
