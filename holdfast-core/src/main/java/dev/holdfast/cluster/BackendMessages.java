@@ -1,5 +1,6 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.LogThrottle;
 import dev.holdfast.Refusal;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
@@ -24,6 +25,9 @@ import org.slf4j.LoggerFactory;
 final class BackendMessages {
     private static final Logger logger = LoggerFactory.getLogger(BackendMessages.class);
 
+    private static final int MOST_LINES = 10;
+
+    private final LogThrottle dropped = new LogThrottle(MOST_LINES, System::nanoTime);
     private final NodeStore store;
     private final ForwardedCalls calls;
     private final JournalVersions versions;
@@ -58,7 +62,8 @@ final class BackendMessages {
         }
         SessionTasks way = message instanceof NodeMessage.Answered ? answers : tasks;
         if (!way.add(session, bytes, () -> ready(session, message), () -> hears(session, message))) {
-            logger.warn("session {}: what another node has sent is dropped", session.shortId());
+            dropped.write(more ->
+                    logger.warn("session {}: what another node has sent is dropped{}", session.shortId(), more));
             notTaken(message);
         }
     }

@@ -1,6 +1,7 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.Call;
+import dev.holdfast.LogThrottle;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.session.LiveCall;
 import dev.holdfast.session.LiveSession;
@@ -23,10 +24,14 @@ import org.slf4j.LoggerFactory;
 final class JournalVersions {
     private static final Logger logger = LoggerFactory.getLogger(JournalVersions.class);
     private static final String UNREAD = "what other nodes have set could not be read";
+    private static final int MOST_LINES = 10;
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
     private final NodeStore store;
     private final Executor blocking;
+    /** Of a store that does not answer each session tells, and each of its calls. */
+    private final LogThrottle lines = new LogThrottle(MOST_LINES, System::nanoTime);
+
     private final SharedWork<LiveSession, Optional<StoreUnavailableException>> underWay = new SharedWork<>();
 
     /**
@@ -48,7 +53,7 @@ final class JournalVersions {
                 : CompletableFuture.completedFuture(outcome);
     }
 
-    private static Call.Outcome unread(LiveSession session, LiveCall call, Call.Outcome begun, Throwable failure) {
+    private Call.Outcome unread(LiveSession session, LiveCall call, Call.Outcome begun, Throwable failure) {
         boolean calledOff = session.callOff(call);
         boolean ended = ends(session, failure);
         if (!calledOff) {
@@ -57,9 +62,13 @@ final class JournalVersions {
         if (ended) {
             return new Call.Closed(session.shared().ended());
         }
-        String cause = String.valueOf(LastingQuestions.causeOf(failure));
-        logger.warn("session {}: a call does not run, for {}: {}", session.shortId(), UNREAD, cause);
+        tell(session, "a call does not run, for ", failure);
         throw new StoreUnavailableException(failure);
+    }
+
+    private void tell(LiveSession session, String what, Throwable failure) {
+        String cause = String.valueOf(LastingQuestions.causeOf(failure));
+        lines.write(more -> logger.warn("session {}: {}{}: {}{}", session.shortId(), what, UNREAD, cause, more));
     }
 
     /** Ends a session whose journal will never be readable; false if it may be later. */
@@ -89,7 +98,7 @@ final class JournalVersions {
         return catchUp(session).exceptionally(failure -> {
             if (!ends(session, failure)) {
                 // the next call catches up, or does not run
-                logger.warn("session {}: {}", session.shortId(), UNREAD, failure);
+                tell(session, "", failure);
             }
             return null;
         });
@@ -102,7 +111,7 @@ final class JournalVersions {
     CompletionStage<Void> insistOnCatchUp(LiveSession session) {
         return untilRead(session).whenComplete((done, failure) -> {
             if (failure != null && !ends(session, failure)) {
-                logger.warn("session {}: a call is not run again, for {}", session.shortId(), UNREAD, failure);
+                tell(session, "a call is not run again, for ", failure);
             }
         });
     }

@@ -59,6 +59,18 @@ class UnreadJournalTest {
         bed.settle();
     }
 
+    @Test
+    void aStoreThatDoesNotAnswerFillsNoLog() {
+        Session here = first.open();
+        Session there = second.find(here);
+        sets(here, INITIALIZED);
+        second.store.fail(FlakyCluster.Question.LOOK, true);
+        for (int i = 1; i <= 100; i++) {
+            assertThat(there.call(TestBed.requests(i)).toCompletableFuture()).isCompletedExceptionally();
+        }
+        assertThat(log.list).hasSizeLessThanOrEqualTo(20);
+    }
+
     private void isGone(Session session) {
         bed.settle();
         assertThat(first.has(session)).isFalse();
@@ -104,7 +116,8 @@ class UnreadJournalTest {
         assertThat(log.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .contains("session " + here.shortId()
-                        + ": a call is not run again, for what other nodes have set could not be read");
+                        + ": a call is not run again, for what other nodes have set could not be read: "
+                        + "dev.holdfast.StoreUnavailableException: the session store is not available");
         second.store.fail(FlakyCluster.Question.LOOK, false);
         second.store.open();
         bed.pass(Duration.ofSeconds(2));
