@@ -24,6 +24,7 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
@@ -268,6 +269,16 @@ public final class SessionEngine implements AutoCloseable {
      */
     public boolean mayWrite() {
         return cluster.mayWrite();
+    }
+
+    /** What the sessions of this engine survive. */
+    public SessionStore.Durability durability() {
+        return store.promise().durability();
+    }
+
+    /** Why the store cannot be used now, for people; empty while nothing is known to be wrong. See {@link SessionStore#trouble}. */
+    public Optional<String> storeTrouble() {
+        return store.trouble();
     }
 
     /**

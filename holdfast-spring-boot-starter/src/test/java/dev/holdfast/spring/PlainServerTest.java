@@ -202,7 +202,7 @@ class PlainServerTest {
                     .run(context -> {
                         RedisStore store = context.getBean(RedisStore.class);
                         HoldfastHealthIndicator indicator =
-                                new HoldfastHealthIndicator(context.getBean(HoldfastTransportProvider.class), store);
+                                new HoldfastHealthIndicator(context.getBean(HoldfastTransportProvider.class));
                         assertThat(indicator.health().getDetails()).doesNotContainKey("storeTrouble");
 
                         redis.command("CONFIG", "SET", "maxmemory", "1");

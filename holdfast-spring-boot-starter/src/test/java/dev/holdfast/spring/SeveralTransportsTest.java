@@ -2,7 +2,9 @@ package dev.holdfast.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.MemoryStore;
 import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spring.actuate.HoldfastEndpoint;
 import dev.holdfast.spring.actuate.HoldfastHealthIndicator;
 import dev.holdfast.spring.autoconfigure.HoldfastAutoConfiguration;
@@ -16,6 +18,8 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.WebApplicationContextRunner;
@@ -116,6 +120,26 @@ class SeveralTransportsTest {
                     context.getBeansOfType(HoldfastTransportProvider.class).values().stream()
                             .toList());
         });
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class Stores {
+        @Bean
+        SessionStore storeOfOne() {
+            return new MemoryStore();
+        }
+
+        @Bean
+        SessionStore storeOfOther() {
+            return new MemoryStore();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {Two.class, OneIsPrimary.class})
+    void eachMayHaveAStoreOfItsOwn(Class<?> application) {
+        runner.withUserConfiguration(application, Stores.class)
+                .run(context -> assertThat(context).hasNotFailed());
     }
 
     private static void assertAllAreDrained(SmartLifecycle drain, List<HoldfastTransportProvider> transports) {

@@ -1,8 +1,8 @@
 package dev.holdfast.spring.actuate;
 
 import dev.holdfast.EngineStats;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.mcp.HoldfastTransportProvider;
-import dev.holdfast.spi.SessionStore;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 
@@ -12,25 +12,24 @@ import org.springframework.boot.health.contributor.HealthIndicator;
  */
 public final class HoldfastHealthIndicator implements HealthIndicator {
     private final HoldfastTransportProvider transport;
-    private final SessionStore store;
 
     /** Looks at a transport and its store. */
-    public HoldfastHealthIndicator(HoldfastTransportProvider transport, SessionStore store) {
+    public HoldfastHealthIndicator(HoldfastTransportProvider transport) {
         this.transport = transport;
-        this.store = store;
     }
 
     @Override
     public Health health() {
-        EngineStats stats = transport.engine().stats();
-        Health.Builder health = transport.engine().draining() ? new Health.Builder().outOfService() : Health.up();
-        store.trouble().ifPresent(words -> health.withDetail("storeTrouble", words));
+        SessionEngine engine = transport.engine();
+        EngineStats stats = engine.stats();
+        Health.Builder health = engine.draining() ? new Health.Builder().outOfService() : Health.up();
+        engine.storeTrouble().ifPresent(words -> health.withDetail("storeTrouble", words));
         return health.withDetail("sessions", stats.sessions())
                 .withDetail("parked", stats.parked())
                 .withDetail("streams", transport.openConnections())
                 .withDetail("runningCalls", stats.runningCalls())
-                .withDetail("storeSurvives", store.promise().durability())
-                .withDetail("mayWrite", transport.engine().mayWrite())
+                .withDetail("storeSurvives", engine.durability())
+                .withDetail("mayWrite", engine.mayWrite())
                 .build();
     }
 }

@@ -1,7 +1,6 @@
 package dev.holdfast.spring.autoconfigure;
 
 import dev.holdfast.mcp.HoldfastTransportProvider;
-import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spring.actuate.HoldfastHealthIndicator;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -21,7 +20,7 @@ public final class HoldfastHealthAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean(name = "holdfastHealthIndicator")
-    HoldfastHealthIndicator holdfastHealthIndicator(HoldfastTransportProvider transport, SessionStore store) {
-        return new HoldfastHealthIndicator(transport, store);
+    HoldfastHealthIndicator holdfastHealthIndicator(HoldfastTransportProvider transport) {
+        return new HoldfastHealthIndicator(transport);
     }
 }

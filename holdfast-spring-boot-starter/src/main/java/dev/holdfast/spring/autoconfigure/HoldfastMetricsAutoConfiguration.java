@@ -42,8 +42,12 @@ public final class HoldfastMetricsAutoConfiguration {
         return metrics.calls();
     }
 
-    /** Measures the store, unless a customizer of the application, which comes later, sets another one. */
+    /**
+     * Measures the store of the starter's transport, unless a customizer of the application, which comes later, sets another one. An
+     * application with several stores has transports of its own.
+     */
     @Bean
+    @ConditionalOnSingleCandidate(SessionStore.class)
     @Order(Ordered.HIGHEST_PRECEDENCE)
     HoldfastCustomizer holdfastMeteredStore(HoldfastMetrics metrics, SessionStore store) {
         return transport -> transport.store(metrics.timed(store));
