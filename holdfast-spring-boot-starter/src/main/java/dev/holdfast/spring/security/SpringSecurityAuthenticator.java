@@ -2,6 +2,10 @@ package dev.holdfast.spring.security;
 
 import dev.holdfast.servlet.Authenticator;
 import jakarta.servlet.http.HttpServletRequest;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.security.authentication.AuthenticationTrustResolver;
 import org.springframework.security.authentication.AuthenticationTrustResolverImpl;
 import org.springframework.security.core.Authentication;
@@ -12,6 +16,9 @@ import org.springframework.security.core.context.SecurityContextHolder;
  * may ask is for the application's filter chain to say.
  */
 public final class SpringSecurityAuthenticator implements Authenticator {
+    private static final Logger logger = LoggerFactory.getLogger(SpringSecurityAuthenticator.class);
+
+    private final AtomicBoolean namelessTold = new AtomicBoolean();
     private final AuthenticationTrustResolver trust = new AuthenticationTrustResolverImpl();
 
     /** Stands on the strategy that {@link SecurityContextHolder} has when a request comes. */
@@ -20,6 +27,20 @@ public final class SpringSecurityAuthenticator implements Authenticator {
     @Override
     public Answer authenticate(HttpServletRequest request) {
         Authentication user = SecurityContextHolder.getContext().getAuthentication();
-        return trust.isAuthenticated(user) ? new Known(user.getName()) : SERVLET.authenticate(request);
+        return trust.isAuthenticated(user) ? new Known(name(user)) : SERVLET.authenticate(request);
+    }
+
+    /** A token may have no subject. Spring AI's transport serves whom it stands for, too. */
+    private String name(Authentication user) {
+        @Nullable String name = user.getName();
+        if (name != null) {
+            return name;
+        }
+        if (namelessTold.compareAndSet(false, true)) {
+            logger.warn(
+                    "Spring Security has authenticated somebody without a name: all such callers share their sessions and their limits."
+                            + " For a JWT, setPrincipalClaimName of JwtAuthenticationConverter names a claim that each token has");
+        }
+        return "";
     }
 }
