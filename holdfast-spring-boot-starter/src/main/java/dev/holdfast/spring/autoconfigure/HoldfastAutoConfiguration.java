@@ -16,6 +16,8 @@ import io.modelcontextprotocol.spec.McpServerTransportProviderBase;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -53,6 +55,8 @@ import org.springframework.core.env.Environment;
     SecurityConfiguration.class
 })
 public final class HoldfastAutoConfiguration {
+    private static final Logger log = LoggerFactory.getLogger(HoldfastAutoConfiguration.class);
+
     HoldfastAutoConfiguration() {}
 
     @Bean
@@ -88,6 +92,12 @@ public final class HoldfastAutoConfiguration {
         authenticator.ifAvailable(transport::authenticator);
         extractor.ifAvailable(transport::contextExtractor);
         customizers.orderedStream().forEach(customizer -> customizer.customize(transport));
+        if (settings.onlySseAskedFor()) {
+            log.warn(
+                    "Streamable HTTP is served at {} beside HTTP+SSE: rules for the paths of HTTP+SSE do not cover it."
+                            + " holdfast.mcp-endpoint names its path, and ends this warning",
+                    settings.mcpEndpoint().value());
+        }
         return transport.build();
     }
 

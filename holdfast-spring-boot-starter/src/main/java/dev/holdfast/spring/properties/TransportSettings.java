@@ -14,6 +14,7 @@ import org.springframework.util.unit.DataSize;
  * What all properties together come to.
  *
  * @param mcpEndpoint the path of Streamable HTTP
+ * @param onlySseAskedFor whether Spring AI's protocol is HTTP+SSE, and nobody has named that path
  * @param keepAliveInterval how often clients that listen are pinged
  * @param immediateExecution whether handlers run on the threads of their requests
  * @param edge the knobs of connections and requests
@@ -25,6 +26,7 @@ import org.springframework.util.unit.DataSize;
  */
 public record TransportSettings(
         Setting<String> mcpEndpoint,
+        boolean onlySseAskedFor,
         Optional<Setting<Duration>> keepAliveInterval,
         boolean immediateExecution,
         EdgeOptions edge,
@@ -44,6 +46,9 @@ public record TransportSettings(
         Paths paths = Paths.of(properties, springAi);
         return new TransportSettings(
                 paths.mcp(),
+                properties.mcpEndpoint() == null
+                        && springAi.filter(server -> server.protocol().equals("SSE"))
+                                .isPresent(),
                 paths.keepAlive(),
                 Optional.ofNullable(properties.immediateExecution())
                         .orElseGet(() -> springAi.map(SpringAiServer::executesImmediately)
