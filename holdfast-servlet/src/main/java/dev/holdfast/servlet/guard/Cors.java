@@ -23,7 +23,8 @@ public final class Cors {
     /** Lets a page read the answer. */
     public static void letRead(HttpServletResponse response, String origin) {
         response.setHeader("Access-Control-Allow-Origin", origin);
-        response.setHeader("Access-Control-Expose-Headers", EXPOSED);
+        // beside what a filter of the application lets a page see
+        response.addHeader("Access-Control-Expose-Headers", EXPOSED);
     }
 
     /** Lets a page send requests that need permission. */
