@@ -12,8 +12,9 @@ import org.springframework.security.core.Authentication;
 import org.springframework.security.core.context.SecurityContextHolder;
 
 /**
- * Whom Spring Security has authenticated, by name; where it knows nobody, whom the servlet container knows. Whether somebody unknown
- * may ask is for the application's filter chain to say.
+ * Whom Spring Security has authenticated, by name; where it knows nobody, whom the servlet container knows. All whom it has
+ * authenticated without a name are one caller, whose name is empty. Whether somebody unknown may ask is for the application's filter
+ * chain to say.
  */
 public final class SpringSecurityAuthenticator implements Authenticator {
     private static final Logger logger = LoggerFactory.getLogger(SpringSecurityAuthenticator.class);
