@@ -4,43 +4,18 @@ import static dev.holdfast.redis.Given.await;
 import static dev.holdfast.redis.Given.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /** Redis answers, and gives no messages. */
 class InboxReaderTest {
-    private final Logger logger = (Logger) LoggerFactory.getLogger(InboxReader.class);
-    private final Level level = logger.getLevel();
-    private final List<String> lines = new CopyOnWriteArrayList<>();
-    private final ListAppender<ILoggingEvent> log = new ListAppender<>() {
-        @Override
-        protected void append(ILoggingEvent line) {
-            lines.add(line.getLevel() + " " + line.getFormattedMessage());
-        }
-    };
+    @AutoClose
+    private final LogLines log = new LogLines(InboxReader.class);
 
-    @BeforeEach
-    void listen() {
-        log.start();
-        logger.setLevel(Level.INFO);
-        logger.addAppender(log);
-    }
-
-    @AfterEach
-    void stop() {
-        logger.detachAppender(log);
-        logger.setLevel(level);
-    }
+    private final List<String> lines = log.all();
 
     @Test
     void anInboxThatMayNotBeReadIsToldUntilItIsReadAgain() {

@@ -11,34 +11,24 @@ import static dev.holdfast.redis.Given.until;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.slf4j.LoggerFactory;
 
 /** Redis answers, and takes no writes. */
 class RefusalsTest {
-    private final Logger logger = (Logger) LoggerFactory.getLogger(Refusals.class);
-    private final List<String> lines = new CopyOnWriteArrayList<>();
-    private final ListAppender<ILoggingEvent> log = new ListAppender<>() {
-        @Override
-        protected void append(ILoggingEvent line) {
-            lines.add(line.getLevel() + " " + line.getFormattedMessage());
-        }
-    };
-    private final Level level = logger.getLevel();
+    @AutoClose
+    private final LogLines log = new LogLines(Refusals.class);
+
+    private final List<String> lines = log.all();
 
     private RedisServer server;
     private RedisStore store;
@@ -49,15 +39,10 @@ class RefusalsTest {
         store = RedisStore.builder(server.url()).timeout(Given.PATIENCE).open();
         await(store.create(KEY, FIRST, Given.record(), "node"));
         await(store.bus().begin("node", Duration.ofMinutes(1)));
-        log.start();
-        logger.setLevel(Level.INFO);
-        logger.addAppender(log);
     }
 
     @AfterEach
     void stop() {
-        logger.detachAppender(log);
-        logger.setLevel(level);
         store.close();
         server.close();
     }
