@@ -72,7 +72,7 @@ describe('a cut every second for 30 s', { concurrency: CUTS.length }, () => {
         Promise.all(Array.from({ length: 10 }, () => client.call('slow', { ms, steps: 100 }))),
       ]), [CUT_MS, BURST]);
       await proxy.calm();
-      await waitFor('the page has seen the last cut', async () => (await record(page)).breaks === cutsOf(proxy).length).catch(() => {}); // told apart below
+      await waitFor('the page has come back from the last cut', () => record(page).then(seen => cameBack(proxy, seen))).catch(() => {}); // told apart below
       const seen = await record(page);
       t.diagnostic(`${by}: ${proxy.counts.cuts} cuts, ${seen.responses.length} responses, ${seen.logs.length} notifications, ${asked} questions`);
 
@@ -89,6 +89,12 @@ describe('a cut every second for 30 s', { concurrency: CUTS.length }, () => {
 
 function cutsOf(proxy) {
   return proxy.exchanges.filter(each => each.cutBy);
+}
+
+/** The page has seen each cut, and its stream has begun anew after each. */
+function cameBack(proxy, { breaks, endpoints }) {
+  const cuts = cutsOf(proxy).length;
+  return breaks === cuts && endpoints.length === cuts + 1;
 }
 
 /** The cuts have hit the stream, and after each the browser came back by itself to the same endpoint. */
