@@ -142,6 +142,15 @@ class SeveralTransportsTest {
                 .run(context -> assertThat(context).hasNotFailed());
     }
 
+    @Test
+    void aChildContextThatClosesDrainsNothingOfItsParent() {
+        runner.withUserConfiguration(OneIsPrimary.class).run(parent -> {
+            runner.withParent(parent).run(child -> assertThat(child).hasNotFailed());
+            assertThat(parent.getBeansOfType(HoldfastTransportProvider.class).values())
+                    .noneMatch(transport -> transport.engine().draining());
+        });
+    }
+
     private static void assertAllAreDrained(SmartLifecycle drain, List<HoldfastTransportProvider> transports) {
         assertThat(transports)
                 .hasSize(2)

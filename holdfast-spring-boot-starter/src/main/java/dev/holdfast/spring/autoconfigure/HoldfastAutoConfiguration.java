@@ -19,6 +19,7 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -26,6 +27,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.annotation.Bean;
@@ -33,6 +35,7 @@ import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.env.Environment;
+import org.springframework.core.io.ResourceLoader;
 
 /**
  * Makes {@link HoldfastTransportProvider} the transport of the application's MCP server, and serves it. It backs off where the
@@ -61,8 +64,8 @@ public final class HoldfastAutoConfiguration {
 
     @Bean
     TransportSettings holdfastTransportSettings(
-            HoldfastProperties properties, Environment environment, BeanFactory beans) {
-        boolean springAi = StockTransport.of(environment, beans.getClass().getClassLoader()) == StockTransport.REPLACED;
+            HoldfastProperties properties, Environment environment, ResourceLoader resources) {
+        boolean springAi = StockTransport.of(environment, resources.getClassLoader()) == StockTransport.REPLACED;
         return TransportSettings.of(
                 properties, springAi ? Optional.of(new SpringAiServer(environment)) : Optional.empty());
     }
@@ -101,11 +104,15 @@ public final class HoldfastAutoConfiguration {
         return transport.build();
     }
 
+    /** Drains the transports of this context: those of a parent live on when it is closed. */
     @Bean
-    @ConditionalOnBean(HoldfastTransportProvider.class)
-    HoldfastDrain holdfastDrain(ObjectProvider<HoldfastTransportProvider> transports, TransportSettings settings) {
+    @ConditionalOnBean(value = HoldfastTransportProvider.class, search = SearchStrategy.CURRENT)
+    HoldfastDrain holdfastDrain(ListableBeanFactory beans, TransportSettings settings) {
         return new HoldfastDrain(
-                transports.stream().map(HoldfastTransportProvider::engine).toList(), settings.drainTimeout());
+                beans.getBeansOfType(HoldfastTransportProvider.class).values().stream()
+                        .map(HoldfastTransportProvider::engine)
+                        .toList(),
+                settings.drainTimeout());
     }
 
     @Bean
