@@ -1,8 +1,7 @@
 package dev.holdfast.redis;
 
-import java.nio.file.Path;
+import io.lettuce.core.SslOptions;
 import java.time.Duration;
-import java.util.Optional;
 
 /**
  * How Redis is reached.
@@ -11,6 +10,6 @@ import java.util.Optional;
  * @param prefix what the name of each key begins with
  * @param timeout how long it may take to answer
  * @param mostWaiting how many commands may wait for their answers
- * @param trusted the certificates that a server's has to be signed by, where they are not those that this JVM trusts
+ * @param tls how TLS is spoken, where the address asks for it
  */
-record ConnectionSettings(Address address, String prefix, Duration timeout, int mostWaiting, Optional<Path> trusted) {}
+record ConnectionSettings(Address address, String prefix, Duration timeout, int mostWaiting, SslOptions tls) {}

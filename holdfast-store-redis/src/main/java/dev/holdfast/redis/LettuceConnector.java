@@ -7,7 +7,6 @@ import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SocketOptions.KeepAliveOptions;
-import io.lettuce.core.SslOptions;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
@@ -99,8 +98,6 @@ final class LettuceConnector implements Connector {
     }
 
     private static ClientOptions common(ClientOptions.Builder options, ConnectionSettings settings, Timeouts timeouts) {
-        SslOptions.Builder ssl = SslOptions.builder();
-        settings.trusted().ifPresent(file -> ssl.trustManager(file.toFile()));
         KeepAliveOptions keepAlive = KeepAliveOptions.builder()
                 .enable()
                 .idle(Duration.ofSeconds(5))
@@ -116,7 +113,7 @@ final class LettuceConnector implements Connector {
                         .keepAlive(keepAlive)
                         .build())
                 .timeoutOptions(TimeoutOptions.builder().timeoutSource(timeouts).build())
-                .sslOptions(ssl.build())
+                .sslOptions(settings.tls())
                 .build();
     }
 

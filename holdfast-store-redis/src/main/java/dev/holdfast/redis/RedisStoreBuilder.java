@@ -1,20 +1,24 @@
 package dev.holdfast.redis;
 
+import io.lettuce.core.SslOptions;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.TrustManagerFactory;
 
 /** Every knob of a {@link RedisStore}. */
 public final class RedisStoreBuilder {
     private final Address address;
+    private final SslOptions.Builder tls = SslOptions.builder();
 
     String prefix = "holdfast:";
     private Duration timeout = Duration.ofSeconds(2);
     private int mostWaiting = 65_536;
-    private Optional<Path> trusted = Optional.empty();
     /** For tests: the clock that sessions expire and leases lapse by, in the place of that of Redis. */
     Optional<InstantSource> clock = Optional.empty();
 
@@ -23,7 +27,7 @@ public final class RedisStoreBuilder {
     }
 
     ConnectionSettings connection() {
-        return new ConnectionSettings(address.within(timeout), prefix, timeout, mostWaiting, trusted);
+        return new ConnectionSettings(address.within(timeout), prefix, timeout, mostWaiting, tls.build());
     }
 
     /** Who this is, in the place of what the URL says: a user of Redis' access control lists, and their password. */
@@ -74,7 +78,31 @@ public final class RedisStoreBuilder {
         if (!Files.isReadable(pem)) {
             throw new IllegalArgumentException("trust must be a file that can be read, got " + pem);
         }
-        trusted = Optional.of(pem);
+        tls.trustManager(pem.toFile());
+        return this;
+    }
+
+    /** Decides which certificates of servers are trusted. Default: what this JVM trusts. */
+    public RedisStoreBuilder trust(TrustManagerFactory managers) {
+        tls.trustManager(Objects.requireNonNull(managers, "managers"));
+        return this;
+    }
+
+    /** The certificate and key that a server is shown which asks for one. Default: none. */
+    public RedisStoreBuilder identity(KeyManagerFactory managers) {
+        tls.keyManager(Objects.requireNonNull(managers, "managers"));
+        return this;
+    }
+
+    /** The versions of TLS that may be spoken, such as {@code TLSv1.3}. Default: those of this JVM. */
+    public RedisStoreBuilder tlsProtocols(List<String> names) {
+        tls.protocols(names.toArray(String[]::new));
+        return this;
+    }
+
+    /** The cipher suites that may be used, by the names of the JDK. Default: those of this JVM. */
+    public RedisStoreBuilder tlsCiphers(List<String> names) {
+        tls.cipherSuites(names.toArray(String[]::new));
         return this;
     }
 

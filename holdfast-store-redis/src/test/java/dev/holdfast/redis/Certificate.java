@@ -16,10 +16,10 @@ import java.util.List;
  * @param pem the certificate
  * @param key its private key
  */
-record Certificate(Path pem, Path key) {
+public record Certificate(Path pem, Path key) {
     private static final String PASSWORD = "changeit";
 
-    static Certificate make(Path folder) {
+    public static Certificate make(Path folder) {
         Path store = folder.resolve("store.p12");
         try {
             Process keytool = new ProcessBuilder(List.of(

@@ -79,8 +79,17 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
-    /** Starts one that speaks TLS only. */
+    /** Starts one that speaks TLS only, and asks clients for no certificate. */
     static RedisServer startTls(Certificate certificate) {
+        return startTls(certificate, "no");
+    }
+
+    /** Starts one that speaks TLS only, with clients that show this certificate. */
+    public static RedisServer startMutualTls(Certificate certificate) {
+        return startTls(certificate, "yes");
+    }
+
+    private static RedisServer startTls(Certificate certificate, String asksClients) {
         int port = FreePort.next();
         return start(
                 port,
@@ -90,7 +99,7 @@ public final class RedisServer implements AutoCloseable {
                         "--tls-port",
                         Integer.toString(port),
                         "--tls-auth-clients",
-                        "no",
+                        asksClients,
                         "--tls-cert-file",
                         certificate.pem().toString(),
                         "--tls-key-file",
@@ -176,7 +185,7 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
-    int port() {
+    public int port() {
         return port;
     }
 

@@ -298,7 +298,7 @@ class RoomsTest {
             .resideInAPackage(REDIS)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(REDIS, SPI, JDK, JSPECIFY, SLF4J, "io.lettuce..", "io.netty..");
+            .resideInAnyPackage(REDIS, SPI, JDK, JSPECIFY, SLF4J, "javax.net.ssl..", "io.lettuce..", "io.netty..");
 
     @ArchTest
     static final ArchRule theContractOfAStoreStandsOnTheSpiAndTheTestLibraries = classes()

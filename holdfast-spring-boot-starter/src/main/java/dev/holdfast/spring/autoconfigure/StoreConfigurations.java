@@ -9,6 +9,7 @@ import dev.holdfast.spring.properties.InvalidPropertyException;
 import dev.holdfast.spring.properties.RedisSettings;
 import dev.holdfast.spring.properties.StoreSettings;
 import java.util.Locale;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
@@ -37,8 +38,10 @@ final class StoreConfigurations {
     @ConditionalOnMissingBean(SessionStore.class)
     static class Redis {
         @Bean(destroyMethod = "close")
-        SessionStore holdfastSessionStore(HoldfastProperties properties, Environment environment) {
-            return RedisSettings.redis(properties.store().redis(), environment).open();
+        SessionStore holdfastSessionStore(HoldfastProperties properties, Environment environment, BeanFactory beans) {
+            return RedisSettings.redis(
+                            properties.store().redis(), environment, () -> SpringDataRedis.in(beans, environment))
+                    .open();
         }
     }
 

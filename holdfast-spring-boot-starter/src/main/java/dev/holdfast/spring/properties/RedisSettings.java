@@ -5,11 +5,13 @@ import static dev.holdfast.spring.properties.Knob.turn;
 import dev.holdfast.redis.RedisStore;
 import dev.holdfast.redis.RedisStoreBuilder;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.env.Environment;
 
-/** What the properties of the store in Redis come to, and those of Spring Data Redis where they say nothing. */
+/** What the properties of the store in Redis come to, and those of Spring Data Redis where they name no server. */
 public final class RedisSettings {
     private static final String URL = "holdfast.store.redis.url";
     private static final String SPRING = "spring.data.redis.";
@@ -21,13 +23,34 @@ public final class RedisSettings {
     /**
      * The builder of the store in Redis.
      *
+     * @param connection what a bean of Spring Data Redis comes to, where there is one: it says more than the environment
      * @throws InvalidPropertyException if a property is out of its range
      */
-    public static RedisStoreBuilder redis(HoldfastProperties.Redis from, Environment environment) {
+    public static RedisStoreBuilder redis(
+            HoldfastProperties.Redis from, Environment environment, Supplier<Optional<RedisStoreBuilder>> connection) {
         String url = from.url();
-        RedisStoreBuilder store = url == null ? ofSpringData(environment) : builder(URL, url);
+        RedisStoreBuilder store = url == null ? ofSpringData(environment, connection) : builder(URL, url);
         turn("holdfast.store.redis.prefix", from.prefix(), store::prefix);
         return turn("holdfast.store.redis.timeout", from.timeout(), store::timeout);
+    }
+
+    /**
+     * The builder for an address that Spring Data Redis has.
+     *
+     * @throws InvalidPropertyException if the address cannot be one of Redis
+     */
+    public static RedisStoreBuilder at(String address) {
+        return builder(SPRING + "host", address);
+    }
+
+    /** Whether {@code spring.data.redis.url} asks for TLS, which the connection that Spring Boot makes of it does not tell. */
+    public static boolean secureUrl(Environment environment) {
+        return environment.getProperty(SPRING + "url", "").startsWith(SECURE);
+    }
+
+    /** For a URL: an IPv6 address in brackets. */
+    public static String hostAndPort(String host, int port) {
+        return (host.contains(":") && !host.startsWith("[") ? "[" + host + "]" : host) + ":" + port;
     }
 
     /** The value may hold a password: only the reason, which holds none, is told. */
@@ -39,13 +62,23 @@ public final class RedisSettings {
         }
     }
 
-    private static RedisStoreBuilder ofSpringData(Environment environment) {
+    private static RedisStoreBuilder ofSpringData(
+            Environment environment, Supplier<Optional<RedisStoreBuilder>> connection) {
+        String replicas = nodes(environment, "masterreplica.nodes");
+        if (!replicas.isEmpty()) {
+            throw new InvalidPropertyException(
+                    SPRING + "masterreplica.nodes", replicas, "does not say which one is the master: set " + URL);
+        }
+        return connection.get().orElseGet(() -> ofProperties(environment));
+    }
+
+    private static RedisStoreBuilder ofProperties(Environment environment) {
         String url = environment.getProperty(SPRING + "url");
         if (url != null) {
             boolean plain = url.startsWith(PLAIN) && secure(environment);
             return builder(SPRING + "url", plain ? SECURE + url.substring(PLAIN.length()) : url);
         }
-        RedisStoreBuilder store = builder(SPRING + "host", address(environment));
+        RedisStoreBuilder store = at(address(environment));
         String password = environment.getProperty(SPRING + "password");
         return password == null
                 ? store
@@ -63,8 +96,9 @@ public final class RedisSettings {
         if (!cluster.isEmpty()) {
             return scheme + "-cluster://" + cluster;
         }
-        return scheme + "://" + environment.getProperty(SPRING + "host", "localhost") + ":"
-                + environment.getProperty(SPRING + "port", "6379") + database;
+        String host = environment.getProperty(SPRING + "host", "localhost");
+        return scheme + "://" + hostAndPort(host, environment.getProperty(SPRING + "port", Integer.class, 6379))
+                + database;
     }
 
     /** As Spring Boot sees it: a bundle means TLS, unless that is said to be off. */

@@ -3,8 +3,10 @@ package dev.holdfast.spring.properties;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.holdfast.redis.RedisStore;
 import dev.holdfast.redis.RedisStoreBuilder;
 import java.time.Duration;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -25,12 +27,17 @@ class RedisSettingsTest {
         return environment;
     }
 
+    private static RedisStoreBuilder redis(HoldfastProperties.Redis from, MockEnvironment environment) {
+        return RedisSettings.redis(from, environment, Optional::empty);
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
                 "port=7000                                  | redis://localhost:7000/0",
                 "host=r port=7000 database=3                | redis://r:7000/3",
+                "host=::1 port=7000                         | redis://[::1]:7000/0",
                 "host=r ssl.enabled=true username=u password=p | rediss://r:6379/0",
                 "host=r ssl.bundle=b                        | rediss://r:6379/0",
                 "host=r ssl.bundle=b ssl.enabled=false      | redis://r:6379/0",
@@ -43,14 +50,14 @@ class RedisSettingsTest {
                 "cluster.nodes[0]=a:1 cluster.nodes[1]=b:2  | redis-cluster://a:1,b:2"
             })
     void whatSpringDataRedisIsToldIsUsed(String properties, String address) {
-        RedisStoreBuilder builder = RedisSettings.redis(UNSET, environment(properties));
+        RedisStoreBuilder builder = redis(UNSET, environment(properties));
         assertThat(builder).extracting("address.shown").isEqualTo(address);
     }
 
     @Test
     void thePropertiesOfTheStoreWin() {
         HoldfastProperties.Redis own = new HoldfastProperties.Redis("redis://own", "svc:", Duration.ofSeconds(1));
-        assertThat(RedisSettings.redis(own, environment("url=redis://other")))
+        assertThat(redis(own, environment("url=redis://other")))
                 .hasFieldOrPropertyWithValue("prefix", "svc:")
                 .hasFieldOrPropertyWithValue("timeout", Duration.ofSeconds(1))
                 .extracting("address.shown")
@@ -58,22 +65,36 @@ class RedisSettingsTest {
     }
 
     @Test
+    void aServerThatABeanNamesWinsOverThatOfTheEnvironment() {
+        RedisStoreBuilder ofBean = RedisStore.builder("redis://bean");
+        assertThat(RedisSettings.redis(UNSET, environment("url=redis://other"), () -> Optional.of(ofBean)))
+                .isSameAs(ofBean);
+    }
+
+    @Test
+    void replicasWithoutAWordWhichIsTheMasterAreRefused() {
+        MockEnvironment replicas = environment("masterreplica.nodes=a:1,b:2");
+        assertThat(assertThrows(InvalidPropertyException.class, () -> redis(UNSET, replicas)))
+                .hasMessageContaining("spring.data.redis.masterreplica.nodes")
+                .hasMessageContaining("holdfast.store.redis.url");
+    }
+
+    @Test
     void aWrongValueIsRefusedWithItsProperty() {
         MockEnvironment none = new MockEnvironment();
         HoldfastProperties.Redis url =
                 new HoldfastProperties.Redis("http://u:secret@h", "holdfast:", Duration.ofSeconds(2));
-        InvalidPropertyException refused =
-                assertThrows(InvalidPropertyException.class, () -> RedisSettings.redis(url, none));
+        InvalidPropertyException refused = assertThrows(InvalidPropertyException.class, () -> redis(url, none));
         assertThat(refused.property()).isEqualTo("holdfast.store.redis.url");
         assertThat(refused.getMessage()).contains("redis://").doesNotContain("secret");
 
         HoldfastProperties.Redis prefix = new HoldfastProperties.Redis(null, "{a}", Duration.ofSeconds(2));
-        assertThat(assertThrows(InvalidPropertyException.class, () -> RedisSettings.redis(prefix, none))
+        assertThat(assertThrows(InvalidPropertyException.class, () -> redis(prefix, none))
                         .property())
                 .isEqualTo("holdfast.store.redis.prefix");
 
         HoldfastProperties.Redis timeout = new HoldfastProperties.Redis(null, "a:", Duration.ofHours(1));
-        assertThat(assertThrows(InvalidPropertyException.class, () -> RedisSettings.redis(timeout, none))
+        assertThat(assertThrows(InvalidPropertyException.class, () -> redis(timeout, none))
                         .property())
                 .isEqualTo("holdfast.store.redis.timeout");
     }
