@@ -234,7 +234,7 @@ class SessionLossTest {
             server.then((request, reply) -> reply.status(503));
         }
         HeldSession session = new HeldSession(
-                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(1))),
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(5))),
                 SessionOpening.Protocol.STREAMABLE_HTTP,
                 recorder,
                 HeldWatch.NONE);

@@ -177,7 +177,10 @@ class PlainServerTest {
     @Test
     void theStoreInRedisIsOpenedWhereSpringDataRedisLooks() {
         try (RedisServer redis = RedisServer.start()) {
-            runner.withPropertyValues("holdfast.store.type=redis", "spring.data.redis.url=" + redis.url())
+            runner.withPropertyValues(
+                            "holdfast.store.type=redis",
+                            "holdfast.store.redis.timeout=20s",
+                            "spring.data.redis.url=" + redis.url())
                     .run(context ->
                             assertThat(context.getBean(SessionStore.class)).isInstanceOf(RedisStore.class));
         }
@@ -198,7 +201,10 @@ class PlainServerTest {
     @Test
     void healthTellsOfAStoreThatTakesNoWrites() {
         try (RedisServer redis = RedisServer.start()) {
-            runner.withPropertyValues("holdfast.store.type=redis", "spring.data.redis.url=" + redis.url())
+            runner.withPropertyValues(
+                            "holdfast.store.type=redis",
+                            "holdfast.store.redis.timeout=20s",
+                            "spring.data.redis.url=" + redis.url())
                     .run(context -> {
                         RedisStore store = context.getBean(RedisStore.class);
                         HoldfastHealthIndicator indicator =

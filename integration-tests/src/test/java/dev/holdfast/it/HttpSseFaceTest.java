@@ -390,8 +390,7 @@ class HttpSseFaceTest {
             refusal(session.post("{"));
             refusal(echo(session).with("Origin", "http://evil.example"));
             session.stream().reset();
-            Parallel.pass(Duration.ofMillis(300));
-            session.assertGone();
+            await().untilAsserted(session::assertGone);
             await().until(() -> server.holdfast().engine().size() == 0);
 
             String id = session.id();

@@ -9,6 +9,7 @@ import dev.holdfast.redis.RedisStore;
 import dev.holdfast.redis.RedisStoreBuilder;
 import dev.holdfast.redis.RedisStoreException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -57,7 +58,7 @@ class SpringDataRedisTest {
 
     private static RedisStoreBuilder builder(DataRedisConnectionDetails details, MockEnvironment environment) {
         StaticListableBeanFactory beans = new StaticListableBeanFactory(Map.of("redis", details));
-        return SpringDataRedis.in(beans, environment).orElseThrow();
+        return SpringDataRedis.in(beans, environment).orElseThrow().timeout(Duration.ofSeconds(20));
     }
 
     private static String address(DataRedisConnectionDetails details) {
