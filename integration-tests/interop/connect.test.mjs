@@ -94,8 +94,9 @@ describe('connect', { concurrency: 2 }, () => {
       const series = callSeries(client, { calls: 3, notes: 0, tool: slowAgain });
       await proxy.underWay(each => each.request?.method === 'tools/call');
       proxy.outages({ serviceMs: 200, refuseMs, by: 'rst' });
-      const calm = delay(200 + refuseMs).then(() => proxy.calm());
-      const meanwhile = waitFor('connections are refused', () => !proxy.serving).then(() => client.call('slow', { ms: 10, steps: 1 }));
+      const refused = waitFor('connections are refused', () => !proxy.serving);
+      const calm = refused.then(() => delay(refuseMs)).then(() => proxy.calm());
+      const meanwhile = refused.then(() => client.call('slow', { ms: 10, steps: 1 }));
       const done = await series;
       assert.match((await meanwhile).text, /run=/);
       await calm;

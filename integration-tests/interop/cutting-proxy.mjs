@@ -132,12 +132,13 @@ export class CuttingProxy {
   }
 
   async #outage(serviceMs, refuseMs, by) {
+    const ends = Date.now() + refuseMs + serviceMs; // the next one is due then, however late this one ends
     this.serving = false;
     this.#server.close();
     this.cutNow(() => true, by);
     [...this.#links].filter(link => link.exchange?.endedAt !== undefined).forEach(link => link.destroy());
     const reopen = setTimeout(() => {
-      this.#serviceEnds = Date.now() + serviceMs;
+      this.#serviceEnds = ends;
       this.#listen();
     }, refuseMs);
     this.#timers.add(() => clearTimeout(reopen));

@@ -72,11 +72,12 @@ proxied('a vanished client is not noticed by the server', async (proxy, get) => 
 });
 
 proxied('an outage refuses new connections, then service returns', async (proxy, get) => {
-  proxy.outages({ serviceMs: 2000, refuseMs: 6000, by: 'rst' });
   const { text } = await get(true);
+  proxy.outages({ serviceMs: 2000, refuseMs: 6000, by: 'rst' });
   await assert.rejects(text);
   await assert.rejects(fetch(proxy.url), error => error.cause.code === 'ECONNREFUSED');
   await waitFor('service', () => proxy.serves(1500));
+  await proxy.calm();
   const again = await get(true);
   open.end();
   await again.text;

@@ -56,7 +56,7 @@ test('the project of docs/spring.md, and its client', { timeout: 420_000 }, asyn
   t.after(() => rmSync(folder, { recursive: true }));
   const [client] = blocks('docs/spring.md', 'sh');
 
-  const { stdout } = await run('bash', ['-c', client.replace('http://127.0.0.1:8080/mcp', server.url)], { cwd: folder });
+  const { stdout } = await run('bash', ['-c', client.replace('http://127.0.0.1:8080/mcp', server.url).replace('-m 5', '-m 8')], { cwd: folder });
 
   const beforeTheCut = readFileSync(join(folder, 'cut'), 'utf8');
   assert.match(beforeTheCut, /"progress":1/);
