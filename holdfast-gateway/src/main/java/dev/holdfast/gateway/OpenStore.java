@@ -48,7 +48,8 @@ public record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) imp
             }
         }
         if (choice instanceof StoreChoice.Redis shared) {
-            shared.password().ifPresent(file -> file.give(shared.store()));
+            shared.password().ifPresent(file -> file.give(shared.store()::credentials));
+            shared.sentinelPassword().ifPresent(file -> file.give(shared.store()::sentinelCredentials));
             try {
                 return of(shared.store().open());
             } catch (RedisStoreException e) {

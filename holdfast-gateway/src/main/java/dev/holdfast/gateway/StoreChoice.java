@@ -26,8 +26,18 @@ public sealed interface StoreChoice {
      * @param store where, not open yet
      * @param node this node among those that share it
      * @param password its password, where it is not in the address
+     * @param sentinelPassword that of its sentinels, where they have one
      */
-    record Redis(RedisStoreBuilder store, Node node, Optional<PasswordFile> password) implements StoreChoice {}
+    record Redis(
+            RedisStoreBuilder store,
+            Node node,
+            Optional<PasswordFile> password,
+            Optional<PasswordFile> sentinelPassword)
+            implements StoreChoice {
+        Redis(RedisStoreBuilder store, Node node) {
+            this(store, node, Optional.empty(), Optional.empty());
+        }
+    }
 
     /**
      * A node among those that share a store.

@@ -22,6 +22,7 @@ final class StoreFlags {
     private static final String MEMORY = "memory";
     private static final String ROCKSDB = "rocksdb:";
     private static final Pattern USER = Pattern.compile("[a-z-]+://([^@/?#]+)@");
+    private static final String DEFAULT_USER = "default";
     private static final String NODE_NAME = "[A-Za-z0-9._-]{1,64}";
 
     @Option(
@@ -52,6 +53,13 @@ final class StoreFlags {
             description = "a file whose first line is the password for --store redis://...: one in the URL is read by"
                     + " everybody who can list the processes of this machine")
     private @Nullable Path passwordFile;
+
+    @Option(
+            names = "--sentinel-password-file",
+            paramLabel = "FILE",
+            description = "a file whose first line is the password of the sentinels of --store redis-sentinel://...,"
+                    + " where they have one")
+    private @Nullable Path sentinelPasswordFile;
 
     @Option(
             names = "--redis-prefix",
@@ -127,6 +135,9 @@ final class StoreFlags {
 
     private void refuseShared(String kind) {
         refuse(passwordFile != null, "--store-password-file needs --store redis://..., and --store is " + kind);
+        refuse(
+                sentinelPasswordFile != null,
+                "--sentinel-password-file needs --store redis-sentinel://..., and --store is " + kind);
         refuse(redisPrefix != null, "--redis-prefix needs --store redis://..., and --store is " + kind);
         refuse(nodeName != null, "--node-name needs --store redis://..., and --store is " + kind);
         refuse(lease != null, "--lease needs --store redis://..., and --store is " + kind);
@@ -159,7 +170,7 @@ final class StoreFlags {
             throw new IllegalArgumentException(
                     "--node-name must be 1 to 64 letters, digits, dots, dashes and underscores, not " + name);
         }
-        return new StoreChoice.Redis(builder, new StoreChoice.Node(name, waits), password());
+        return new StoreChoice.Redis(builder, new StoreChoice.Node(name, waits), password(), sentinelPassword());
     }
 
     /** The password of the user that the address names, or of Redis' default one. */
@@ -168,11 +179,22 @@ final class StoreFlags {
             return Optional.empty();
         }
         Matcher named = USER.matcher(store);
-        String user = named.lookingAt() ? named.group(1) : "default";
+        String user = named.lookingAt() ? named.group(1) : DEFAULT_USER;
         refuse(
                 user.contains(":"),
                 "--store-password-file takes the place of the password in --store: give one of them");
         return Optional.of(new PasswordFile(passwordFile, URLDecoder.decode(user.replace("+", "%2B"), UTF_8)));
+    }
+
+    private Optional<PasswordFile> sentinelPassword() {
+        if (sentinelPasswordFile == null) {
+            return Optional.empty();
+        }
+        refuse(
+                !store.matches("rediss?-sentinel://.*"),
+                "--sentinel-password-file needs --store redis-sentinel://..., and --store is "
+                        + store.replaceFirst("://.*", "://..."));
+        return Optional.of(new PasswordFile(sentinelPasswordFile, DEFAULT_USER));
     }
 
     private static String hostName() {

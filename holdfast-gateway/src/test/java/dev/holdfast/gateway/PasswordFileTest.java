@@ -11,6 +11,7 @@ import dev.holdfast.redis.RedisStore;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -29,14 +30,16 @@ class PasswordFileTest {
     @SuppressWarnings("NullAway.Init")
     private Path folder;
 
-    private GatewayProcess start(String store, String line) throws IOException {
+    private GatewayProcess start(String store, String line, String... more) throws IOException {
         Path file = Files.writeString(folder.resolve("password"), line);
         List<String> serve =
                 List.of("serve", "--port", "0", "--store", store, "--store-password-file", file.toString());
         return new GatewayProcess(GatewayProcess.builder(
                         folder,
                         List.of(),
-                        TestGateway.words(TestGateway.words(serve, List.of("--")), ShellServer.COMMAND.words()))
+                        TestGateway.words(
+                                TestGateway.words(serve, TestGateway.words(Arrays.asList(more), List.of("--"))),
+                                ShellServer.COMMAND.words()))
                 .redirectError(folder.resolve("log").toFile())
                 .start());
     }
@@ -63,6 +66,22 @@ class PasswordFileTest {
     }
 
     @Test
+    void thatOfTheSentinelsIsInAnotherFile() throws IOException {
+        Path sentinels = Files.writeString(folder.resolve("sentinels"), "of-sentinels\n");
+        try (RedisServer redis = RedisServer.start("--requirepass", "of-redis");
+                RedisServer sentinel = RedisServer.startSentinel(
+                        redis, "requirepass of-sentinels", "sentinel auth-pass main of-redis");
+                GatewayProcess gateway = start(
+                        "redis-sentinel://127.0.0.1:" + sentinel.port() + "/0#main",
+                        "of-redis\n",
+                        "--sentinel-password-file",
+                        sentinels.toString())) {
+            assertThat(TestGateway.server(HttpPeer.connected(gateway.url()), 1).pid())
+                    .isPositive();
+        }
+    }
+
+    @Test
     void oneThatRedisRefusesIsNotTold() throws Exception {
         try (RedisServer redis = RedisServer.start("--requirepass", "another");
                 GatewayProcess gateway = start(redis.url(), PASSWORD)) {
@@ -81,7 +100,7 @@ class PasswordFileTest {
     void aFileWithoutOneIsRefused(String text) throws IOException {
         Path file = Files.writeString(folder.resolve("password"), text);
 
-        assertThatThrownBy(() -> new PasswordFile(file, "default").give(RedisStore.builder("redis://a")))
+        assertThatThrownBy(() -> new PasswordFile(file, "default").give(RedisStore.builder("redis://a")::credentials))
                 .isInstanceOf(GatewayException.class)
                 .hasMessage(file + ": the first line must be the password, and is empty");
     }
@@ -90,7 +109,7 @@ class PasswordFileTest {
     void aFileThatIsNotThereIsRefused() {
         Path file = folder.resolve("password");
 
-        assertThatThrownBy(() -> new PasswordFile(file, "default").give(RedisStore.builder("redis://a")))
+        assertThatThrownBy(() -> new PasswordFile(file, "default").give(RedisStore.builder("redis://a")::credentials))
                 .isInstanceOf(GatewayException.class)
                 .hasMessage(file + ": cannot be read");
     }

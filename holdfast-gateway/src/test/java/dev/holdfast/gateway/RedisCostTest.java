@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
@@ -46,8 +45,7 @@ class RedisCostTest {
     private StoreChoice store(String node) {
         return new StoreChoice.Redis(
                 RedisStore.builder(redis.url()).timeout(Wait.PATIENCE),
-                new StoreChoice.Node(node, Wait.PATIENCE.plusSeconds(10)),
-                Optional.empty());
+                new StoreChoice.Node(node, Wait.PATIENCE.plusSeconds(10)));
     }
 
     private static String call(int id, String tool, String arguments) {

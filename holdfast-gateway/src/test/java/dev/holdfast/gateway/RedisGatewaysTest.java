@@ -44,14 +44,13 @@ class RedisGatewaysTest {
     private StoreChoice store(String node) {
         return new StoreChoice.Redis(
                 RedisStore.builder(redis.url()).timeout(Wait.PATIENCE),
-                new StoreChoice.Node(node, Wait.PATIENCE.plusSeconds(10)),
-                Optional.empty());
+                new StoreChoice.Node(node, Wait.PATIENCE.plusSeconds(10)));
     }
 
     /** Notices soon that Redis is away. */
     private StoreChoice impatient(String node) {
         return new StoreChoice.Redis(
-                RedisStore.builder(redis.url()), new StoreChoice.Node(node, Duration.ofSeconds(3)), Optional.empty());
+                RedisStore.builder(redis.url()), new StoreChoice.Node(node, Duration.ofSeconds(3)));
     }
 
     private static HttpResponse<String> echo(HttpPeer peer, int id) {

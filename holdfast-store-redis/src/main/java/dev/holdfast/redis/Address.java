@@ -78,4 +78,15 @@ record Address(List<RedisURI> seeds, boolean cluster, String shown) {
         seeds.forEach(seed -> seed.setCredentialsProvider(new StaticCredentialsProvider(user, password)));
         return this;
     }
+
+    /** Sets who this is for the sentinels. */
+    Address toSentinelsAs(String user, char[] password) {
+        List<RedisURI> sentinels =
+                seeds.stream().flatMap(seed -> seed.getSentinels().stream()).toList();
+        if (sentinels.isEmpty()) {
+            throw new IllegalArgumentException(shown + " names no sentinels");
+        }
+        sentinels.forEach(sentinel -> sentinel.setCredentialsProvider(new StaticCredentialsProvider(user, password)));
+        return this;
+    }
 }

@@ -37,6 +37,17 @@ public final class RedisStoreBuilder {
     }
 
     /**
+     * Who this is for the sentinels: what {@link #credentials} or the URL says is for Redis itself. Default: nobody, for sentinels
+     * that ask for no password.
+     *
+     * @throws IllegalArgumentException if the address is not one of sentinels
+     */
+    public RedisStoreBuilder sentinelCredentials(String user, char[] password) {
+        address.toSentinelsAs(Objects.requireNonNull(user, "user"), password.clone());
+        return this;
+    }
+
+    /**
      * What the names of all keys and channels begin with, at most 100 characters without braces: two services that share a Redis need
      * different ones. Default {@code holdfast:}.
      */

@@ -59,18 +59,19 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
-    /** Starts a sentinel that watches a master. */
-    static RedisServer startSentinel(RedisServer master) {
+    /** Starts a sentinel that watches a master; with these lines in its configuration too. */
+    public static RedisServer startSentinel(RedisServer master, String... lines) {
         try {
             Path folder = Files.createTempDirectory("holdfast-redis");
             int port = FreePort.next();
-            List<String> configuration = List.of(
+            List<String> configuration = new ArrayList<>(List.of(
                     "port " + port,
                     "bind 127.0.0.1",
                     "dir " + folder,
                     "sentinel monitor main 127.0.0.1 " + master.port() + " 1",
                     "sentinel down-after-milliseconds main 5000",
-                    "sentinel failover-timeout main 3000");
+                    "sentinel failover-timeout main 3000"));
+            configuration.addAll(Arrays.asList(lines));
             Path file = Files.write(folder.resolve("sentinel.conf"), configuration);
             List<String> command = List.of(program().toString(), file.toString(), "--sentinel");
             return new RedisServer(folder, port, command).started();

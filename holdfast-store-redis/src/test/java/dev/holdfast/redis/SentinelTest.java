@@ -8,6 +8,7 @@ import static dev.holdfast.redis.Given.succeeds;
 import static dev.holdfast.redis.Given.unplaced;
 import static dev.holdfast.redis.Given.until;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.SessionStore.Claim;
 import dev.holdfast.spi.SharedSessionStore.Appended;
@@ -18,6 +19,35 @@ import org.junit.jupiter.api.Test;
 
 /** The master dies, sentinels make its replica the master, and the store goes on there. */
 class SentinelTest {
+    @Test
+    void sentinelsMayHaveAPasswordOfTheirOwn() {
+        try (RedisServer master = RedisServer.start("--requirepass", "of redis");
+                RedisServer sentinel = RedisServer.startSentinel(
+                        master, "requirepass of-sentinels", "sentinel auth-pass main \"of redis\"")) {
+            RedisStoreBuilder without = sentinels(sentinel);
+            assertThatThrownBy(without::open).isInstanceOf(RedisStoreException.class);
+
+            RedisStoreBuilder with = sentinels(sentinel).sentinelCredentials("default", "of-sentinels".toCharArray());
+            try (RedisStore store = with.open()) {
+                await(store.create(KEY, FIRST, Given.record(), "node"));
+            }
+        }
+    }
+
+    private static RedisStoreBuilder sentinels(RedisServer sentinel) {
+        return RedisStore.builder("redis-sentinel://127.0.0.1:" + sentinel.port() + "/0#main")
+                .timeout(Duration.ofSeconds(5))
+                .credentials("default", "of redis".toCharArray());
+    }
+
+    @Test
+    void whereThereAreNoSentinelsTheirPasswordIsRefused() {
+        RedisStoreBuilder server = RedisStore.builder("redis://user:secret@redis");
+        assertThatThrownBy(() -> server.sentinelCredentials("default", new char[] {'p'}))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("redis://redis names no sentinels");
+    }
+
     @Test
     void theStoreGoesOnAtTheNewMaster() {
         try (RedisServer master = RedisServer.start();

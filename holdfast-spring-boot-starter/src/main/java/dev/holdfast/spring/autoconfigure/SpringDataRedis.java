@@ -37,10 +37,10 @@ final class SpringDataRedis {
             SslBundle bundle = details.getSslBundle();
             boolean secure = bundle != null || RedisSettings.secureUrl(environment);
             RedisStoreBuilder store = RedisSettings.at(address(details, secure));
-            String password = details.getPassword();
-            if (password != null) {
-                String user = details.getUsername();
-                store.credentials(user == null ? "default" : user, password.toCharArray());
+            RedisSettings.as(details.getUsername(), details.getPassword(), store::credentials);
+            DataRedisConnectionDetails.Sentinel sentinel = details.getSentinel();
+            if (sentinel != null) {
+                RedisSettings.as(sentinel.getUsername(), sentinel.getPassword(), store::sentinelCredentials);
             }
             return bundle == null ? store : with(bundle, store);
         }

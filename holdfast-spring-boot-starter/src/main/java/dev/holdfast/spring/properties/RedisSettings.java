@@ -6,7 +6,9 @@ import dev.holdfast.redis.RedisStore;
 import dev.holdfast.redis.RedisStoreBuilder;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.env.Environment;
@@ -15,6 +17,7 @@ import org.springframework.core.env.Environment;
 public final class RedisSettings {
     private static final String URL = "holdfast.store.redis.url";
     private static final String SPRING = "spring.data.redis.";
+    private static final String SENTINEL = SPRING + "sentinel.";
     private static final String PLAIN = "redis://";
     private static final String SECURE = "rediss://";
 
@@ -53,6 +56,13 @@ public final class RedisSettings {
         return (host.contains(":") && !host.startsWith("[") ? "[" + host + "]" : host) + ":" + port;
     }
 
+    /** Tells a builder who this is, where there is a password: its user, or Redis' user {@code default}. */
+    public static void as(@Nullable String user, @Nullable String password, BiConsumer<String, char[]> builder) {
+        if (password != null) {
+            builder.accept(user == null ? "default" : user, password.toCharArray());
+        }
+    }
+
     /** The value may hold a password: only the reason, which holds none, is told. */
     private static RedisStoreBuilder builder(String property, String url) {
         try {
@@ -79,16 +89,23 @@ public final class RedisSettings {
             return builder(SPRING + "url", plain ? SECURE + url.substring(PLAIN.length()) : url);
         }
         RedisStoreBuilder store = at(address(environment));
-        String password = environment.getProperty(SPRING + "password");
-        return password == null
-                ? store
-                : store.credentials(environment.getProperty(SPRING + "username", "default"), password.toCharArray());
+        as(
+                environment.getProperty(SPRING + "username"),
+                environment.getProperty(SPRING + "password"),
+                store::credentials);
+        if (environment.containsProperty(SENTINEL + "master")) {
+            as(
+                    environment.getProperty(SENTINEL + "username"),
+                    environment.getProperty(SENTINEL + "password"),
+                    store::sentinelCredentials);
+        }
+        return store;
     }
 
     private static String address(Environment environment) {
         String scheme = secure(environment) ? "rediss" : "redis";
         String database = "/" + environment.getProperty(SPRING + "database", "0");
-        String master = environment.getProperty(SPRING + "sentinel.master");
+        String master = environment.getProperty(SENTINEL + "master");
         if (master != null) {
             return scheme + "-sentinel://" + nodes(environment, "sentinel.nodes") + database + "#" + master;
         }

@@ -56,6 +56,51 @@ class SpringDataRedisTest {
         }
     }
 
+    /** A master by the name of "main" that sentinels watch. */
+    private static final class Watched extends Details implements DataRedisConnectionDetails.Sentinel {
+        private final int database;
+        private final @Nullable String password;
+        private final List<Node> nodes;
+
+        Watched(int database, @Nullable String password, Node... nodes) {
+            super(1);
+            this.database = database;
+            this.password = password;
+            this.nodes = List.of(nodes);
+        }
+
+        @Override
+        public Sentinel getSentinel() {
+            return this;
+        }
+
+        @Override
+        public int getDatabase() {
+            return database;
+        }
+
+        @Override
+        public String getMaster() {
+            return "main";
+        }
+
+        @Override
+        public List<Node> getNodes() {
+            return nodes;
+        }
+
+        @Override
+        public @Nullable String getUsername() {
+            return null;
+        }
+
+        /** For Redis and for the sentinels. */
+        @Override
+        public @Nullable String getPassword() {
+            return password;
+        }
+    }
+
     private static RedisStoreBuilder builder(DataRedisConnectionDetails details, MockEnvironment environment) {
         StaticListableBeanFactory beans = new StaticListableBeanFactory(Map.of("redis", details));
         return SpringDataRedis.in(beans, environment).orElseThrow().timeout(Duration.ofSeconds(20));
@@ -85,37 +130,11 @@ class SpringDataRedisTest {
                     }
                 }))
                 .isEqualTo("redis-cluster://a:1,[::1]:2");
-        assertThat(address(new Details(1) {
-                    @Override
-                    public Sentinel getSentinel() {
-                        return new Sentinel() {
-                            @Override
-                            public int getDatabase() {
-                                return 3;
-                            }
-
-                            @Override
-                            public String getMaster() {
-                                return "main";
-                            }
-
-                            @Override
-                            public List<Node> getNodes() {
-                                return List.of(new Node("a", 1), new Node("b", 2));
-                            }
-
-                            @Override
-                            public @Nullable String getUsername() {
-                                return null;
-                            }
-
-                            @Override
-                            public @Nullable String getPassword() {
-                                return null;
-                            }
-                        };
-                    }
-                }))
+        assertThat(address(new Watched(
+                        3,
+                        null,
+                        new DataRedisConnectionDetails.Node("a", 1),
+                        new DataRedisConnectionDetails.Node("b", 2))))
                 .isEqualTo("redis-sentinel://a:1,b:2/3#main");
     }
 
@@ -154,6 +173,19 @@ class SpringDataRedisTest {
             };
             try (RedisStore store = builder(known, new MockEnvironment()).open()) {
                 assertThat(redis.command("CLIENT", "LIST")).contains("user=mcp").contains("db=2");
+                assertThat(store.trouble()).isEmpty();
+            }
+        }
+    }
+
+    @Test
+    void sentinelsGetTheirPassword() {
+        try (RedisServer redis = RedisServer.start("--requirepass", "secret");
+                RedisServer sentinel =
+                        RedisServer.startSentinel(redis, "requirepass secret", "sentinel auth-pass main secret")) {
+            DataRedisConnectionDetails.Node node = new DataRedisConnectionDetails.Node("127.0.0.1", sentinel.port());
+            try (RedisStore store = builder(new Watched(0, "secret", node), new MockEnvironment())
+                    .open()) {
                 assertThat(store.trouble()).isEmpty();
             }
         }

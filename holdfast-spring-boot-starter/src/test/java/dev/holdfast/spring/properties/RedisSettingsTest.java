@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.holdfast.redis.RedisStore;
 import dev.holdfast.redis.RedisStoreBuilder;
+import io.lettuce.core.RedisCredentials;
+import io.lettuce.core.RedisURI;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -69,6 +73,31 @@ class RedisSettingsTest {
         RedisStoreBuilder ofBean = RedisStore.builder("redis://bean");
         assertThat(RedisSettings.redis(UNSET, environment("url=redis://other"), () -> Optional.of(ofBean)))
                 .isSameAs(ofBean);
+    }
+
+    @Test
+    void sentinelsHaveAUserOfTheirOwn() {
+        String sentinels = "sentinel.master=main sentinel.nodes=a:1 password=redis";
+        assertThat(sentinelPassword(redis(UNSET, environment(sentinels)))).isEmpty();
+        assertThat(sentinelPassword(redis(UNSET, environment(sentinels + " sentinel.password=theirs"))))
+                .isEqualTo("default:theirs");
+        assertThat(sentinelPassword(
+                        redis(UNSET, environment(sentinels + " sentinel.username=me sentinel.password=theirs"))))
+                .isEqualTo("me:theirs");
+    }
+
+    private static String sentinelPassword(RedisStoreBuilder builder) {
+        RedisURI seed = (RedisURI) assertThat(builder)
+                .extracting("address.seeds")
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .first()
+                .actual();
+        RedisCredentials known = Objects.requireNonNull(seed.getSentinels()
+                .get(0)
+                .getCredentialsProvider()
+                .resolveCredentials()
+                .block());
+        return known.hasPassword() ? known.getUsername() + ":" + String.valueOf(known.getPassword()) : "";
     }
 
     @Test
