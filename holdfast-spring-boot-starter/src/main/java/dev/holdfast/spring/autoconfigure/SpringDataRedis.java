@@ -61,13 +61,13 @@ final class SpringDataRedis {
                 throw new IllegalStateException("the bean of " + DETAILS
                         + " names no server, no sentinels and no cluster: holdfast.store.redis.url can name it");
             }
-            return scheme + "://" + RedisSettings.hostAndPort(server.getHost(), server.getPort()) + "/"
-                    + server.getDatabase();
+            return scheme + "://" + RedisSettings.hostAndPort(server.getHost(), Integer.toString(server.getPort()))
+                    + "/" + server.getDatabase();
         }
 
         private static String nodes(List<DataRedisConnectionDetails.Node> nodes) {
             return nodes.stream()
-                    .map(node -> RedisSettings.hostAndPort(node.host(), node.port()))
+                    .map(node -> RedisSettings.hostAndPort(node.host(), Integer.toString(node.port())))
                     .collect(Collectors.joining(","));
         }
 

@@ -52,7 +52,7 @@ public final class RedisSettings {
     }
 
     /** For a URL: an IPv6 address in brackets. */
-    public static String hostAndPort(String host, int port) {
+    public static String hostAndPort(String host, String port) {
         return (host.contains(":") && !host.startsWith("[") ? "[" + host + "]" : host) + ":" + port;
     }
 
@@ -114,8 +114,7 @@ public final class RedisSettings {
             return scheme + "-cluster://" + cluster;
         }
         String host = environment.getProperty(SPRING + "host", "localhost");
-        return scheme + "://" + hostAndPort(host, environment.getProperty(SPRING + "port", Integer.class, 6379))
-                + database;
+        return scheme + "://" + hostAndPort(host, environment.getProperty(SPRING + "port", "6379")) + database;
     }
 
     /** As Spring Boot sees it: a bundle means TLS, unless that is said to be off. */

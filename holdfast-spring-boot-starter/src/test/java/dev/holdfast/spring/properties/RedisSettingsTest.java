@@ -109,6 +109,14 @@ class RedisSettingsTest {
     }
 
     @Test
+    void aPortThatIsNoneIsRefused() {
+        MockEnvironment port = environment("port=many");
+        assertThat(assertThrows(InvalidPropertyException.class, () -> redis(UNSET, port)))
+                .hasMessageContaining("spring.data.redis")
+                .hasMessageContaining("redis://host:6379");
+    }
+
+    @Test
     void aWrongValueIsRefusedWithItsProperty() {
         MockEnvironment none = new MockEnvironment();
         HoldfastProperties.Redis url =
