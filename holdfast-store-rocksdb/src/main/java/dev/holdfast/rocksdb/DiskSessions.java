@@ -18,7 +18,8 @@ import org.rocksdb.RocksDBException;
  * <pre>
  *   at once      a write on the caller's thread, if no fsync is wanted, nobody else writes and RocksDB does not stall
  *   writer       every other write; later writes of the same session follow it there until its stage has completed
- *   reader       everything that reads: claims, reads, and the first use of a session that is not in memory
+ *   reader       everything that reads: claims, reads, and the first use of a session that is not in memory; later steps of the
+ *                same session follow it there
  * </pre>
  *
  * A session's lock is held while its epoch is checked, the changes are made and they are handed to RocksDB or to the queue. It is
@@ -83,7 +84,7 @@ final class DiskSessions {
     /** What is done under the lock of a session, with its index if there is one. */
     interface Step<T> extends Function<Optional<SessionIndex>, CompletionStage<T>> {}
 
-    /** Takes a step with a live session: at once if its index is in memory, else on the reader's thread. */
+    /** Takes a step with a live session: at once if its index is in memory and no step waits for it, else on the reader's thread. */
     <T> CompletionStage<T> with(SessionKey key, Step<T> step) {
         Lock lock = database.lockOf(key);
         lock.lock();
@@ -92,7 +93,7 @@ final class DiskSessions {
                 return CompletableFuture.failedFuture(database.closed());
             }
             Optional<SessionIndex> used = used(key);
-            if (used.isPresent()) {
+            if (used.isPresent() && !reader.awaits(key)) {
                 return step.apply(used.filter(this::isLive));
             }
         } finally {
@@ -110,7 +111,7 @@ final class DiskSessions {
                 return CompletableFuture.failedFuture(database.closed());
             }
             Optional<SessionIndex> used = used(key);
-            if (used.isPresent() || !disk.mayHave(key)) {
+            if (!reader.awaits(key) && (used.isPresent() || !disk.mayHave(key))) {
                 return step.apply(used);
             }
         } catch (RocksDbStoreException e) {

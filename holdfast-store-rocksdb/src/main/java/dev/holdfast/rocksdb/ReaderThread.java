@@ -2,9 +2,11 @@ package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -19,6 +21,9 @@ final class ReaderThread {
             new ScheduledThreadPoolExecutor(1, StoreThreads.named("holdfast-store-reader"));
     private final DiskSessions sessions;
     private final Completions completions;
+
+    /** How many steps of a session wait for their turn; most sessions have none. */
+    private final Map<SessionKey, Integer> waiting = new ConcurrentHashMap<>();
 
     ReaderThread(DiskSessions sessions, Completions completions) {
         this.sessions = sessions;
@@ -38,13 +43,23 @@ final class ReaderThread {
 
     /** Takes a step with a live session. */
     <T> CompletionStage<T> take(SessionKey key, DiskSessions.Step<T> step) {
-        return go(
-                key,
-                () -> sessions.loaded(key, index -> {
+        waiting.merge(key, 1, Integer::sum);
+        return go(key, () -> {
+            try {
+                return sessions.loaded(key, index -> {
                     // no later stage of this session completes before this one
                     index.ifPresent(SessionIndex::depart);
                     return new Taken<>(index, taken(index, step));
-                }));
+                });
+            } finally {
+                waiting.computeIfPresent(key, (one, count) -> count == 1 ? null : count - 1);
+            }
+        });
+    }
+
+    /** Whether a step with a session waits for its turn, so that none may be taken at once. */
+    boolean awaits(SessionKey key) {
+        return waiting.containsKey(key);
     }
 
     private <T> CompletionStage<T> taken(Optional<SessionIndex> index, DiskSessions.Step<T> step) {

@@ -56,8 +56,7 @@ class ReaderThreadTest {
         CountDownLatch release = new CountDownLatch(1);
         Supplier<String> slow = () -> {
             reads.countDown();
-            await(release);
-            return "read";
+            return after(release);
         };
         CompletableFuture<String> read =
                 sessions().read(Sample.KEY, slow, "not there").toCompletableFuture();
@@ -90,6 +89,48 @@ class ReaderThreadTest {
             release.countDown();
         }
         assertThat(Sample.await(record)).isEmpty();
+    }
+
+    /** The first append waits for the index, which a read has brought into memory when the second one comes. */
+    @Test
+    void anAppendDoesNotOvertakeOneThatWaitsForTheReader() throws Exception {
+        SessionKey other = Sample.key(1);
+        Sample.await(Sample.create(bed.store(), Sample.KEY));
+        Sample.await(Sample.create(bed.store(), other));
+        bed.reopen();
+        CountDownLatch release = new CountDownLatch(1);
+        CountDownLatch reads = new CountDownLatch(1);
+        CountDownLatch releaseLater = new CountDownLatch(1);
+        CompletionStage<String> before = sessions().read(other, () -> after(release), "not there");
+        Supplier<String> late = () -> {
+            reads.countDown();
+            return after(releaseLater);
+        };
+        CompletionStage<String> read = sessions().read(Sample.KEY, late, "not there");
+        try {
+            CompletionStage<Void> first = Sample.append(bed.store(), Sample.KEY, 1, 10);
+            release.countDown();
+            reads.await();
+            CompletionStage<Void> second = Sample.append(bed.store(), Sample.KEY, 2, 10);
+            assertThat(first).isNotDone();
+            assertThat(second).isNotDone();
+            releaseLater.countDown();
+            Sample.await(first);
+            Sample.await(second);
+        } finally {
+            release.countDown();
+            releaseLater.countDown();
+        }
+        assertThat(Sample.await(before)).isEqualTo("read");
+        assertThat(Sample.await(read)).isEqualTo("read");
+        assertThat(Sample.append(bed.store(), Sample.KEY, 3, 10))
+                .as("what comes later is written at once again")
+                .isCompleted();
+    }
+
+    private static String after(CountDownLatch latch) {
+        await(latch);
+        return "read";
     }
 
     private static void await(CountDownLatch latch) {
