@@ -39,6 +39,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.context.annotation.ImportCandidates;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.health.contributor.Health;
@@ -181,6 +182,25 @@ class PlainServerTest {
                             "holdfast.store.type=redis",
                             "holdfast.store.redis.timeout=20s",
                             "spring.data.redis.url=" + redis.url())
+                    .run(context ->
+                            assertThat(context.getBean(SessionStore.class)).isInstanceOf(RedisStore.class));
+        }
+    }
+
+    @Test
+    void aBeanOfSpringDataRedisSaysMoreThanItsProperties() {
+        try (RedisServer redis = RedisServer.start()) {
+            DataRedisConnectionDetails details = new DataRedisConnectionDetails() {
+                @Override
+                public Standalone getStandalone() {
+                    return Standalone.of("127.0.0.1", redis.port());
+                }
+            };
+            runner.withBean(DataRedisConnectionDetails.class, () -> details)
+                    .withPropertyValues(
+                            "holdfast.store.type=redis",
+                            "holdfast.store.redis.timeout=20s",
+                            "spring.data.redis.masterreplica.nodes=replica:1")
                     .run(context ->
                             assertThat(context.getBean(SessionStore.class)).isInstanceOf(RedisStore.class));
         }

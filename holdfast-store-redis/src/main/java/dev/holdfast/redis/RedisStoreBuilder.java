@@ -30,20 +30,32 @@ public final class RedisStoreBuilder {
         return new ConnectionSettings(address.within(timeout), prefix, timeout, mostWaiting, tls.build());
     }
 
-    /** Who this is, in the place of what the URL says: a user of Redis' access control lists, and their password. */
+    /**
+     * Who this is, in the place of what the URL says: a user of Redis' access control lists, and their password. A password alone is
+     * that of the user {@code default}.
+     *
+     * @throws IllegalArgumentException if the user is empty
+     */
     public RedisStoreBuilder credentials(String user, char[] password) {
-        address.as(Objects.requireNonNull(user, "user"), password.clone());
+        address.as(named(user), password.clone());
         return this;
+    }
+
+    private static String named(String user) {
+        if (user.isEmpty()) {
+            throw new IllegalArgumentException("user must not be empty: a password alone is that of the user default");
+        }
+        return user;
     }
 
     /**
      * Who this is for the sentinels: what {@link #credentials} or the URL says is for Redis itself. Default: nobody, for sentinels
      * that ask for no password.
      *
-     * @throws IllegalArgumentException if the address is not one of sentinels
+     * @throws IllegalArgumentException if the address is not one of sentinels, or the user is empty
      */
     public RedisStoreBuilder sentinelCredentials(String user, char[] password) {
-        address.toSentinelsAs(Objects.requireNonNull(user, "user"), password.clone());
+        address.toSentinelsAs(named(user), password.clone());
         return this;
     }
 

@@ -15,6 +15,7 @@ import dev.holdfast.spi.SharedSessionStore.Appended;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.BiConsumer;
 import org.junit.jupiter.api.Test;
 
 /** The master dies, sentinels make its replica the master, and the store goes on there. */
@@ -46,6 +47,17 @@ class SentinelTest {
         assertThatThrownBy(() -> server.sentinelCredentials("default", new char[] {'p'}))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("redis://redis names no sentinels");
+    }
+
+    @Test
+    void aUserWithoutANameIsRefused() {
+        RedisStoreBuilder sentinels = RedisStore.builder("redis-sentinel://sentinel/0#main");
+        for (BiConsumer<String, char[]> knob :
+                List.<BiConsumer<String, char[]>>of(sentinels::credentials, sentinels::sentinelCredentials)) {
+            assertThatThrownBy(() -> knob.accept("", new char[] {'p'}))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("the user default");
+        }
     }
 
     @Test

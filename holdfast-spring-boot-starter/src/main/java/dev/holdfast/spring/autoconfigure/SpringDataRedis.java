@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails.Node;
 import org.springframework.boot.ssl.SslBundle;
 import org.springframework.boot.ssl.SslOptions;
 import org.springframework.core.env.Environment;
@@ -14,8 +15,7 @@ import org.springframework.util.ClassUtils;
 
 /** The server that Spring Data Redis was given by a bean: of Testcontainers, of Docker Compose, of the application, or of its properties. */
 final class SpringDataRedis {
-    private static final String DETAILS =
-            "org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails";
+    static final String DETAILS = "org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails";
 
     private SpringDataRedis() {}
 
@@ -56,19 +56,26 @@ final class SpringDataRedis {
             if (cluster != null) {
                 return scheme + "-cluster://" + nodes(cluster.getNodes());
             }
+            DataRedisConnectionDetails.MasterReplica replicas = details.getMasterReplica();
+            if (replicas != null) {
+                throw RedisSettings.noMaster(nodes(replicas.getNodes()));
+            }
             DataRedisConnectionDetails.Standalone server = details.getStandalone();
             if (server == null) {
                 throw new IllegalStateException("the bean of " + DETAILS
                         + " names no server, no sentinels and no cluster: holdfast.store.redis.url can name it");
             }
-            return scheme + "://" + RedisSettings.hostAndPort(server.getHost(), Integer.toString(server.getPort()))
-                    + "/" + server.getDatabase();
+            return scheme + "://" + node(new Node(server.getHost(), server.getPort())) + "/" + server.getDatabase();
         }
 
-        private static String nodes(List<DataRedisConnectionDetails.Node> nodes) {
-            return nodes.stream()
-                    .map(node -> RedisSettings.hostAndPort(node.host(), Integer.toString(node.port())))
-                    .collect(Collectors.joining(","));
+        private static String nodes(List<Node> nodes) {
+            return nodes.stream().map(Details::node).collect(Collectors.joining(","));
+        }
+
+        /** A URL without a port has the port -1. */
+        private static String node(Node node) {
+            String port = node.port() < 0 ? RedisSettings.PORT : Integer.toString(node.port());
+            return RedisSettings.hostAndPort(node.host(), port);
         }
 
         private static RedisStoreBuilder with(SslBundle bundle, RedisStoreBuilder store) {

@@ -12,9 +12,13 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.env.Environment;
+import org.springframework.util.StringUtils;
 
 /** What the properties of the store in Redis come to, and those of Spring Data Redis where they name no server. */
 public final class RedisSettings {
+    /** The port where none is named. */
+    public static final String PORT = "6379";
+
     private static final String URL = "holdfast.store.redis.url";
     private static final String SPRING = "spring.data.redis.";
     private static final String SENTINEL = SPRING + "sentinel.";
@@ -32,7 +36,8 @@ public final class RedisSettings {
     public static RedisStoreBuilder redis(
             HoldfastProperties.Redis from, Environment environment, Supplier<Optional<RedisStoreBuilder>> connection) {
         String url = from.url();
-        RedisStoreBuilder store = url == null ? ofSpringData(environment, connection) : builder(URL, url);
+        RedisStoreBuilder store =
+                url == null ? connection.get().orElseGet(() -> ofProperties(environment)) : builder(URL, url);
         turn("holdfast.store.redis.prefix", from.prefix(), store::prefix);
         return turn("holdfast.store.redis.timeout", from.timeout(), store::timeout);
     }
@@ -56,11 +61,17 @@ public final class RedisSettings {
         return (host.contains(":") && !host.startsWith("[") ? "[" + host + "]" : host) + ":" + port;
     }
 
-    /** Tells a builder who this is, where there is a password: its user, or Redis' user {@code default}. */
+    /** Tells a builder who this is, where there is a password: its user, or Redis' user {@code default}. Empty is none. */
     public static void as(@Nullable String user, @Nullable String password, BiConsumer<String, char[]> builder) {
-        if (password != null) {
-            builder.accept(user == null ? "default" : user, password.toCharArray());
+        if (password != null && StringUtils.hasText(password)) {
+            builder.accept(user != null && StringUtils.hasText(user) ? user : "default", password.toCharArray());
         }
+    }
+
+    /** Servers of which nobody says which one is the master. */
+    public static InvalidPropertyException noMaster(String replicas) {
+        return new InvalidPropertyException(
+                SPRING + "masterreplica.nodes", replicas, "does not say which one is the master: set " + URL);
     }
 
     /** The value may hold a password: only the reason, which holds none, is told. */
@@ -72,17 +83,11 @@ public final class RedisSettings {
         }
     }
 
-    private static RedisStoreBuilder ofSpringData(
-            Environment environment, Supplier<Optional<RedisStoreBuilder>> connection) {
+    private static RedisStoreBuilder ofProperties(Environment environment) {
         String replicas = nodes(environment, "masterreplica.nodes");
         if (!replicas.isEmpty()) {
-            throw new InvalidPropertyException(
-                    SPRING + "masterreplica.nodes", replicas, "does not say which one is the master: set " + URL);
+            throw noMaster(replicas);
         }
-        return connection.get().orElseGet(() -> ofProperties(environment));
-    }
-
-    private static RedisStoreBuilder ofProperties(Environment environment) {
         String url = environment.getProperty(SPRING + "url");
         if (url != null) {
             boolean plain = url.startsWith(PLAIN) && secure(environment);
@@ -114,7 +119,7 @@ public final class RedisSettings {
             return scheme + "-cluster://" + cluster;
         }
         String host = environment.getProperty(SPRING + "host", "localhost");
-        return scheme + "://" + hostAndPort(host, environment.getProperty(SPRING + "port", "6379")) + database;
+        return scheme + "://" + hostAndPort(host, environment.getProperty(SPRING + "port", PORT)) + database;
     }
 
     /** As Spring Boot sees it: a bundle means TLS, unless that is said to be off. */

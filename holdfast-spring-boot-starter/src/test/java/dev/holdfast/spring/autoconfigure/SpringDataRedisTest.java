@@ -8,6 +8,7 @@ import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.RedisStore;
 import dev.holdfast.redis.RedisStoreBuilder;
 import dev.holdfast.redis.RedisStoreException;
+import dev.holdfast.spring.properties.InvalidPropertyException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -16,6 +17,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.support.StaticListableBeanFactory;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
 import org.springframework.boot.ssl.SslBundle;
@@ -57,26 +60,10 @@ class SpringDataRedisTest {
     }
 
     /** A master by the name of "main" that sentinels watch. */
-    private static final class Watched extends Details implements DataRedisConnectionDetails.Sentinel {
-        private final int database;
-        private final @Nullable String password;
-        private final List<Node> nodes;
-
-        Watched(int database, @Nullable String password, Node... nodes) {
-            super(1);
-            this.database = database;
-            this.password = password;
-            this.nodes = List.of(nodes);
-        }
-
-        @Override
-        public Sentinel getSentinel() {
-            return this;
-        }
-
-        @Override
-        public int getDatabase() {
-            return database;
+    private record Watch(int getDatabase, @Nullable String getPassword, List<DataRedisConnectionDetails.Node> getNodes)
+            implements DataRedisConnectionDetails.Sentinel {
+        Watch(int database, @Nullable String password, DataRedisConnectionDetails.Node... nodes) {
+            this(database, password, List.of(nodes));
         }
 
         @Override
@@ -85,16 +72,26 @@ class SpringDataRedisTest {
         }
 
         @Override
-        public List<Node> getNodes() {
-            return nodes;
-        }
-
-        @Override
         public @Nullable String getUsername() {
             return null;
         }
+    }
 
-        /** For Redis and for the sentinels. */
+    private static final class Watched extends Details {
+        private final Sentinel watch;
+        private final @Nullable String password;
+
+        Watched(Sentinel watch, @Nullable String password) {
+            super(1);
+            this.watch = watch;
+            this.password = password;
+        }
+
+        @Override
+        public Sentinel getSentinel() {
+            return watch;
+        }
+
         @Override
         public @Nullable String getPassword() {
             return password;
@@ -130,18 +127,36 @@ class SpringDataRedisTest {
                     }
                 }))
                 .isEqualTo("redis-cluster://a:1,[::1]:2");
-        assertThat(address(new Watched(
-                        3,
-                        null,
-                        new DataRedisConnectionDetails.Node("a", 1),
-                        new DataRedisConnectionDetails.Node("b", 2))))
-                .isEqualTo("redis-sentinel://a:1,b:2/3#main");
+        Watch watch = new Watch(
+                3, null, new DataRedisConnectionDetails.Node("a", 1), new DataRedisConnectionDetails.Node("b", 2));
+        assertThat(address(new Watched(watch, null))).isEqualTo("redis-sentinel://a:1,b:2/3#main");
     }
 
     @Test
     void aUrlOfThePropertiesAsksForTls() {
         MockEnvironment secure = new MockEnvironment().withProperty("spring.data.redis.url", "rediss://127.0.0.1:7000");
         assertThat(shown(builder(new Details(7000), secure))).isEqualTo("rediss://127.0.0.1:7000/2");
+    }
+
+    @Test
+    void aServerWithoutAPortHasThatOfRedis() {
+        assertThat(address(new Details(-1))).isEqualTo("redis://127.0.0.1:6379/2");
+    }
+
+    @Test
+    void aMasterThatNobodyNamesIsRefused() {
+        DataRedisConnectionDetails.MasterReplica replicas = () -> List.of(new DataRedisConnectionDetails.Node("a", 1));
+        Details details = new Details(7000) {
+            @Override
+            public MasterReplica getMasterReplica() {
+                return replicas;
+            }
+        };
+        InvalidPropertyException refused = assertThrows(InvalidPropertyException.class, () -> address(details));
+        assertThat(refused)
+                .hasMessageContaining("spring.data.redis.masterreplica.nodes")
+                .hasMessageContaining("a:1")
+                .hasMessageContaining("holdfast.store.redis.url");
     }
 
     @Test
@@ -178,14 +193,36 @@ class SpringDataRedisTest {
         }
     }
 
+    /** Spring Boot makes these of {@code redis://:secret@host}, and of properties whose placeholders are empty. */
+    @ParameterizedTest
+    @ValueSource(strings = {"secret", ""})
+    void anEmptyUserOrPasswordIsNone(String password) {
+        try (RedisServer redis = RedisServer.start("--requirepass", password)) {
+            DataRedisConnectionDetails known = new Details(redis.port()) {
+                @Override
+                public String getUsername() {
+                    return "";
+                }
+
+                @Override
+                public String getPassword() {
+                    return password;
+                }
+            };
+            try (RedisStore store = builder(known, new MockEnvironment()).open()) {
+                assertThat(store.trouble()).isEmpty();
+            }
+        }
+    }
+
     @Test
     void sentinelsGetTheirPassword() {
         try (RedisServer redis = RedisServer.start("--requirepass", "secret");
                 RedisServer sentinel =
-                        RedisServer.startSentinel(redis, "requirepass secret", "sentinel auth-pass main secret")) {
+                        RedisServer.startSentinel(redis, "requirepass other", "sentinel auth-pass main secret")) {
             DataRedisConnectionDetails.Node node = new DataRedisConnectionDetails.Node("127.0.0.1", sentinel.port());
-            try (RedisStore store = builder(new Watched(0, "secret", node), new MockEnvironment())
-                    .open()) {
+            Watched watched = new Watched(new Watch(0, "other", node), "secret");
+            try (RedisStore store = builder(watched, new MockEnvironment()).open()) {
                 assertThat(store.trouble()).isEmpty();
             }
         }
@@ -204,6 +241,11 @@ class SpringDataRedisTest {
             assertThrows(RedisStoreException.class, () -> open(redis, SslBundle.of(nothingToShow, null, options)));
 
             SslStoreBundle all = new PemSslStoreBundle(own, trusted);
+            SslOptions old = SslOptions.of(null, new String[] {"TLSv1.1"});
+            assertThrows(RedisStoreException.class, () -> open(redis, SslBundle.of(all, null, old)));
+            SslOptions unfit =
+                    SslOptions.of(new String[] {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}, new String[] {"TLSv1.3"});
+            assertThrows(RedisStoreException.class, () -> open(redis, SslBundle.of(all, null, unfit)));
             try (RedisStore store = open(redis, SslBundle.of(all, null, options))) {
                 assertThat(store.trouble()).isEmpty();
             }
