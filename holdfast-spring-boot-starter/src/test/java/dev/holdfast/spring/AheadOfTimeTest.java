@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.spring.autoconfigure.HoldfastAutoConfiguration;
 import dev.holdfast.spring.autoconfigure.HoldfastFilterAutoConfiguration;
 import java.util.Map;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aot.generate.ClassNameGenerator;
 import org.springframework.aot.generate.DefaultGenerationContext;
 import org.springframework.aot.generate.GeneratedFiles;
+import org.springframework.aot.generate.GenerationContext;
 import org.springframework.aot.generate.InMemoryGeneratedFiles;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.TypeReference;
@@ -20,28 +22,47 @@ import org.springframework.boot.web.server.servlet.context.AnnotationConfigServl
 import org.springframework.context.aot.ApplicationContextAotGenerator;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.MutablePropertySources;
 import org.springframework.javapoet.ClassName;
 
-/** What is said ahead of time to a native image, which finds no class by its name otherwise. */
+/** What is decided ahead of time, and what is said then to a native image, which finds no class by its name otherwise. */
 class AheadOfTimeTest {
-    private static RuntimeHints hints(ClassLoader classes) {
+    private static GenericApplicationContext application(ClassLoader classes, Map<String, Object> properties) {
         AnnotationConfigServletWebServerApplicationContext application =
                 new AnnotationConfigServletWebServerApplicationContext();
         application.setClassLoader(classes);
-        application
-                .getEnvironment()
-                .getPropertySources()
-                .addFirst(new MapPropertySource("test", Map.of("spring.ai.mcp.server.protocol", "STREAMABLE")));
+        MutablePropertySources sources = application.getEnvironment().getPropertySources();
+        sources.addFirst(new MapPropertySource("test", properties));
+        sources.addFirst(new MapPropertySource("server", Map.of("spring.ai.mcp.server.protocol", "STREAMABLE")));
         application.register(HoldfastAutoConfiguration.class, HoldfastFilterAutoConfiguration.class);
-        return hints(application);
+        return application;
     }
 
-    private static RuntimeHints hints(GenericApplicationContext application) {
-        GeneratedFiles files = new InMemoryGeneratedFiles();
+    private static GenerationContext processed(GenericApplicationContext application, GeneratedFiles files) {
         DefaultGenerationContext generated =
                 new DefaultGenerationContext(new ClassNameGenerator(ClassName.get(AheadOfTimeTest.class)), files);
         new ApplicationContextAotGenerator().processAheadOfTime(application, generated);
-        return generated.getRuntimeHints();
+        generated.writeGeneratedContent();
+        return generated;
+    }
+
+    private static RuntimeHints hints(ClassLoader classes) {
+        return processed(application(classes, Map.of()), new InMemoryGeneratedFiles())
+                .getRuntimeHints();
+    }
+
+    private static Map<String, String> sources(String store) {
+        InMemoryGeneratedFiles files = new InMemoryGeneratedFiles();
+        processed(application(AheadOfTimeTest.class.getClassLoader(), Map.of("holdfast.store.type", store)), files);
+        Map<String, String> sources = new TreeMap<>();
+        files.getGeneratedFiles(GeneratedFiles.Kind.SOURCE).forEach((path, file) -> sources.put(path, file.toString()));
+        return sources;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rocksdb", "redis"})
+    void theStoreIsChosenWhenTheApplicationStarts(String type) {
+        assertThat(sources("memory")).isNotEmpty().isEqualTo(sources(type));
     }
 
     @ParameterizedTest
@@ -50,7 +71,10 @@ class AheadOfTimeTest {
                 "org.springframework.ai.mcp.server.common.autoconfigure.McpServerAutoConfiguration",
                 "org.springframework.ai.mcp.server.webmvc.autoconfigure.McpServerStreamableHttpWebMvcAutoConfiguration",
                 "org.springframework.boot.webmvc.autoconfigure.DispatcherServletPath",
-                "io.modelcontextprotocol.json.jackson3.JacksonMcpJsonMapper"
+                "io.modelcontextprotocol.json.jackson3.JacksonMcpJsonMapper",
+                "org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails",
+                "dev.holdfast.rocksdb.RocksDbStore",
+                "dev.holdfast.redis.RedisStore"
             })
     void whatIsLookedForByItsNameIsFound(String type) {
         assertThat(RuntimeHintsPredicates.reflection().onType(TypeReference.of(type)))

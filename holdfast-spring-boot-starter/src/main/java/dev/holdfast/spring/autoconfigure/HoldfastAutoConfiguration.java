@@ -52,9 +52,7 @@ import org.springframework.core.io.ResourceLoader;
     SpringAiConfigurations.StreamableProperties.class,
     SpringAiConfigurations.SseProperties.class,
     SpringAiConfigurations.OwnTransport.class,
-    StoreConfigurations.RocksDb.class,
-    StoreConfigurations.Redis.class,
-    StoreConfigurations.Memory.class,
+    StoreConfiguration.class,
     SecurityConfiguration.class
 })
 public final class HoldfastAutoConfiguration {

@@ -9,7 +9,14 @@ import org.springframework.aot.hint.RuntimeHintsRegistrar;
 final class NativeHints implements RuntimeHintsRegistrar {
     @Override
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader classes) {
-        Stream.of(StockTransport.SERVER, StockTransport.STREAMABLE, ServletPaths.MVC, SpringAiMapper.JACKSON)
+        Stream.of(
+                        StockTransport.SERVER,
+                        StockTransport.STREAMABLE,
+                        ServletPaths.MVC,
+                        SpringAiMapper.JACKSON,
+                        SpringDataRedis.DETAILS,
+                        StoreConfiguration.ROCKSDB,
+                        StoreConfiguration.REDIS)
                 .forEach(name -> hints.reflection().registerTypeIfPresent(classes, name));
     }
 }
