@@ -4,7 +4,6 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.RequestId;
 import java.net.URI;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -109,8 +108,8 @@ final class InFlight {
         if (!isResponse(message)) {
             return others.message(message);
         }
-        Optional<Posting> waiting = message.id().map(requests::get);
-        return waiting.isPresent() ? waiting.get().message(message) : NOBODY.message(message);
+        Posting waiting = owner(message);
+        return waiting == null ? NOBODY.message(message) : waiting.message(message);
     }
 
     /** Passes progress on, unless its request is sent again and it repeats what was told before. */
@@ -130,6 +129,12 @@ final class InFlight {
 
     /** The request of which a message is the response, or the progress. */
     private @Nullable Posting owner(Envelope message) {
+        if (isResponse(message)) {
+            return message.id().map(requests::get).orElse(null);
+        }
+        if (!isProgress(message)) {
+            return null;
+        }
         for (Posting posting : requests.values()) {
             if (posting.response().concerns(message)) {
                 return posting;
