@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -123,9 +124,12 @@ class ReaderThreadTest {
         }
         assertThat(Sample.await(before)).isEqualTo("read");
         assertThat(Sample.await(read)).isEqualTo("read");
-        assertThat(Sample.append(bed.store(), Sample.KEY, 3, 10))
-                .as("what comes later is written at once again")
-                .isCompleted();
+        AtomicLong offset = new AtomicLong(2);
+        until(
+                "what comes later is written at once again",
+                () -> Sample.append(bed.store(), Sample.KEY, offset.incrementAndGet(), 10)
+                        .toCompletableFuture()
+                        .isDone());
     }
 
     private static String after(CountDownLatch latch) {
