@@ -125,11 +125,13 @@ class ReaderThreadTest {
         assertThat(Sample.await(before)).isEqualTo("read");
         assertThat(Sample.await(read)).isEqualTo("read");
         AtomicLong offset = new AtomicLong(2);
-        until(
-                "what comes later is written at once again",
-                () -> Sample.append(bed.store(), Sample.KEY, offset.incrementAndGet(), 10)
-                        .toCompletableFuture()
-                        .isDone());
+        until("what comes later is written at once again", () -> {
+            CompletableFuture<Void> later = Sample.append(bed.store(), Sample.KEY, offset.incrementAndGet(), 10)
+                    .toCompletableFuture();
+            boolean atOnce = later.isDone();
+            later.join();
+            return atOnce;
+        });
     }
 
     private static String after(CountDownLatch latch) {
