@@ -13,7 +13,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -124,14 +123,9 @@ class ReaderThreadTest {
         }
         assertThat(Sample.await(before)).isEqualTo("read");
         assertThat(Sample.await(read)).isEqualTo("read");
-        AtomicLong offset = new AtomicLong(2);
-        until("what comes later is written at once again", () -> {
-            CompletableFuture<Void> later = Sample.append(bed.store(), Sample.KEY, offset.incrementAndGet(), 10)
-                    .toCompletableFuture();
-            boolean atOnce = later.isDone();
-            later.join();
-            return atOnce;
-        });
+        CompletionStage<Thread> later =
+                sessions().with(Sample.KEY, found -> CompletableFuture.completedFuture(Thread.currentThread()));
+        assertThat(Sample.await(later)).as("who takes the next step").isSameAs(Thread.currentThread());
     }
 
     private static String after(CountDownLatch latch) {

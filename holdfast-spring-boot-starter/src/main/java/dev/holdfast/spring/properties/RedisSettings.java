@@ -119,7 +119,8 @@ public final class RedisSettings {
             return scheme + "-cluster://" + cluster;
         }
         String host = environment.getProperty(SPRING + "host", "localhost");
-        return scheme + "://" + hostAndPort(host, environment.getProperty(SPRING + "port", PORT)) + database;
+        String port = environment.getProperty(SPRING + "port", "").strip();
+        return scheme + "://" + hostAndPort(host, port.isEmpty() ? PORT : port) + database;
     }
 
     /** As Spring Boot sees it: a bundle means TLS, unless that is said to be off. */

@@ -41,6 +41,7 @@ class RedisSettingsTest {
             value = {
                 "port=7000                                  | redis://localhost:7000/0",
                 "host=r port=7000 database=3                | redis://r:7000/3",
+                "host=r port=                               | redis://r:6379/0",
                 "host=::1 port=7000                         | redis://[::1]:7000/0",
                 "host=r ssl.enabled=true username=u password=p | rediss://r:6379/0",
                 "host=r ssl.bundle=b                        | rediss://r:6379/0",
