@@ -47,7 +47,7 @@ for (const by of CUTS) {
 
 proxied('nothing is cut before its head or after its end', async (proxy, get) => {
   const waiting = get(false);
-  await waitFor('the request', () => proxy.exchanges.length === 1);
+  await waitFor('the request, on its whole way', () => open && proxy.exchanges.length === 1);
   assert.equal(proxy.cutNow(all, 'rst'), 0);
   event(1);
   open.end();
