@@ -45,6 +45,27 @@ class SpringDataRedisTest {
         }
     }
 
+    private static final class Known extends Details {
+        private final String user;
+        private final String password;
+
+        Known(int port, String user, String password) {
+            super(port);
+            this.user = user;
+            this.password = password;
+        }
+
+        @Override
+        public String getUsername() {
+            return user;
+        }
+
+        @Override
+        public String getPassword() {
+            return password;
+        }
+    }
+
     private static final class Secure extends Details {
         private final SslBundle bundle;
 
@@ -175,17 +196,7 @@ class SpringDataRedisTest {
     @Test
     void userAndPasswordAreUsed() {
         try (RedisServer redis = RedisServer.start("--user", "mcp", "on", ">secret", "~*", "&*", "+@all")) {
-            DataRedisConnectionDetails known = new Details(redis.port()) {
-                @Override
-                public String getUsername() {
-                    return "mcp";
-                }
-
-                @Override
-                public String getPassword() {
-                    return "secret";
-                }
-            };
+            Known known = new Known(redis.port(), "mcp", "secret");
             try (RedisStore store = builder(known, new MockEnvironment()).open()) {
                 assertThat(redis.command("CLIENT", "LIST")).contains("user=mcp").contains("db=2");
                 assertThat(store.trouble()).isEmpty();
@@ -198,17 +209,7 @@ class SpringDataRedisTest {
     @ValueSource(strings = {"secret", ""})
     void anEmptyUserOrPasswordIsNone(String password) {
         try (RedisServer redis = RedisServer.start("--requirepass", password)) {
-            DataRedisConnectionDetails known = new Details(redis.port()) {
-                @Override
-                public String getUsername() {
-                    return "";
-                }
-
-                @Override
-                public String getPassword() {
-                    return password;
-                }
-            };
+            Known known = new Known(redis.port(), "", password);
             try (RedisStore store = builder(known, new MockEnvironment()).open()) {
                 assertThat(store.trouble()).isEmpty();
             }
