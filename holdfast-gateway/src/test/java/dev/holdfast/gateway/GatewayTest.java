@@ -50,6 +50,23 @@ class GatewayTest {
     }
 
     @Test
+    void omniRoute5957_initializeOpensASessionWhateverSessionItNames() {
+        try (TestGateway gateway = new TestGateway()) {
+            HttpPeer live = HttpPeer.connected(gateway.url());
+            HttpPeer ended = HttpPeer.connected(gateway.url());
+            assertThat(ended.delete().statusCode()).isEqualTo(200);
+
+            assertThat(live.post(Json.INITIALIZE).headers().firstValue("Mcp-Session-Id"))
+                    .isPresent()
+                    .get()
+                    .isNotEqualTo(live.session());
+            assertThat(ended.post(Json.INITIALIZE).headers().firstValue("Mcp-Session-Id"))
+                    .isPresent();
+            assertThat(live.call(1, "tools/call")).contains("\"result\"");
+        }
+    }
+
+    @Test
     void deleteEndsTheProcess() {
         try (TestGateway gateway = new TestGateway()) {
             HttpPeer peer = HttpPeer.connected(gateway.url());

@@ -73,6 +73,18 @@ class RedisGatewaysTest {
     }
 
     @Test
+    void omniRoute5957_initializeAtOneOpensASessionWhateverSessionOfTheOtherItNames() {
+        HttpPeer here = HttpPeer.connected(one.url());
+
+        HttpResponse<String> opened = here.at(two.url()).post(Json.INITIALIZE);
+
+        assertThat(opened.statusCode()).as(opened.body()).isEqualTo(200);
+        assertThat(opened.headers().firstValue("Mcp-Session-Id").orElseThrow()).isNotEqualTo(here.session());
+        assertThat(echo(here, 1).body()).contains("hello 1");
+        assertThat(echo(here.at(two.url()), 2).body()).contains("hello 2");
+    }
+
+    @Test
     void aCallThatRunsAtOneEndsWithAnErrorWhenItsSessionIsDeletedAtTheOther() {
         HttpPeer here = HttpPeer.connected(one.url());
         Iterator<String> lines = Wait.until(here.posted("{'jsonrpc':'2.0','id':7,'method':'tools/call','params':"

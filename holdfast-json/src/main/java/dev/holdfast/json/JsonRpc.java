@@ -34,8 +34,6 @@ public final class JsonRpc implements MessageFactory {
     public static final int SERVER_ERROR = -32000;
     /** The session is unknown, expired or terminated. */
     public static final int SESSION_NOT_FOUND = -32001;
-    /** The protocol revision is not one that this server speaks; {@code data} says which are. */
-    public static final int UNSUPPORTED_PROTOCOL_VERSION = -32022;
 
     /** The one instance; it has no state. */
     public static final JsonRpc MESSAGES = new JsonRpc();

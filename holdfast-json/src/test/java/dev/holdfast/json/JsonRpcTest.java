@@ -39,13 +39,10 @@ class JsonRpcTest {
     @Test
     void anErrorCarriesDataAsItIs() {
         byte[] body = JsonRpc.errorBody(
-                Optional.of(JsonRpc.stringId("a")),
-                JsonRpc.UNSUPPORTED_PROTOCOL_VERSION,
-                "no",
-                "{\"supported\":[\"2025-11-25\"]}");
+                Optional.of(JsonRpc.stringId("a")), JsonRpc.METHOD_NOT_FOUND, "no", "{\"supported\":[\"2025-11-25\"]}");
 
         assertThat(text(body))
-                .isEqualTo("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"error\":{\"code\":-32022,\"message\":\"no\","
+                .isEqualTo("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"error\":{\"code\":-32601,\"message\":\"no\","
                         + "\"data\":{\"supported\":[\"2025-11-25\"]}}}");
     }
 

@@ -32,6 +32,11 @@ final class HttpSsePosts implements PostFace {
         return sessions;
     }
 
+    @Override
+    public boolean opens() {
+        return false;
+    }
+
     /** The GET has opened the session: {@code initialize} is a call in it. */
     @Override
     public Optional<Step> open(Exchange exchange, Envelope request) {

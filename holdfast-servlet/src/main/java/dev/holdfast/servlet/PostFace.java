@@ -11,8 +11,11 @@ import java.util.function.Function;
 
 /** What the faces do differently with a POST. */
 interface PostFace {
-    /** Opens a session and answers the POST, if this request does that here; empty if it is a call in an open session. */
-    Optional<Step> open(Exchange exchange, Envelope request);
+    /** Whether a POST of {@code initialize} opens a session here, whatever session it names. */
+    boolean opens();
+
+    /** Opens a session by {@code initialize} and answers the POST; empty if that is a call in an open session here. */
+    Optional<Step> open(Exchange exchange, Envelope initialize);
 
     /**
      * Finds the session that a POST is for, and goes on with it; answers the POST if there is none.

@@ -17,6 +17,8 @@ import java.util.function.Function;
 
 /** Reads a POST: {@code initialize}, a request, a notification, an answer, or a batch of the latter three. */
 final class PostHandler {
+    private static final String INITIALIZE = "initialize";
+
     private final PostFace face;
     private final Sessions sessions;
     private final Function<HttpServletRequest, Object> context;
@@ -33,30 +35,40 @@ final class PostHandler {
         this.calls = new CallStart(face);
     }
 
-    /** Reads a POST and does what it asks for. If its session is not there, its body is not read. */
+    /**
+     * Reads a POST and does what it asks for. What its headers rule out is told with the id of its request, and not to an
+     * {@code initialize}, which begins anew whatever revision or session they name.
+     */
     Step receive(Exchange exchange) {
         exchange.takeContext(context);
         Optional<Rejection> revision = RequestGuard.checkRevision(exchange.headers());
         if (revision.isPresent()) {
-            // a client of another era is told so first, with the id of its request
+            // a client of another era is told so before anything is said of its session
             return read(exchange, revision);
         }
         return exchange.when(
                 sessions.check(exchange),
                 Optional.empty(),
-                reason -> reason.isPresent() ? exchange.turnAway(reason.get()) : read(exchange, revision));
+                absent -> absent.filter(this::rulesOutAll)
+                        .map(exchange::turnAway)
+                        .orElseGet(() -> read(exchange, absent)));
     }
 
-    private Step read(Exchange exchange, Optional<Rejection> revision) {
-        return exchange.read(body -> parse(exchange, body, revision));
+    /** Whether not even an {@code initialize} is served: then the body is not read. */
+    private boolean rulesOutAll(Rejection absent) {
+        return !face.opens() || absent.refusal() == Refusal.DRAINING;
+    }
+
+    private Step read(Exchange exchange, Optional<Rejection> ruledOut) {
+        return exchange.read(body -> parse(exchange, body, ruledOut));
     }
 
     /**
      * Parses a body.
      *
-     * @param revision what the headers rule out, to be told with the id of the request
+     * @param ruledOut why nothing but {@code initialize} is served
      */
-    private Step parse(Exchange exchange, byte[] body, Optional<Rejection> revision) {
+    private Step parse(Exchange exchange, byte[] body, Optional<Rejection> ruledOut) {
         EnvelopeReader.Parsed parsed = envelopes.read(body);
         if (parsed instanceof EnvelopeReader.Malformed malformed) {
             return exchange.reply(Rejection.of(Refusal.MALFORMED, 400, malformed.code(), malformed.message())
@@ -65,14 +77,20 @@ final class PostHandler {
         List<Envelope> messages = parsed instanceof EnvelopeReader.Batch batch
                 ? batch.messages()
                 : List.of(((EnvelopeReader.Single) parsed).message());
+        if (parsed instanceof EnvelopeReader.Single && begins(messages.get(0))) {
+            return face.open(exchange, messages.get(0)).orElseGet(() -> single(exchange, messages));
+        }
         for (Envelope message : messages) {
-            Optional<Rejection> unsupported =
-                    RequestGuard.checkRevision(message).or(() -> revision);
-            if (unsupported.isPresent()) {
-                return exchange.reply(unsupported.get().to(message.id()));
+            Optional<Rejection> unserved = RequestGuard.checkRevision(message).or(() -> ruledOut);
+            if (unserved.isPresent()) {
+                return exchange.reply(unserved.get().to(message.id()));
             }
         }
         return parsed instanceof EnvelopeReader.Batch ? batch(exchange, messages) : single(exchange, messages);
+    }
+
+    private static boolean begins(Envelope message) {
+        return message.kind() == Envelope.Kind.REQUEST && message.method().equals(INITIALIZE);
     }
 
     private Step single(Exchange exchange, List<Envelope> messages) {
@@ -80,14 +98,12 @@ final class PostHandler {
         if (message.kind() != Envelope.Kind.REQUEST) {
             return face.find(exchange, message.id(), session -> take(exchange, session, messages));
         }
-        return face.open(exchange, message)
-                .orElseGet(() -> face.find(
-                        exchange, message.id(), session -> calls.call(exchange, session, messages, List.of())));
+        return face.find(exchange, message.id(), session -> calls.call(exchange, session, messages, List.of()));
     }
 
     private Step batch(Exchange exchange, List<Envelope> messages) {
         for (Envelope message : messages) {
-            if (message.method().equals("initialize")) {
+            if (message.method().equals(INITIALIZE)) {
                 return exchange.reply(Rejection.malformed("initialize must not be part of a batch")
                         .to(message.id()));
             }

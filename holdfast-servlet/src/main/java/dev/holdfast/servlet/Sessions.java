@@ -46,6 +46,8 @@ record Sessions(
         return engine.find(named.get(), exchange.principal()).thenApply(finding -> {
             Optional<Session> session = session(finding);
             if (session.isEmpty()) {
+                // no backend is called for it, and its body may be slow
+                exchange.leaveThread();
                 return Optional.of(absent(finding, named.get()));
             }
             exchange.found(session.get(), engine.clock().getAsLong());

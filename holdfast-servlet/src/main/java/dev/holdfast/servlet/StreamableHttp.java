@@ -23,8 +23,6 @@ import java.util.function.Function;
  *     Streamable HTTP</a>
  */
 final class StreamableHttp implements Face, PostFace {
-    private static final String INITIALIZE = "initialize";
-
     private final FaceContext context;
     private final Sessions sessions;
     private final StreamableHttpStreams streams;
@@ -106,10 +104,12 @@ final class StreamableHttp implements Face, PostFace {
     }
 
     @Override
+    public boolean opens() {
+        return true;
+    }
+
+    @Override
     public Optional<Step> open(Exchange exchange, Envelope request) {
-        if (!request.method().equals(INITIALIZE)) {
-            return Optional.empty();
-        }
         return Optional.of(exchange.when(
                 context.engine()
                         .open(

@@ -19,7 +19,7 @@ import tools.jackson.databind.JsonNode;
 @EnumSource(ContainerKind.class)
 @Timeout(30)
 class ModernRequestTest {
-    private static final int UNSUPPORTED_PROTOCOL_VERSION = -32022;
+    private static final int METHOD_NOT_FOUND = -32601;
     private static final String MODERN = "2026-07-28";
 
     private static final SharedServer server = new SharedServer();
@@ -37,7 +37,7 @@ class ModernRequestTest {
     }
 
     private static JsonNode assertRefused(RawRequest request, String revision) {
-        Refusal refusal = Refusal.of(server.port(), request).assertIs(400, UNSUPPORTED_PROTOCOL_VERSION, "initialize");
+        Refusal refusal = Refusal.of(server.port(), request).assertIs(400, METHOD_NOT_FOUND, "initialize");
         JsonNode data = refusal.json().at("/error/data");
         List<String> supported = new ArrayList<>();
         data.at("/supported").forEach(entry -> supported.add(entry.asString()));
@@ -52,7 +52,7 @@ class ModernRequestTest {
     }
 
     @Test
-    void theProbeOfADualEraClientIsAnsweredSoThatItFallsBack() {
+    void rustSdk1088_theProbeOfADualEraClientIsAnsweredSoThatItFallsBack() {
         RawRequest probe = RawRequest.post(withMeta("\"probe-1\"", "server/discover", MODERN))
                 .with("MCP-Protocol-Version", MODERN)
                 .with("Mcp-Method", "server/discover");
@@ -78,6 +78,16 @@ class ModernRequestTest {
     }
 
     @Test
+    void whatHasNoIdIsRefusedToo() {
+        assertThat(assertRefused(
+                                RawRequest.post(Json.notification("notifications/initialized", "{}"))
+                                        .with("MCP-Protocol-Version", MODERN),
+                                MODERN)
+                        .isNull())
+                .isTrue();
+    }
+
+    @Test
     void theEraIsSeenBeforeAnythingIsSaidOfTheSession() {
         RawRequest request = RawRequest.post(Json.echo("7", "hello"))
                 .with("MCP-Protocol-Version", MODERN)
@@ -98,13 +108,35 @@ class ModernRequestTest {
         session.assertAlive();
     }
 
-    @Test
-    void initializeOfANewerRevisionIsAnsweredWithOurNewest() {
-        try (RawConnection connection =
-                RawConnection.open(server.port()).send(RawRequest.post(Json.initialize("2030-01-01")))) {
+    private static void assertOpens(RawRequest initialize) {
+        try (RawConnection connection = RawConnection.open(server.port()).send(initialize)) {
             assertThat(connection.head().status()).isEqualTo(200);
             JsonNode response = Json.parse(connection.body());
             assertThat(response.at("/result/protocolVersion").asString()).isEqualTo(RawSession.NEWEST);
         }
+    }
+
+    @Test
+    void initializeOfANewerRevisionIsAnsweredWithOurNewest() {
+        assertOpens(RawRequest.post(Json.initialize("2030-01-01")));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {MODERN, "2031-01-01", "1999-01-01", "newest"})
+    void initializeNegotiatesItsRevisionInItsBodyWhateverTheHeaderNames(String header) {
+        assertOpens(RawRequest.post(Json.initialize(RawSession.NEWEST)).with("MCP-Protocol-Version", header));
+        assertOpens(RawRequest.post(Json.initialize(MODERN)).with("MCP-Protocol-Version", header));
+    }
+
+    @Test
+    void initializeThatClaimsTheModernEraIsServed() {
+        String initialize = Json.request(
+                "0",
+                "initialize",
+                "{\"protocolVersion\":\"" + MODERN
+                        + "\",\"capabilities\":{},\"clientInfo\":{\"name\":\"test\",\"version\":"
+                        + "\"1\"},\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" + MODERN + "\"}}");
+
+        assertOpens(RawRequest.post(initialize).with("MCP-Protocol-Version", MODERN));
     }
 }

@@ -85,7 +85,7 @@ public final class RequestGuard {
         }
         Optional<String> modern = Revisions.modern(version);
         if (modern.isPresent()) {
-            return Optional.of(unsupported(modern.get()));
+            return Optional.of(modern(modern.get()));
         }
         return Optional.of(Rejection.badRequest(
                 Refusal.NOT_SERVED,
@@ -93,9 +93,9 @@ public final class RequestGuard {
                         + String.join(", ", Revisions.SUPPORTED)));
     }
 
-    /** The same for one message: a modern client names its revision in the message as well. */
+    /** The same for one message that is not {@code initialize}: a modern client names its revision in the message as well. */
     public static Optional<Rejection> checkRevision(Envelope message) {
-        return Revisions.modern(message.modernVersion()).map(RequestGuard::unsupported);
+        return Revisions.modern(message.modernVersion()).map(RequestGuard::modern);
     }
 
     /** Why a session is of no use in which nothing but this revision is spoken; empty if it is of use. */
@@ -106,14 +106,18 @@ public final class RequestGuard {
                         + String.join(", ", Revisions.SUPPORTED));
     }
 
-    /** A modern client falls back to {@code initialize} when it reads this. */
-    private static Rejection unsupported(String requested) {
+    /**
+     * What every client that knows both eras takes for a server of the legacy one, and falls back to {@code initialize}. The code of
+     * revision 2026-07-28 for an unsupported version would name a server of that revision: Rust's client then gives up.
+     */
+    private static Rejection modern(String requested) {
         String supported = "[\"" + String.join("\",\"", Revisions.SUPPORTED) + "\"]";
         return Rejection.of(
                         Refusal.NOT_SERVED,
                         400,
-                        JsonRpc.UNSUPPORTED_PROTOCOL_VERSION,
-                        "this server speaks the revisions with an initialize handshake only")
+                        JsonRpc.METHOD_NOT_FOUND,
+                        "revision " + requested + " is not served: initialize a session, and name the revision that it"
+                                + " negotiates in MCP-Protocol-Version")
                 .about("{\"supported\":" + supported + ",\"requested\":\"" + requested + "\"}");
     }
 

@@ -133,6 +133,11 @@ public final class Exchange {
         thread = RequestThread.STAYS;
     }
 
+    /** Lets another thread go on with the request where it waits, as is the case unless it {@linkplain #stayOnThread stays}. */
+    public void leaveThread() {
+        thread = RequestThread.LEAVES;
+    }
+
     /** Hands a call to its backend, on this thread if the request stays on it. */
     public void dispatch(Call call) {
         thread.dispatch(call);
