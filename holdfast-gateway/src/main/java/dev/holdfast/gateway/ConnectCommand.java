@@ -6,10 +6,9 @@ import dev.holdfast.client.SessionOpening;
 import dev.holdfast.gateway.connect.Bridge;
 import dev.holdfast.gateway.connect.Connections;
 import dev.holdfast.gateway.connect.HeaderFile;
-import dev.holdfast.gateway.http.GatewayException;
+import dev.holdfast.gateway.text.OptionFile;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
-import java.io.IOException;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
@@ -143,9 +142,8 @@ final class ConnectCommand implements Runnable {
 
     private HeaderFile headers() {
         try {
-            return HeaderFile.of(headers, Optional.ofNullable(headerFile));
-        } catch (IOException e) {
-            throw new GatewayException("cannot read " + headerFile, e);
+            return HeaderFile.of(
+                    headers, Optional.ofNullable(headerFile).map(file -> new OptionFile("--header-file", file)));
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
         }

@@ -2,13 +2,14 @@ package dev.holdfast.gateway;
 
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.http.ConnectionTimes;
-import dev.holdfast.gateway.http.GatewayException;
 import dev.holdfast.gateway.http.OpenToOthers;
 import dev.holdfast.gateway.http.TokenFile;
 import dev.holdfast.gateway.http.WebServer;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.gateway.text.Durations;
+import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.gateway.text.OptionFile;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.EdgeOptions;
 import java.net.InetAddress;
@@ -94,7 +95,7 @@ final class Gateway {
     private static Authenticator authenticator(ServeOptions options, InetAddress address) {
         Optional<Path> tokens = options.trust().tokenFile();
         if (tokens.isPresent()) {
-            return TokenFile.open(tokens.get(), System::nanoTime);
+            return TokenFile.open(new OptionFile("--auth-token-file", tokens.get()), System::nanoTime);
         }
         if (!address.isLoopbackAddress()) {
             if (!options.trust().insecure()) {

@@ -1,6 +1,6 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.gateway.http.GatewayException;
+import dev.holdfast.gateway.text.GatewayException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;

@@ -1,8 +1,8 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.NoStore;
-import dev.holdfast.gateway.http.GatewayException;
 import dev.holdfast.gateway.http.StoreHealth;
+import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.redis.RedisStore;
 import dev.holdfast.redis.RedisStoreException;
 import dev.holdfast.rocksdb.RocksDbStore;

@@ -1,9 +1,8 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.gateway.http.GatewayException;
 import dev.holdfast.gateway.http.OpenToOthers;
-import dev.holdfast.gateway.http.SecretFile;
-import java.nio.file.Path;
+import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.gateway.text.OptionFile;
 import java.util.function.BiConsumer;
 
 /**
@@ -12,18 +11,18 @@ import java.util.function.BiConsumer;
  * @param file its first line is the password
  * @param user whose it is
  */
-public record PasswordFile(Path file, String user) {
+public record PasswordFile(OptionFile file, String user) {
     /**
      * Gives user and password to a store that is not open yet.
      *
      * @throws GatewayException if the file cannot be read, or has none
      */
     void give(BiConsumer<String, char[]> store) {
-        String password = SecretFile.text(file).lines().findFirst().orElse("");
+        String password = file.text(file.content()).lines().findFirst().orElse("");
         if (password.isBlank()) {
-            throw new GatewayException(file + ": the first line must be the password, and is empty");
+            throw file.fault("the first line must be the password, and is empty");
         }
-        OpenToOthers.complain(file);
+        OpenToOthers.complain(file.path());
         store.accept(user, password.toCharArray());
     }
 }

@@ -2,6 +2,7 @@ package dev.holdfast.gateway;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.gateway.text.OptionFile;
 import dev.holdfast.redis.RedisStore;
 import dev.holdfast.redis.RedisStoreBuilder;
 import dev.holdfast.spi.SessionStore.Durability;
@@ -183,7 +184,9 @@ final class StoreFlags {
         refuse(
                 user.contains(":"),
                 "--store-password-file takes the place of the password in --store: give one of them");
-        return Optional.of(new PasswordFile(passwordFile, URLDecoder.decode(user.replace("+", "%2B"), UTF_8)));
+        return Optional.of(new PasswordFile(
+                new OptionFile("--store-password-file", passwordFile),
+                URLDecoder.decode(user.replace("+", "%2B"), UTF_8)));
     }
 
     private Optional<PasswordFile> sentinelPassword() {
@@ -194,7 +197,8 @@ final class StoreFlags {
                 !store.matches("rediss?-sentinel://.*"),
                 "--sentinel-password-file needs --store redis-sentinel://..., and --store is "
                         + store.replaceFirst("://.*", "://..."));
-        return Optional.of(new PasswordFile(sentinelPasswordFile, DEFAULT_USER));
+        return Optional.of(
+                new PasswordFile(new OptionFile("--sentinel-password-file", sentinelPasswordFile), DEFAULT_USER));
     }
 
     private static String hostName() {

@@ -3,8 +3,8 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.gateway.http.GatewayException;
 import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -209,7 +209,9 @@ class CommandLineTest {
     void aTokenFileThatIsNotThereIsNamed() {
         assertThat(run("serve", "--port", "0", "--auth-token-file", "no-such-file"))
                 .isEqualTo(1);
-        assertThat(err).hasToString("holdfast: no-such-file: cannot be read" + System.lineSeparator());
+        assertThat(err)
+                .hasToString("holdfast: --auth-token-file no-such-file: there is no such file; make it, or name another"
+                        + System.lineSeparator());
     }
 
     @Test

@@ -4,8 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.gateway.http.GatewayException;
 import dev.holdfast.gateway.stdio.ShellServer;
+import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.gateway.text.OptionFile;
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.RedisStore;
 import java.io.IOException;
@@ -100,17 +101,19 @@ class PasswordFileTest {
     void aFileWithoutOneIsRefused(String text) throws IOException {
         Path file = Files.writeString(folder.resolve("password"), text);
 
-        assertThatThrownBy(() -> new PasswordFile(file, "default").give(RedisStore.builder("redis://a")::credentials))
+        assertThatThrownBy(() -> new PasswordFile(new OptionFile("--store-password-file", file), "default")
+                        .give(RedisStore.builder("redis://a")::credentials))
                 .isInstanceOf(GatewayException.class)
-                .hasMessage(file + ": the first line must be the password, and is empty");
+                .hasMessage("--store-password-file " + file + ": the first line must be the password, and is empty");
     }
 
     @Test
     void aFileThatIsNotThereIsRefused() {
         Path file = folder.resolve("password");
 
-        assertThatThrownBy(() -> new PasswordFile(file, "default").give(RedisStore.builder("redis://a")::credentials))
+        assertThatThrownBy(() -> new PasswordFile(new OptionFile("--store-password-file", file), "default")
+                        .give(RedisStore.builder("redis://a")::credentials))
                 .isInstanceOf(GatewayException.class)
-                .hasMessage(file + ": cannot be read");
+                .hasMessage("--store-password-file " + file + ": there is no such file; make it, or name another");
     }
 }

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.gateway.http.GatewayException;
+import dev.holdfast.gateway.text.GatewayException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;

@@ -13,6 +13,8 @@ import javax.net.ssl.TrustManagerFactory;
 
 /** Every knob of a {@link RedisStore}. */
 public final class RedisStoreBuilder {
+    private static final long LARGEST_TRUST_BYTES = 4 << 20;
+
     private final Address address;
     private final SslOptions.Builder tls = SslOptions.builder();
 
@@ -93,13 +95,13 @@ public final class RedisStoreBuilder {
     }
 
     /**
-     * A file with the certificates, in PEM, that a server's has to be signed by. Default: what this JVM trusts.
+     * A file of at most 4 MiB with the certificates, in PEM, that a server's has to be signed by. Default: what this JVM trusts.
      *
-     * @throws IllegalArgumentException if it cannot be read
+     * @throws IllegalArgumentException if it cannot be read, or is none
      */
     public RedisStoreBuilder trust(Path pem) {
-        if (!Files.isReadable(pem)) {
-            throw new IllegalArgumentException("trust must be a file that can be read, got " + pem);
+        if (!Files.isReadable(pem) || !Files.isRegularFile(pem) || pem.toFile().length() > LARGEST_TRUST_BYTES) {
+            throw new IllegalArgumentException("trust must be a file of at most 4 MiB that can be read, got " + pem);
         }
         tls.trustManager(pem.toFile());
         return this;

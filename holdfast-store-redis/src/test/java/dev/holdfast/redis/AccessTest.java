@@ -19,6 +19,8 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Who may use Redis, over what, and where in it the store is. */
 class AccessTest {
@@ -225,6 +227,14 @@ class AccessTest {
                         .open()) {
             useAll(store);
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/dev/zero", "/dev", "/no-such-file"})
+    void aTrustThatIsNoFileIsRefused(String file) {
+        assertThatThrownBy(() -> builder("rediss://127.0.0.1:1").trust(Path.of(file)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("trust must be a file of at most 4 MiB that can be read, got " + file);
     }
 
     @Test

@@ -3,11 +3,9 @@ package dev.holdfast.gateway.connect;
 import dev.holdfast.client.AuthorizationHandler;
 import dev.holdfast.client.RequestCustomizer;
 import dev.holdfast.client.Requests;
-import java.io.IOException;
+import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.gateway.text.OptionFile;
 import java.net.http.HttpRequest;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -20,11 +18,11 @@ import java.util.concurrent.CompletableFuture;
  * the server wants other credentials, so that a token may be renewed there. Thread-safe.
  */
 public final class HeaderFile {
-    /** Some editors begin a file with it, and it stays where files are joined. */
+    /** It stays where files are joined. */
     private static final String BYTE_ORDER_MARK = "\uFEFF";
 
     private final List<Header> fixed;
-    private final Optional<Path> file;
+    private final Optional<OptionFile> file;
     private volatile List<Header> read;
 
     /** One header. */
@@ -54,7 +52,7 @@ public final class HeaderFile {
         }
     }
 
-    private HeaderFile(List<Header> fixed, Optional<Path> file, List<Header> read) {
+    private HeaderFile(List<Header> fixed, Optional<OptionFile> file, List<Header> read) {
         this.fixed = fixed;
         this.file = file;
         this.read = read;
@@ -66,19 +64,26 @@ public final class HeaderFile {
      * @param lines each as {@code Name: value}
      * @param file such lines too; those that are empty or begin with {@code #} do not count
      * @throws IllegalArgumentException if a line is no header
-     * @throws IOException if the file cannot be read
+     * @throws GatewayException if the file cannot be read, or names the line of it that is no header
      */
-    public static HeaderFile of(List<String> lines, Optional<Path> file) throws IOException {
+    public static HeaderFile of(List<String> lines, Optional<OptionFile> file) {
         List<Header> fixed = lines.stream().map(Header::parse).toList();
-        return new HeaderFile(fixed, file, file.isPresent() ? read(file.get()) : List.of());
+        return new HeaderFile(
+                fixed, file, file.map(named -> read(named, named.content())).orElse(List.of()));
     }
 
-    private static List<Header> read(Path file) throws IOException {
+    private static List<Header> read(OptionFile file, byte[] content) {
         List<Header> headers = new ArrayList<>();
-        for (String each : Files.readAllLines(file, StandardCharsets.UTF_8)) {
+        List<String> lines = file.text(content).lines().toList();
+        for (int i = 0; i < lines.size(); i++) {
+            String each = lines.get(i);
             String line = each.startsWith(BYTE_ORDER_MARK) ? each.substring(1) : each;
             if (!line.isBlank() && !line.startsWith("#")) {
-                headers.add(Header.parse(line));
+                try {
+                    headers.add(Header.parse(line));
+                } catch (IllegalArgumentException e) {
+                    throw new GatewayException(file + ", line " + (i + 1) + ": " + e.getMessage(), e);
+                }
             }
         }
         return List.copyOf(headers);
@@ -126,13 +131,13 @@ public final class HeaderFile {
         }
         try {
             List<Header> before = read;
-            List<Header> now = read(file.get());
+            List<Header> now = read(file.get(), file.get().contentAgain());
             read = now;
             return !now.equals(before)
                     || now.stream()
                             .anyMatch(header ->
                                     !refused.headers().allValues(header.name).contains(header.value));
-        } catch (IOException | IllegalArgumentException e) {
+        } catch (GatewayException e) {
             return false;
         }
     }

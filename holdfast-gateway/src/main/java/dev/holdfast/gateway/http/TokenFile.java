@@ -1,8 +1,9 @@
 package dev.holdfast.gateway.http;
 
+import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.gateway.text.OptionFile;
 import dev.holdfast.servlet.Authenticator;
 import jakarta.servlet.http.HttpServletRequest;
-import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.Collections;
 import java.util.List;
@@ -23,19 +24,19 @@ public final class TokenFile implements Authenticator {
     private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final String BEARER = "bearer ";
 
-    private final Path file;
+    private final OptionFile file;
     private final LongSupplier clock;
     private final AtomicLong lookedAt;
     private volatile Tokens tokens;
     private volatile byte[] seen;
     private volatile String trouble = "";
 
-    private TokenFile(Path file, LongSupplier clock, byte[] content) {
+    private TokenFile(OptionFile file, LongSupplier clock, byte[] content) {
         this.file = file;
         this.clock = clock;
         this.lookedAt = new AtomicLong(clock.getAsLong());
         this.seen = Tokens.digest(content);
-        this.tokens = Tokens.parse(file.toString(), SecretFile.text(file, content));
+        this.tokens = Tokens.parse(file.toString(), file.text(content));
     }
 
     /**
@@ -43,9 +44,9 @@ public final class TokenFile implements Authenticator {
      *
      * @throws GatewayException if it cannot be read, or names the line that is wrong
      */
-    public static TokenFile open(Path file, LongSupplier clock) {
-        TokenFile opened = new TokenFile(file, clock, SecretFile.content(file));
-        OpenToOthers.complain(file);
+    public static TokenFile open(OptionFile file, LongSupplier clock) {
+        TokenFile opened = new TokenFile(file, clock, file.content());
+        OpenToOthers.complain(file.path());
         return opened;
     }
 
@@ -73,13 +74,13 @@ public final class TokenFile implements Authenticator {
             return;
         }
         try {
-            byte[] content = SecretFile.content(file);
+            byte[] content = file.contentAgain();
             byte[] digest = Tokens.digest(content);
             if (!MessageDigest.isEqual(seen, digest) || !trouble.isEmpty()) {
                 tokens = again(content);
                 seen = digest;
                 trouble = "";
-                OpenToOthers.complain(file);
+                OpenToOthers.complain(file.path());
                 log.info("{} was read again: {} tokens", file, tokens.size());
             }
         } catch (GatewayException e) {
@@ -98,8 +99,8 @@ public final class TokenFile implements Authenticator {
             return Tokens.NONE;
         }
         if (content[content.length - 1] != '\n') {
-            throw new GatewayException(file + ": the last line has no end");
+            throw file.fault("the last line has no end");
         }
-        return Tokens.parse(file.toString(), SecretFile.text(file, content));
+        return Tokens.parse(file.toString(), file.text(content));
     }
 }

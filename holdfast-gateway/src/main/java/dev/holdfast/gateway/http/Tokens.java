@@ -1,10 +1,13 @@
 package dev.holdfast.gateway.http;
 
+import dev.holdfast.gateway.text.GatewayException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
@@ -16,13 +19,16 @@ final class Tokens {
     private static final int LONGEST_PRINCIPAL = 200;
 
     /** No tokens: nobody is let in. */
-    static final Tokens NONE = new Tokens(List.of());
+    static final Tokens NONE = new Tokens(Map.of());
 
-    private final List<Entry> entries;
+    private final Map<ByteBuffer, Entry> entries;
 
-    private record Entry(String principal, byte[] digest, int line) {}
+    private record Entry(String principal, int line) {}
 
-    private Tokens(List<Entry> entries) {
+    /**
+     * @param entries by the digests of their tokens
+     */
+    private Tokens(Map<ByteBuffer, Entry> entries) {
         this.entries = entries;
     }
 
@@ -33,21 +39,21 @@ final class Tokens {
      * @throws GatewayException names the file and the first line that is wrong
      */
     static Tokens parse(String file, String text) {
-        List<Entry> entries = new ArrayList<>();
+        Map<ByteBuffer, Entry> entries = new HashMap<>();
         List<String> lines = text.lines().toList();
         for (int i = 0; i < lines.size(); i++) {
             String line = lines.get(i).strip();
             if (!line.isEmpty() && !line.startsWith("#")) {
-                entries.add(entry(file + ", line " + (i + 1) + ": ", line, i + 1, entries));
+                add(file + ", line " + (i + 1) + ": ", line, i + 1, entries);
             }
         }
         if (entries.isEmpty()) {
             throw new GatewayException(file + ": no line holds a principal and a token");
         }
-        return new Tokens(List.copyOf(entries));
+        return new Tokens(entries);
     }
 
-    private static Entry entry(String place, String line, int number, List<Entry> before) {
+    private static void add(String place, String line, int number, Map<ByteBuffer, Entry> entries) {
         String[] words = BLANK.split(line, -1);
         if (words.length != 2) {
             throw new GatewayException(place + "there must be a principal and a token, and nothing else");
@@ -62,31 +68,23 @@ final class Tokens {
         if (!VISIBLE.matcher(token).matches()) {
             throw new GatewayException(place + "the token must be of visible ASCII characters");
         }
-        byte[] digest = digest(token);
-        for (Entry other : before) {
-            if (MessageDigest.isEqual(other.digest, digest)) {
-                throw new GatewayException(place + "the token is that of line " + other.line);
-            }
+        Entry other = entries.putIfAbsent(digest(token), new Entry(words[0], number));
+        if (other != null) {
+            throw new GatewayException(place + "the token is that of line " + other.line);
         }
-        return new Entry(words[0], digest, number);
     }
 
-    /** Whose token this is. How long it takes does not depend on which token it is, or how much of one. */
+    /** Whose token this is. How long it takes may tell something of digests, from which nobody finds a token. */
     Optional<String> principal(String token) {
-        byte[] digest = digest(token);
-        Entry found = null;
-        for (Entry entry : entries) {
-            found = MessageDigest.isEqual(entry.digest, digest) ? entry : found;
-        }
-        return Optional.ofNullable(found).map(Entry::principal);
+        return Optional.ofNullable(entries.get(digest(token))).map(Entry::principal);
     }
 
     int size() {
         return entries.size();
     }
 
-    private static byte[] digest(String token) {
-        return digest(token.getBytes(StandardCharsets.UTF_8));
+    private static ByteBuffer digest(String token) {
+        return ByteBuffer.wrap(digest(token.getBytes(StandardCharsets.UTF_8)));
     }
 
     /** The SHA-256 of bytes. */

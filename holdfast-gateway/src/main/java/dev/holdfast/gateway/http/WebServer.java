@@ -1,5 +1,6 @@
 package dev.holdfast.gateway.http;
 
+import dev.holdfast.gateway.text.GatewayException;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.InetAddress;

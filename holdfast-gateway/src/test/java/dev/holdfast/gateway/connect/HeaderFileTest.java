@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.client.Requests;
+import dev.holdfast.gateway.text.OptionFile;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpHeaders;
@@ -45,8 +46,9 @@ class HeaderFileTest {
         Path file = Files.writeString(folder.resolve("headers"), "X-B: file\n");
         List<String> given = List.of("X-A: 1", "x-a: 2", "X-B: line");
 
-        HttpHeaders headers =
-                sent(HeaderFile.of(given, Optional.of(file)).requests()).headers();
+        HttpHeaders headers = sent(HeaderFile.of(given, Optional.of(new OptionFile("--header-file", file)))
+                        .requests())
+                .headers();
 
         assertThat(headers.allValues("X-A")).containsExactly("1", "2");
         assertThat(headers.allValues("X-B")).containsExactly("file");
@@ -56,8 +58,9 @@ class HeaderFileTest {
     void aByteOrderMarkIsNoPartOfAName() throws IOException {
         Path file = Files.writeString(folder.resolve("headers"), "\uFEFFX-A: 1\n");
 
-        HttpHeaders headers =
-                sent(HeaderFile.of(List.of(), Optional.of(file)).requests()).headers();
+        HttpHeaders headers = sent(HeaderFile.of(List.of(), Optional.of(new OptionFile("--header-file", file)))
+                        .requests())
+                .headers();
 
         assertThat(headers.allValues("X-A")).containsExactly("1");
     }
@@ -73,7 +76,8 @@ class HeaderFileTest {
     @Test
     void eachRequestThatWasSentWithTheOldTokenIsSentAgainWithTheNewOne() throws IOException {
         Path file = Files.writeString(folder.resolve("headers"), "Authorization: Bearer old\n");
-        Requests requests = HeaderFile.of(List.of(), Optional.of(file)).requests();
+        Requests requests = HeaderFile.of(List.of(), Optional.of(new OptionFile("--header-file", file)))
+                .requests();
         HttpRequest one = sent(requests);
         HttpRequest other = sent(requests);
         assertThat(sentAgain(requests, one, 0)).isFalse();

@@ -8,6 +8,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.holdfast.gateway.StoreChoice;
 import dev.holdfast.gateway.TestGateway;
+import dev.holdfast.gateway.text.OptionFile;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -72,7 +73,7 @@ class OpenToOthersTest {
     void aTokenFileThatIsOpenIsNamedWithItsMode(String permissions, String fault) throws IOException {
         Path file = tokens(permissions);
 
-        TokenFile.open(file, System::nanoTime);
+        TokenFile.open(new OptionFile("--auth-token-file", file), System::nanoTime);
 
         assertThat(warnings()).containsExactly(file + " has mode " + fault);
     }
@@ -80,7 +81,7 @@ class OpenToOthersTest {
     @ParameterizedTest
     @CsvSource({"rw-------", "r--------", "rw-r-----"})
     void aTokenFileThatIsItsOwnersIsNot(String permissions) throws IOException {
-        TokenFile.open(tokens(permissions), System::nanoTime);
+        TokenFile.open(new OptionFile("--auth-token-file", tokens(permissions)), System::nanoTime);
 
         assertThat(warnings()).isEmpty();
     }
@@ -88,7 +89,7 @@ class OpenToOthersTest {
     @Test
     void aTokenFileThatIsOpenedLaterIsNamedWhenItIsReadAgain() throws IOException {
         AtomicLong clock = new AtomicLong();
-        TokenFile tokens = TokenFile.open(tokens("rw-------"), clock::get);
+        TokenFile tokens = TokenFile.open(new OptionFile("--auth-token-file", tokens("rw-------")), clock::get);
         Path file = mode(Files.writeString(folder.resolve("tokens"), "bob fedcba9876543210\n"), "rw-rw----");
         clock.addAndGet(TimeUnit.SECONDS.toNanos(2));
 
@@ -107,7 +108,7 @@ class OpenToOthersTest {
         assertThat(warnings()).isEmpty();
         if (user == 0) {
             Files.setAttribute(file, "unix:uid", stranger);
-            TokenFile.open(file, System::nanoTime);
+            TokenFile.open(new OptionFile("--auth-token-file", file), System::nanoTime);
         } else {
             OpenToOthers.complainOfOwner(file, stranger);
         }
@@ -120,7 +121,7 @@ class OpenToOthersTest {
         Path file = tokens("rw-------");
         mode(folder, "rwxrwxrwx");
 
-        TokenFile.open(file, System::nanoTime);
+        TokenFile.open(new OptionFile("--auth-token-file", file), System::nanoTime);
 
         assertThat(warnings())
                 .containsExactly(

@@ -7,6 +7,8 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.gateway.text.OptionFile;
 import dev.holdfast.servlet.Authenticator.Answer;
 import dev.holdfast.servlet.Authenticator.Known;
 import dev.holdfast.servlet.Authenticator.Stranger;
@@ -65,7 +67,7 @@ class TokenFileTest {
     }
 
     private TokenFile opened(String text) throws IOException {
-        return TokenFile.open(file(text), clock::get);
+        return TokenFile.open(new OptionFile("--auth-token-file", file(text)), clock::get);
     }
 
     static Answer ask(TokenFile tokens, String... credentials) {
@@ -121,7 +123,7 @@ class TokenFileTest {
         Files.delete(folder.resolve("tokens"));
         clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
         assertThat(ask(tokens, "Bearer " + ONE)).isEqualTo(new Known("alice"));
-        assertThat(lines()).hasSize(2).last().asString().contains("cannot be read");
+        assertThat(lines()).hasSize(2).last().asString().contains("there is no such file");
 
         file("bob " + TWO + "\n");
         clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
@@ -161,8 +163,8 @@ class TokenFileTest {
         Path file = folder.resolve("tokens");
         Files.write(file, new byte[] {(byte) 0xff, (byte) 0xfe});
 
-        assertThatThrownBy(() -> TokenFile.open(file, clock::get))
+        assertThatThrownBy(() -> TokenFile.open(new OptionFile("--auth-token-file", file), clock::get))
                 .isInstanceOf(GatewayException.class)
-                .hasMessageEndingWith("tokens: not UTF-8");
+                .hasMessageEndingWith("tokens: is not UTF-8; save it as UTF-8");
     }
 }

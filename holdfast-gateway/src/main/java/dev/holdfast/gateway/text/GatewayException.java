@@ -1,4 +1,4 @@
-package dev.holdfast.gateway.http;
+package dev.holdfast.gateway.text;
 
 /** The gateway cannot run here; the message tells its user why, in one line. */
 public final class GatewayException extends RuntimeException {
