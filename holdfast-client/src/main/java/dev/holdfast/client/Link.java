@@ -145,7 +145,9 @@ final class Link {
     CompletionStage<HttpRequest> get(URI uri, Optional<String> lastEventId, Object context) {
         return customized(
                 () -> {
-                    HttpRequest.Builder request = headers("text/event-stream").GET();
+                    HttpRequest.Builder request = headers("text/event-stream")
+                            .header("Cache-Control", "no-cache")
+                            .GET();
                     lastEventId.ifPresent(cursor -> request.header("Last-Event-ID", cursor));
                     return request;
                 },
@@ -163,7 +165,7 @@ final class Link {
         HttpRequest.Builder request = UserAgent.addTo(
                         server.requests().template().copy())
                 .header("Accept", accepted)
-                .header("Cache-Control", "no-cache");
+                .header("Accept-Encoding", "identity");
         id.ifPresent(given -> request.header("Mcp-Session-Id", given));
         revision.ifPresent(agreed -> request.header("MCP-Protocol-Version", agreed));
         return request;

@@ -39,10 +39,16 @@ record MessageBodies(SessionWatch watch, MessageSink sink) {
 
     /** Whether a body is not mere courtesy, as {@code {"message":"Accepted"}} is, be it with the request's id. */
     static boolean mayAnswer(Envelope request, byte[] body) {
-        return !(read(body) instanceof EnvelopeReader.Malformed malformed)
-                || (malformed.id().isEmpty()
-                        && answered(body).stream()
-                                .anyMatch(id -> request.id().filter(id::equals).isPresent()));
+        EnvelopeReader.Parsed parsed = read(body);
+        return !(parsed instanceof EnvelopeReader.Malformed malformed)
+                || (malformed.id().isEmpty() && isDamagedAnswer(request, parsed, body));
+    }
+
+    /** Whether a body is the answer to a request, and cannot be read. */
+    static boolean isDamagedAnswer(Envelope request, EnvelopeReader.Parsed parsed, byte[] body) {
+        return parsed instanceof EnvelopeReader.Malformed
+                && answered(body).stream()
+                        .anyMatch(id -> request.id().filter(id::equals).isPresent());
     }
 
     /** Whether a body is an error for this very request: who wrote it has read the request whole. */

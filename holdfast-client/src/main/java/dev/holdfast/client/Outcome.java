@@ -49,14 +49,14 @@ public sealed interface Outcome {
     record NotSent(Throwable cause) implements Outcome {}
 
     /**
-     * Nobody knows whether the server executed the request: the message was sent, and its answer is lost.
+     * Nobody knows whether the server executed the request: the message was sent, and its answer is lost, or what came is none.
      *
-     * @param reason how it was lost, in a sentence
+     * @param reason how it was lost, or what came, in a sentence
      * @param sessionGone whether the session was lost with it
      */
     record Unknown(String reason, Throwable cause, boolean sessionGone) implements Outcome {}
 
-    /** The answer is there and cannot be taken: it is longer than allowed, or no JSON-RPC. The request was executed. */
+    /** The answer is there and cannot be taken: it is longer than allowed, or its JSON is damaged. The request was executed. */
     record Unreadable(String reason) implements Outcome {}
 
     /** The session was closed on this side first. */

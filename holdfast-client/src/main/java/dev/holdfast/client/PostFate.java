@@ -22,6 +22,7 @@ final class PostFate {
     private final Sending sending;
     private final BooleanSupplier cancelled;
     private int refusals;
+    private int useless;
 
     /**
      * Before the first attempt.
@@ -101,9 +102,20 @@ final class PostFate {
     /** The server may have executed the request. */
     Optional<Outcome> unknown(String reason, Throwable cause) {
         sending.inDoubt();
-        if (repeatable) {
-            return again(0, cause, LATE);
+        return repeatable ? again(0, cause, LATE) : unknownForGood(reason, cause);
+    }
+
+    /** What has come in order is no answer: the next time it is likely to be the same, so there is one. */
+    Optional<Outcome> useless(String came, Throwable cause) {
+        if (repeatable && useless++ == 0) {
+            sending.inDoubt();
+            return again(0, cause, came);
         }
+        return unknownForGood(came, cause);
+    }
+
+    private Optional<Outcome> unknownForGood(String reason, Throwable cause) {
+        sending.inDoubt();
         return Optional.of(
                 cancelled.getAsBoolean()
                         ? new Outcome.Cancelled()

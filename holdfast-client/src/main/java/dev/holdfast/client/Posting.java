@@ -8,6 +8,7 @@ import dev.holdfast.client.wire.StreamHandler;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.RequestId;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
@@ -184,10 +185,9 @@ final class Posting implements StreamOwner, StreamHandler {
                 && !(answer.json() && MessageBodies.mayAnswer(message, answer.body()))) {
             waitElsewhere(answer.status(), answer.body());
         } else if (answer.json() && answer.body().length > 0) {
-            handOver(answer.body());
+            handOver(answer);
         } else {
-            finish(new Outcome.Unreadable("the answer has status " + answer.status() + " and the type '" + answer.type()
-                    + "', and no response in it"));
+            useless(answer.shown() + ", and no response in it");
         }
     }
 
@@ -203,30 +203,39 @@ final class Posting implements StreamOwner, StreamHandler {
         }
     }
 
-    private void handOver(byte[] body) {
-        deliver(() -> {
-            EnvelopeReader.Parsed parsed = MessageBodies.read(body);
+    private void handOver(ExchangeEnd.Answer answer) {
+        EnvelopeReader.Parsed parsed = MessageBodies.read(answer.body());
+        String came = parsed instanceof EnvelopeReader.Malformed malformed
+                ? String.valueOf(new UnreadableMessageException(malformed.message()).getMessage())
+                : answer.shown() + ", and no response in it";
+        deliver(came, () -> {
             CompletionStage<Void> taken = new MessageBodies(link.outage().watch(), this).take(parsed);
-            if (parsed instanceof EnvelopeReader.Malformed malformed) {
-                unreadable(new UnreadableMessageException(malformed.message()));
+            if (MessageBodies.isDamagedAnswer(message, parsed, answer.body())) {
+                finish(new Outcome.Unreadable(came));
             }
             return taken;
         });
     }
 
-    /** What came before it is lost with the stream. */
-    private void takeLeft(Envelope seen) {
-        deliver(() -> response.message(seen));
+    /** What has come in order is no answer. */
+    private void useless(String came) {
+        fate.useless(came, new IOException(came)).ifPresent(this::finish);
     }
 
-    private void deliver(Supplier<CompletionStage<Void>> taking) {
+    /** What came before it is lost with the stream. */
+    private void takeLeft(Envelope seen) {
+        deliver("the response was not taken", () -> response.message(seen));
+    }
+
+    private void deliver(String otherwise, Supplier<CompletionStage<Void>> taking) {
         try {
             link.server()
                     .means()
                     .delivery()
                     .execute(() -> CompletableFuture.<Void>completedFuture(null)
                             .thenCompose(nothing -> taking.get())
-                            .whenComplete((taken, failure) -> finish(response.missing(failure))));
+                            .whenComplete((taken, failure) ->
+                                    response.untaken(failure).ifPresentOrElse(this::finish, () -> useless(otherwise))));
         } catch (RejectedExecutionException e) {
             finish(new Outcome.Closed());
         }
@@ -302,6 +311,8 @@ final class Posting implements StreamOwner, StreamHandler {
             finish(new Outcome.Unknown("the server did not come back in time", loss.cause(), false));
         } else if (loss instanceof StreamLoss.Unreadable) {
             unreadable(loss.cause());
+        } else if (loss instanceof StreamLoss.NoAnswer none) {
+            useless(none.reason());
         } else if (loss instanceof StreamLoss.SessionGone) {
             sending.inDoubt();
             sessionLost(loss.cause());

@@ -147,15 +147,15 @@ final class Response {
     }
 
     /**
-     * What a body amounts to that was to bring it, and has not.
+     * What a body amounts to that was to bring it; empty where it was not in it.
      *
      * @param failure why its messages were not taken, if they were not
      */
-    Outcome missing(@Nullable Throwable failure) {
+    Optional<Outcome> untaken(@Nullable Throwable failure) {
         if (failure != null) {
-            return new Outcome.Unreadable("the response was not taken: " + failure);
+            return Optional.of(new Outcome.Unreadable("the response was not taken: " + failure));
         }
-        return new Outcome.Unreadable(taken() ? "the response was not taken" : "the answer has no response in it");
+        return taken() ? Optional.of(new Outcome.Unreadable("the response was not taken")) : Optional.empty();
     }
 
     /** Whether progress of the request has come on its stream. */

@@ -243,7 +243,7 @@ final class StreamLoop implements StreamHandler {
         boolean inOrder = end instanceof ExchangeEnd.StreamEnded;
         boolean asksToBePolled = inOrder && statedHere;
         if (inOrder && unread != null && owner.ofOneRequest() && !(asksToBePolled && resumable())) {
-            lose(new StreamLoss.Unreadable(unread));
+            lose(unreadMessage(unread));
             return;
         }
         if (asksToBePolled && (cursor.last().isPresent() || owner.opensAnew())) {
@@ -270,7 +270,9 @@ final class StreamLoop implements StreamHandler {
         if (silence.isPresent()) {
             owner.silent();
         }
-        if (cursor.last().isEmpty() && !owner.opensAnew()) {
+        if (inOrder && cursor.last().isEmpty() && !owner.opensAnew()) {
+            lose(new StreamLoss.NoAnswer("its stream ended, and no response had come on it", cause));
+        } else if (cursor.last().isEmpty() && !owner.opensAnew()) {
             lose(new StreamLoss.NoCursor("its connection ended, and its events had no ids", cause));
         } else {
             later(cause, 0);
@@ -280,7 +282,11 @@ final class StreamLoop implements StreamHandler {
     /** Where the server has nothing more on the stream of a request, what could not be read was its answer. */
     private StreamLoss nothingMore(StreamLoss loss) {
         Throwable why = unread;
-        return why != null && owner.ofOneRequest() ? new StreamLoss.Unreadable(why) : loss;
+        return why != null && owner.ofOneRequest() ? unreadMessage(why) : loss;
+    }
+
+    private static StreamLoss unreadMessage(Throwable why) {
+        return new StreamLoss.NoAnswer(String.valueOf(why.getMessage()), why);
     }
 
     /** The stream goes on behind the message that cannot be taken, if that has a place. */

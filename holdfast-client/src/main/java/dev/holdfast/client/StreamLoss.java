@@ -27,9 +27,12 @@ sealed interface StreamLoss {
         }
     }
 
+    /** The stream of a request has ended in order, and what came on it was no answer. */
+    record NoAnswer(String reason, Throwable cause) implements StreamLoss {}
+
     /** The patience is over. */
     record GivenUp(Throwable cause) implements StreamLoss {}
 
-    /** What was to be the answer cannot be read: it is too long, or no JSON-RPC. */
+    /** The answer is there and cannot be read: it is too long, or no JSON-RPC. */
     record Unreadable(Throwable cause) implements StreamLoss {}
 }

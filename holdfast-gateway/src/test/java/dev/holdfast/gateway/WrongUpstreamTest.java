@@ -148,10 +148,12 @@ class WrongUpstreamTest {
             upstream.on("other", asked -> asked.json("{'jsonrpc':'2.0','id':'another','result':{}}"));
             HttpPeer peer = HttpPeer.connected(gateway.url());
             assertThat(peer.call(1, "who"))
-                    .contains("the upstream has executed the request, but the server sent what is no JSON-RPC message:"
-                            + " the body is not JSON near byte 0");
+                    .contains(
+                            "it is not known whether the upstream has executed the request: the server sent what is no"
+                                    + " JSON-RPC message: the body is not JSON near byte 0");
             assertThat(peer.call(2, "other"))
-                    .contains("the upstream has executed the request, but the answer has no response in it");
+                    .contains("it is not known whether the upstream has executed the request: the answer has status 200"
+                            + " and the type 'application/json', and no response in it");
         }
     }
 

@@ -109,7 +109,9 @@ final class UpstreamOpening {
         if (outcome instanceof Outcome.Done && answer.isPresent()) {
             return new Backend.Refused(answer.get().outbound());
         }
-        String cause = UpstreamErrors.text(outcome).orElse("the upstream has not opened a session");
+        String cause = outcome instanceof Outcome.Unknown unknown
+                ? "the upstream has not opened a session: " + unknown.reason()
+                : UpstreamErrors.text(outcome).orElse("the upstream has not opened a session");
         if (outcome instanceof Outcome.NotSent unsent
                 && unsent.cause() instanceof HttpStatusException status
                 && (status.status() == 429 || status.status() == 503)) {

@@ -5,8 +5,17 @@ import java.util.Locale;
 
 /** How an HTTP exchange ended. */
 public sealed interface ExchangeEnd {
-    /** With an answer that is no stream of events; its whole body was read. */
+    /** The content codings of a body; empty if it can be read as it is. */
+    static String coding(HttpHeaders headers) {
+        String coding = String.join(", ", headers.allValues("content-encoding")).strip();
+        return coding.equalsIgnoreCase("identity") ? "" : coding;
+    }
+
+    /** With an answer that is no stream of events, or one that nobody can read; its whole body was read, and is empty if it has a coding. */
     record Answer(int status, HttpHeaders headers, byte[] body) implements ExchangeEnd {
+        /** So much is shown of what a head says. */
+        private static final int SHOWN = 80;
+
         /** Whether the status is 2xx. */
         public boolean good() {
             return status / 100 == 2;
@@ -20,6 +29,20 @@ public sealed interface ExchangeEnd {
         /** Whether the body says that it is JSON. */
         public boolean json() {
             return type().contains("json");
+        }
+
+        /** What came, in a phrase: the head says it, and that is shown up to a bound. */
+        public String shown() {
+            String coding = coding(headers);
+            return "the answer has status " + status
+                    + (coding.isEmpty()
+                            ? " and the type '" + printable(type()) + "'"
+                            : " and the content coding '" + printable(coding)
+                                    + "', which cannot be read and was not asked for");
+        }
+
+        private static String printable(String text) {
+            return text.substring(0, Math.min(text.length(), SHOWN)).replaceAll("[^\\x20-\\x7e]", " ");
         }
     }
 

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 /** One request and what comes back, be it an answer or a stream of events. No thread waits for it. */
 public final class HttpExchange {
     private static final int MOST_REDIRECTS = 5;
+    private static final byte[] NOTHING = {};
 
     private final Means means;
     private final HttpRequest request;
@@ -177,7 +178,15 @@ public final class HttpExchange {
         headSeen = true;
         int status = head.statusCode();
         String type = head.headers().firstValue("content-type").orElse("").toLowerCase(Locale.ROOT);
-        if (status / 100 == 2 && type.startsWith("text/event-stream")) {
+        boolean coded = !ExchangeEnd.coding(head.headers()).isEmpty();
+        boolean events = status / 100 == 2 && type.startsWith("text/event-stream");
+        if (events && coded) {
+            // nobody can read it, and it may last
+            end.complete(new ExchangeEnd.Answer(status, head.headers(), NOTHING));
+            abort("the stream has a content coding");
+            return BodySubscribers.replacing(new ExchangeEnd.StreamEnded());
+        }
+        if (events) {
             StreamBody body = new StreamBody(means, messageBytes, watch, handler);
             stream = body;
             body.getBody().whenComplete((how, failure) -> end.complete(how));
@@ -194,7 +203,8 @@ public final class HttpExchange {
         }
         WholeBody whole = new WholeBody(messageBytes, share);
         watchBody(whole, watch.bodyLimit());
-        return BodySubscribers.mapping(whole, bytes -> answer = new ExchangeEnd.Answer(status, head.headers(), bytes));
+        return BodySubscribers.mapping(
+                whole, bytes -> answer = new ExchangeEnd.Answer(status, head.headers(), coded ? NOTHING : bytes));
     }
 
     private void watchBody(WholeBody body, long limit) {

@@ -31,6 +31,9 @@ final class SseParser {
     private final Buffer data = new Buffer();
     private boolean afterReturn;
     private boolean begun;
+    /** Whether the body is no stream of events but one message: some servers send JSON under the wrong type. */
+    private boolean bare;
+
     private boolean hasData;
     private Optional<String> id = Optional.empty();
     private String name = "";
@@ -100,6 +103,14 @@ final class SseParser {
 
     /** Reads on. */
     void read(ByteBuffer bytes) throws OversizedEventException {
+        // no field of an event begins so
+        bare |= !begun && line.size() == 0 && bytes.hasRemaining() && bytes.get(bytes.position()) == '{';
+        if (bare) {
+            byte[] part = new byte[bytes.remaining()];
+            bytes.get(part);
+            data.write(part, 0, part.length);
+            requireRoom();
+        }
         while (bytes.hasRemaining()) {
             if (afterReturn) {
                 afterReturn = false;
@@ -179,9 +190,7 @@ final class SseParser {
                 }
                 hasData = true;
                 line.copyTo(data, value);
-                if (data.size() > most) {
-                    throw new OversizedEventException(most, id);
-                }
+                requireRoom();
             }
             case "id" -> id(value);
             case "event" -> name = line.text(value, line.size());
@@ -189,6 +198,19 @@ final class SseParser {
             default -> {
                 // the standard says to ignore what it does not name
             }
+        }
+    }
+
+    private void requireRoom() throws OversizedEventException {
+        if (data.size() > most) {
+            throw new OversizedEventException(most, id);
+        }
+    }
+
+    /** The stream has ended in order: the standard drops an event that is not whole. */
+    void end() {
+        if (bare) {
+            dispatch();
         }
     }
 

@@ -173,6 +173,10 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     @Override
     public void onComplete() {
         read = true;
+        parser.end();
+        if (!events.isEmpty()) {
+            handOver();
+        }
         finish(new ExchangeEnd.StreamEnded());
     }
 
