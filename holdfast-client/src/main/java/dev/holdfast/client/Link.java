@@ -27,6 +27,7 @@ final class Link {
     private volatile Optional<String> id = Optional.empty();
     private volatile Optional<String> revision;
     private volatile boolean closed;
+    private volatile boolean worked;
     private final AtomicReference<@Nullable Throwable> loss = new AtomicReference<>();
 
     /** Whose session it is. */
@@ -78,6 +79,16 @@ final class Link {
     /** The server has given the session an id. */
     void named(String given) {
         id = Optional.of(given);
+    }
+
+    /** The server has accepted a message in the session, behind {@code initialize}. */
+    void works() {
+        worked = true;
+    }
+
+    /** Whether the session has worked: what the server refuses before that it may give later, and it may not like to be asked meanwhile. */
+    boolean worked() {
+        return worked;
     }
 
     /** The session is ended on this side: what breaks from now on breaks because of that. */

@@ -147,6 +147,8 @@ final class Posting implements StreamOwner, StreamHandler {
         link.reached();
         if (message.method().equals("initialize")) {
             headers.firstValue("mcp-session-id").ifPresent(link::named);
+        } else {
+            link.works();
         }
     }
 

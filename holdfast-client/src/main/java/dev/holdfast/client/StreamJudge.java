@@ -48,7 +48,7 @@ final class StreamJudge {
 
     /** The session may be gone, or this stream be none: some servers do not know GET. */
     private CompletionStage<StreamVerdict> suspected(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
-        if (link.id().isEmpty()) {
+        if (link.id().isEmpty() || !link.worked()) {
             return CompletableFuture.completedFuture(noPlace(answer, request, resuming));
         }
         return Probe.ask(link, uri, context).thenApply(found -> switch (found) {

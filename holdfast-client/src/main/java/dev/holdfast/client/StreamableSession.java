@@ -37,10 +37,14 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
 
         record NotOpen() implements Listening {}
 
-        /** The server has none. */
-        record NotOffered() implements Listening {}
+        /**
+         * The server has none.
+         *
+         * @param early whether it was asked before the session has worked: some servers give it only then
+         */
+        record NotOffered(boolean early) implements Listening {}
 
-        record Open(StreamLoop stream, Object context) implements Listening {}
+        record Open(StreamLoop stream, Object context, boolean early) implements Listening {}
 
         /** The patience was over; the next message that arrives opens it again. */
         record GivenUp(Object context) implements Listening {}
@@ -90,7 +94,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
         return message.method().equals(INITIALIZED)
                 ? sent.thenApply(outcome -> {
                     if (outcome instanceof Outcome.Done) {
-                        listen(context);
+                        listenAgain(context);
                     }
                     return outcome;
                 })
@@ -140,7 +144,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
             return;
         }
         StreamLoop stream = new StreamLoop(link, server.uri(), context, this);
-        if (state.compareAndSet(before, new Listening.Open(stream, context))) {
+        if (state.compareAndSet(before, new Listening.Open(stream, context, !link.worked()))) {
             if (before instanceof Listening.GivenUp) {
                 stream.comesLate();
             }
@@ -150,6 +154,14 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
                 stream.open();
             }
         }
+    }
+
+    /** What the server refused before the session has worked is asked for once more. */
+    private void listenAgain(Object context) {
+        if (state.get() instanceof Listening.NotOffered refused && refused.early()) {
+            state.compareAndSet(refused, Listening.CLOSED);
+        }
+        listen(context);
     }
 
     private void stopListening() {
@@ -198,16 +210,23 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     public void lost(StreamLoss loss) {
         if (loss instanceof StreamLoss.SessionGone) {
             tellGone();
-        } else if (loss instanceof StreamLoss.Refused refused
+            return;
+        }
+        if (!(state.get() instanceof Listening.Open open)) {
+            return;
+        }
+        if (loss instanceof StreamLoss.Refused refused
                 && refusedForGood(refused.answer().status())) {
-            closed(new Listening.NotOffered(), refused.cause());
-            if (!NO_STREAM.contains(refused.answer().status())) {
+            closed(new Listening.NotOffered(open.early()), refused.cause());
+            if (open.early()) {
+                if (link.worked()) {
+                    listenAgain(open.context());
+                }
+            } else if (!NO_STREAM.contains(refused.answer().status())) {
                 watch.failed(refused.cause());
             }
         } else {
-            if (state.get() instanceof Listening.Open open) {
-                closed(new Listening.GivenUp(open.context()), loss.cause());
-            }
+            closed(new Listening.GivenUp(open.context()), loss.cause());
             if (loss instanceof StreamLoss.GivenUp) {
                 watch.listeningGivenUp();
             }
