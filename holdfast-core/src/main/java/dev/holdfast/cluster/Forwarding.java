@@ -140,7 +140,10 @@ final class Forwarding {
         Epoch epoch = host.get().epoch();
         return store.bus()
                 .send(host.get().node(), new NodeMessage.Notified(session.key(), epoch, notification).pack())
-                .thenApply(sent -> sent ? Optional.empty() : Optional.of(Refusal.BACKEND));
+                .thenApply(sent -> sent ? Optional.<Refusal>empty() : Optional.of(Refusal.BACKEND))
+                .exceptionallyCompose(failure -> LastingQuestions.isTooLarge(failure)
+                        ? CompletableFuture.completedFuture(Optional.of(Refusal.BODY_SIZE))
+                        : CompletableFuture.failedFuture(failure));
     }
 
     private void tell(Member host, NodeMessage message) {
@@ -226,6 +229,9 @@ final class Forwarding {
 
     /** From here on a failure does not say that the call has not run. */
     private static Optional<Call.Outcome> undecided(LiveSession session, Throwable failure) {
+        if (LastingQuestions.isTooLarge(failure)) {
+            return Optional.of(new Call.Refused(Refusal.BODY_SIZE));
+        }
         logger.debug("session {}: nobody knows whether a call has run on another node", session.shortId(), failure);
         return Optional.of(new Call.Undecided());
     }

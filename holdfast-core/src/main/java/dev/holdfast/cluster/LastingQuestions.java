@@ -4,6 +4,7 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.UnreadableException;
 import dev.holdfast.spi.StaleEpochException;
+import dev.holdfast.spi.TooLargeException;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -132,6 +133,7 @@ final class LastingQuestions {
         private static boolean saidByStore(Throwable failure) {
             Throwable cause = unwrapped(failure);
             return cause instanceof StaleEpochException
+                    || cause instanceof TooLargeException
                     || cause instanceof UnreadableSessionException
                     || cause instanceof UnreadableException;
         }
@@ -139,6 +141,15 @@ final class LastingQuestions {
         private static @Nullable Throwable unwrapped(Throwable failure) {
             return failure instanceof StoreUnavailableException ? failure.getCause() : failure;
         }
+    }
+
+    /** Whether the store never takes what it was given, for its size. */
+    static boolean isTooLarge(@Nullable Throwable failure) {
+        Throwable cause = failure;
+        while (cause != null && !(cause instanceof TooLargeException)) {
+            cause = cause.getCause();
+        }
+        return cause != null;
     }
 
     /** Why a stage has failed, without what a stage that depends on another one wraps it in. */

@@ -10,6 +10,7 @@ import dev.holdfast.SessionState;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.session.UnreadableException;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
@@ -76,9 +77,13 @@ final class SharedSession implements Session {
         return here.state();
     }
 
-    /** Asks; how it fails is one. */
-    private static <T> CompletionStage<T> ask(Supplier<CompletionStage<T>> question) {
-        return StoreQuestion.ask(question);
+    /** Asks; how it fails is one. Where what the store has will never be readable, the session ends. */
+    private <T> CompletionStage<T> ask(Supplier<CompletionStage<T>> question) {
+        return StoreQuestion.ask(question).whenComplete((answer, failure) -> {
+            if (LastingQuestions.causeOf(failure) instanceof UnreadableException lost) {
+                here.shared().unreadable(lost);
+            }
+        });
     }
 
     @Override
@@ -105,10 +110,16 @@ final class SharedSession implements Session {
     @Override
     public CompletionStage<Boolean> answer(InboundMessage response) {
         return here.answer(response)
-                .thenCompose(taken -> taken
-                        ? CompletableFuture.completedFuture(true)
-                        : ask(() -> node.peers.deliver(here.key(), new NodeMessage.Answered(here.key(), response)))
-                                .thenApply(others -> others > 0));
+                .thenCompose(taken -> taken ? CompletableFuture.completedFuture(true) : deliver(response));
+    }
+
+    /** Whoever has asked gets an error in the place of an answer that is too large to be sent there. */
+    private CompletionStage<Boolean> deliver(InboundMessage response) {
+        return ask(() -> node.peers.deliver(here.key(), new NodeMessage.Answered(here.key(), response)))
+                .thenApply(others -> others > 0)
+                .exceptionallyCompose(failure -> LastingQuestions.isTooLarge(failure)
+                        ? deliver(here.shared().tooLarge(response))
+                        : CompletableFuture.failedFuture(failure));
     }
 
     /**

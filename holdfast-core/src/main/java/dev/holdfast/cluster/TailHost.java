@@ -65,6 +65,11 @@ final class TailHost implements TailReader.Host {
     }
 
     @Override
+    public void unreadable(Throwable why) {
+        session.shared().unreadable(why);
+    }
+
+    @Override
     public void closed(TailReader reader, Close how) {
         session.shared().leave(reader, reader.listening(), how);
         if (!node.tails().remove(session, reader) || how == Close.BROKEN) {

@@ -6,6 +6,7 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.log.WriteMarks;
 import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.session.UnreadableException;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
@@ -50,6 +51,9 @@ final class TailReader implements StreamReader, StreamCursor {
 
         /** Everything up to here has surely reached the client. */
         void confirmed(TailReader reader, long offset);
+
+        /** What the store has of the stream will never be readable. */
+        void unreadable(Throwable why);
 
         /** The connection of this reader has ended. */
         void closed(TailReader reader, Close how);
@@ -222,7 +226,9 @@ final class TailReader implements StreamReader, StreamCursor {
         } finally {
             lock.unlock();
         }
-        if (failure != null) {
+        if (LastingQuestions.causeOf(failure) instanceof UnreadableException lost) {
+            host.unreadable(lost);
+        } else if (failure != null) {
             logger.debug("a stream could not be read from the store", failure);
         }
         before.ifPresent(after -> host.jumped(this, after));

@@ -77,6 +77,33 @@ final class Backlog {
         return taken;
     }
 
+    /** Takes what goes to the store at once: the first entries of so many bytes, or a larger one alone. */
+    List<Pending> take(int most) {
+        int count = 0;
+        long bytes = 0;
+        while (count < entries.size()
+                && (count == 0 || bytes + entries.get(count).bytes() <= most)) {
+            bytes += entries.get(count++).bytes();
+        }
+        if (count == entries.size()) {
+            return take();
+        }
+        List<Pending> first = new ArrayList<>(entries.subList(0, count));
+        entries = new ArrayList<>(entries.subList(count, entries.size()));
+        return first;
+    }
+
+    /** Whether something waits behind one of these events on its stream, in a place that depends on theirs. */
+    boolean isBehind(List<Pending> others) {
+        return others.stream()
+                .map(Pending::event)
+                .anyMatch(event -> event != null
+                        && event.placed()
+                        && entries.stream()
+                                .map(Pending::event)
+                                .anyMatch(waiting -> waiting != null && waiting.stream == event.stream));
+    }
+
     /** Takes what the store may forget. */
     List<Append.Trim> takeTrims() {
         List<Append.Trim> taken = trims;

@@ -6,10 +6,12 @@ import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.TooLargeException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,7 +40,17 @@ final class Commits {
         }
         number++;
         return store.commit(key, batch.epoch(), number, unplaced(batch.append()))
-                .thenAccept(appended -> batch.placed(appended.listening()))
+                .<Void>handle((appended, failure) -> {
+                    if (failure == null) {
+                        batch.placed(appended.listening());
+                        return null;
+                    }
+                    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+                    if (cause instanceof TooLargeException) {
+                        number--; // the store waits for it
+                    }
+                    throw new CompletionException(cause);
+                })
                 .toCompletableFuture();
     }
 

@@ -1,8 +1,10 @@
 package dev.holdfast.log;
 
+import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.TooLargeException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -16,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * has acknowledged is committed in order. Without a store each step commits what it has added.
  *
  * <p>A failed append leaves the log's end unknown. From then on everything is refused until a new epoch is claimed: the claim
- * tells whether the doubtful batch is in the log, and fences it if it is still on its way.
+ * tells whether the doubtful batch is in the log, and fences it if it is still on its way. Only what the store refuses for its size
+ * is surely not there: the log goes on without it.
  *
  * <pre>
  *   UNNAMED -> RESTING                       the session's key is known, its record created
@@ -28,6 +31,9 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 public final class Outbox {
+    /** So many bytes of entries go to a shared store at once. What is larger goes alone: the store may refuse it for its size. */
+    private static final int MOST_BYTES_AT_ONCE = 256 << 10;
+
     private enum State {
         UNNAMED,
         RESTING,
@@ -203,7 +209,7 @@ public final class Outbox {
             return Turn.Wait.NOTHING;
         }
         state = State.APPENDING;
-        current = waiting.take();
+        current = keeping == Keeping.SHARED_STORE ? waiting.take(MOST_BYTES_AT_ONCE) : waiting.take();
         Turn.Batch batch = new Turn.Batch(epochs.present(), Pending.append(current, waiting.takeTrims()));
         appending = batch;
         return batch;
@@ -222,7 +228,16 @@ public final class Outbox {
             return;
         }
         waiting.trimAgain(Objects.requireNonNull(appending).append().trims());
-        doubt(failure, effects);
+        if (failure instanceof TooLargeException && !waiting.isBehind(current)) {
+            state = State.RESTING;
+            appending = null;
+            List<Pending> batch = current;
+            current = List.of();
+            refuse(batch, failure, effects);
+            owner().recovered();
+        } else {
+            doubt(failure, effects);
+        }
     }
 
     /** Whoever appends has no right to it any more: the store has nothing of what waits, and of what is on its way nobody knows. */
@@ -235,7 +250,11 @@ public final class Outbox {
     private void doubt(Throwable failure, Effects effects) {
         state = State.CLAIMING;
         doubt = failure;
-        refuse(waiting.take(), effects);
+        // what waits behind something that is too large is not too large itself
+        refuse(
+                waiting.take(),
+                failure instanceof TooLargeException ? new StoreUnavailableException(failure) : failure,
+                effects);
         owner().doubtful(failure, effects);
     }
 
@@ -293,8 +312,7 @@ public final class Outbox {
         Pending.complete(batch, effects);
     }
 
-    private void refuse(List<Pending> entries, Effects effects) {
-        Throwable failure = Objects.requireNonNull(doubt, "nothing has failed");
+    private void refuse(List<Pending> entries, Throwable failure, Effects effects) {
         List<Pending> newestFirst = new ArrayList<>(entries);
         Collections.reverse(newestFirst);
         for (Pending pending : newestFirst) {
@@ -333,7 +351,7 @@ public final class Outbox {
         } else {
             List<Pending> batch = current;
             current = List.of();
-            refuse(batch, effects);
+            refuse(batch, Objects.requireNonNull(doubt, "nothing has failed"), effects);
         }
         owner().recovered();
         return true;

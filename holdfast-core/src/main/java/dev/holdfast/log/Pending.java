@@ -49,6 +49,19 @@ public class Pending {
         return event;
     }
 
+    /** How much of it is more than a few bytes. */
+    final long bytes() {
+        long bytes = event == null ? 0 : event.event.bytes().length;
+        for (RecordChange change : changes) {
+            if (change instanceof RecordChange.CallStarted started) {
+                bytes += started.extension().length;
+            } else if (change instanceof RecordChange.JournalPut put) {
+                bytes += put.message().length;
+            }
+        }
+        return bytes;
+    }
+
     /** Why the store does not have it, if it has refused it. */
     public @Nullable Throwable failure() {
         return failure;

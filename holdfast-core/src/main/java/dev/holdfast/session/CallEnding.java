@@ -2,6 +2,7 @@ package dev.holdfast.session;
 
 import dev.holdfast.CallWatch;
 import dev.holdfast.EndReason;
+import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.log.Effects;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
@@ -12,6 +13,7 @@ import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.TooLargeException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -90,7 +92,25 @@ final class CallEnding {
 
         @Override
         public void again() {
-            fail(sink, otherwise);
+            Throwable why = failure();
+            if (why instanceof TooLargeException tooLarge) {
+                fail(sink, tooLargeForStore(tooLarge));
+            } else if (why instanceof StoreUnavailableException && why.getCause() instanceof TooLargeException) {
+                own.whenOpen(() -> {
+                    if (sink.open()) {
+                        answer(sink, message, otherwise);
+                    }
+                });
+            } else {
+                fail(sink, otherwise);
+            }
+        }
+
+        private String tooLargeForStore(TooLargeException why) {
+            String most = why.limit().isPresent()
+                    ? ", which takes at most " + why.limit().getAsLong() + " at once"
+                    : "";
+            return "the answer has " + message.bytes().length + " bytes, too many for the session store" + most;
         }
     }
 

@@ -12,6 +12,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.TooLargeException;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -102,6 +103,9 @@ final class CallStart {
         return core.log().stageOf(start).handle((done, failure) -> {
             if (failure != null) {
                 core.run(effects -> dismissed(start));
+                if (start.failure() instanceof TooLargeException) {
+                    return new Call.Refused(Refusal.BODY_SIZE);
+                }
                 throw new StoreUnavailableException(failure);
             }
             return core.step(effects -> attached(start.call, effects));

@@ -1,6 +1,7 @@
 package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
+import dev.holdfast.spi.TooLargeException;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +34,10 @@ final class LogRecovery {
 
     /** The store has failed, or has failed to help. */
     void begin(Throwable failure) {
+        if (unreadable(failure)) {
+            lost(failure);
+            return;
+        }
         int attempt = core.look(() -> ++failures);
         if (!ofThisSession(failure)) {
             core.host().storeWorks(false);
@@ -61,12 +66,16 @@ final class LogRecovery {
                     core.end(missing());
                 }
             } else if (unreadable(failure)) {
-                core.host().telemetry().unreadable(core.id(), failure);
-                core.end(EndReason.RESTORE_FAILED);
+                lost(failure);
             } else {
                 begin(failure);
             }
         });
+    }
+
+    private void lost(Throwable failure) {
+        core.host().telemetry().unreadable(core.id(), failure);
+        core.end(EndReason.RESTORE_FAILED);
     }
 
     /** Why the store does not have the session: a store that goes by a wall clock may have let it expire. */
@@ -82,10 +91,11 @@ final class LogRecovery {
         return EndReason.STORE_FAILED;
     }
 
-    /** Whether the store works, and has answered that it does not have this session, or cannot read it. */
+    /** Whether the store works, and has answered that it does not have this session, or does not take something of it. */
     private boolean ofThisSession(Throwable failure) {
         // where nodes share the store, every other failure has been waited for
-        return unreadable(failure) || (core.host().joins() && causeOf(failure) instanceof IllegalStateException);
+        return causeOf(failure) instanceof TooLargeException
+                || (core.host().joins() && causeOf(failure) instanceof IllegalStateException);
     }
 
     /** Whether the store will never be able to answer. */

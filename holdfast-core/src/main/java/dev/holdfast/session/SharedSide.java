@@ -8,6 +8,7 @@ import dev.holdfast.log.StreamCursor;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -265,6 +266,17 @@ public final class SharedSide {
         MessageFactory messages = core.host().messages();
         return messages.read(
                 messages.cancelled(request, "the client has cancelled it").bytes());
+    }
+
+    /** What a question gets in the place of a client's answer that is too large to reach the node that has asked. */
+    public InboundMessage tooLarge(InboundMessage response) {
+        RequestId id = response.requiredId();
+        byte[] error = core.host()
+                .messages()
+                .error(id, CallEnding.INTERNAL_ERROR, "the client's answer is too large for the session store")
+                .bytes();
+        return new InboundMessage(
+                InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
     }
 
     /** The client cancels a request: if it is on its way from here, it is not sent any more. */

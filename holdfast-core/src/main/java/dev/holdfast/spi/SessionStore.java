@@ -17,6 +17,9 @@ import java.util.concurrent.CompletionStage;
  * <p>What meets something of its session that can never be read again fails with an {@link UnreadableSessionException}: the
  * session is lost then, and no other. Whoever gets it deletes the session, which works all the same.
  *
+ * <p>What the store never takes for its size fails with a {@link TooLargeException}, and leaves nothing: who has given it goes on
+ * without it.
+ *
  * <p>A stream is known from its first event on: the listening stream for the session's life, another one while it has events
  * or its call runs. Events are trimmed one by one, anywhere in a stream.
  *

@@ -4,10 +4,12 @@ import dev.holdfast.spi.Append;
 import dev.holdfast.spi.ClusterBus;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.TooLargeException;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -18,6 +20,7 @@ import java.util.Deque;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -92,6 +95,9 @@ final class FlakyCluster implements SharedSessionStore {
     int looks;
     /** How often a stream was read from its beginning. */
     int readsFromStart;
+
+    /** Of how many bytes the store takes a commit or a message at most. */
+    int mostBytes = Integer.MAX_VALUE;
 
     /** Whether the next inbox cannot be opened. */
     boolean withoutInbox;
@@ -254,6 +260,9 @@ final class FlakyCluster implements SharedSessionStore {
     @Override
     public CompletionStage<Appended> commit(SessionKey key, Epoch epoch, long number, Append append) {
         tried.add(append);
+        if (bytes(append) > mostBytes) {
+            return tooLarge();
+        }
         Fate fate = fates.isEmpty() ? Fate.DONE : fates.remove();
         if (fate == Fate.LOST) {
             return away();
@@ -275,6 +284,21 @@ final class FlakyCluster implements SharedSessionStore {
     private static <T> CompletionStage<T> unreadable() {
         return CompletableFuture.failedFuture(
                 new UnreadableSessionException("not what was kept", new IllegalStateException()));
+    }
+
+    private static int bytes(Append append) {
+        int events =
+                append.events().stream().mapToInt(event -> event.bytes().length).sum();
+        int calls = append.changes().stream()
+                .filter(RecordChange.CallStarted.class::isInstance)
+                .mapToInt(change -> ((RecordChange.CallStarted) change).extension().length)
+                .sum();
+        return events + calls;
+    }
+
+    private <T> CompletionStage<T> tooLarge() {
+        return ask(() -> CompletableFuture.failedFuture(
+                new TooLargeException("more than " + mostBytes, OptionalLong.of(mostBytes))));
     }
 
     private static <T> CompletionStage<T> away() {
@@ -369,6 +393,9 @@ final class FlakyCluster implements SharedSessionStore {
 
         @Override
         public CompletionStage<Boolean> send(String node, byte[] message) {
+            if (message.length > mostBytes) {
+                return tooLarge();
+            }
             Fate fate = sendings.isEmpty() ? Fate.DONE : sendings.remove();
             if (fate == Fate.LOST) {
                 return away();

@@ -54,7 +54,7 @@ public final class TestGateway implements AutoCloseable {
         return new TestGateway(OPTIONS.port(), new ServerChoice.Demo(), store);
     }
 
-    private TestGateway(int port, ServerChoice server, StoreChoice store) {
+    TestGateway(int port, ServerChoice server, StoreChoice store) {
         gateway = Gateway.start(new ServeOptions(
                 OPTIONS.host(),
                 port,

@@ -16,13 +16,15 @@ final class RedisConnections implements AutoCloseable {
     private final Address address;
     private final Connector connector;
     private final CommandConnection commands;
+    private final LargeCommands large;
     private final Refusals refusals;
     private final Completions completions = new Completions(Runtime.getRuntime().availableProcessors());
 
-    private RedisConnections(Address address, Connector connector, CommandConnection commands) {
-        this.address = address;
+    private RedisConnections(ConnectionSettings settings, Connector connector, CommandConnection commands) {
+        this.address = settings.address();
         this.connector = connector;
         this.commands = commands;
+        this.large = new LargeCommands(connector, address.shown(), settings.timeout());
         this.refusals = new Refusals(commands, connector.timer(), address.shown());
     }
 
@@ -34,7 +36,7 @@ final class RedisConnections implements AutoCloseable {
                     new CommandConnection(connector, await(connector.connect(), address), address.shown());
             ServerFacts facts = await(ServerFacts.of(commands), address);
             facts.check(address.shown()).forEach(logger::warn);
-            return new RedisConnections(address, connector, commands);
+            return new RedisConnections(settings, connector, commands);
         } catch (RuntimeException | Error e) {
             connector.close();
             throw e;
@@ -69,7 +71,7 @@ final class RedisConnections implements AutoCloseable {
     }
 
     Scripts scripts() {
-        return new Scripts(commands, refusals);
+        return new Scripts(commands, large, refusals);
     }
 
     Completions completions() {
@@ -92,6 +94,7 @@ final class RedisConnections implements AutoCloseable {
     @Override
     public void close() {
         commands.close();
+        large.close();
         connector.close();
         completions.close();
     }

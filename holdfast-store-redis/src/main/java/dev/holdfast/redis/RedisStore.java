@@ -20,8 +20,8 @@ import java.util.function.Function;
  * watch, or a Redis Cluster. A completed append survives the death of every node; whether it survives that of Redis is a matter of
  * how Redis is configured (append-only file, replicas).
  *
- * <p>A node has at most three connections, in a cluster to each of its masters: for commands, for hints, and one that waits for
- * messages of other nodes. Whatever changes a session is one script, done whole or not at all. Where Redis does not answer in time,
+ * <p>A node has at most four connections, in a cluster to each of its masters: for commands, for large ones, for hints, and one that
+ * waits for messages of other nodes. Whatever changes a session is one script, done whole or not at all. Where Redis does not answer in time,
  * stages fail with a {@link RedisStoreException}; no method blocks. It needs no restart when Redis is back. What a
  * restart or a failover of Redis may have lost is told as a possible gap.
  *

@@ -10,8 +10,12 @@ import java.net.Socket;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongUnaryOperator;
 
-/** The network between a node and Redis: it can break after so many bytes in either direction, or carry nothing any more. */
+/**
+ * The network between a node and Redis: it can break after so many bytes in either direction, carry nothing any more, or end each
+ * connection that carries a large command.
+ */
 final class Line implements AutoCloseable {
     private final ServerSocket listener;
     private final int target;
@@ -22,6 +26,8 @@ final class Line implements AutoCloseable {
     private final AtomicLong connections = new AtomicLong();
     /** Connections up to this one carry nothing. */
     private volatile long silentUpTo;
+    /** A connection ends that has carried more than this to Redis without an answer. */
+    private volatile long mostUnanswered = Long.MAX_VALUE;
 
     Line(int target) {
         this.target = target;
@@ -49,6 +55,16 @@ final class Line implements AutoCloseable {
     /** Breaks all connections once so many more bytes have come from Redis. */
     void cutReplyAfter(long bytes) {
         toNode.breakAfter(bytes);
+    }
+
+    /** Ends each connection, and no other, on which more than so many bytes come between two answers, as some proxies do. */
+    void endConnectionsOfMoreThan(long bytes) {
+        mostUnanswered = bytes;
+    }
+
+    /** How many connections were made so far. */
+    long connections() {
+        return connections.get();
     }
 
     /** Connections of now carry nothing any more, and nobody is told; later ones work. */
@@ -97,11 +113,15 @@ final class Line implements AutoCloseable {
         long number = connections.incrementAndGet();
         sockets.add(node);
         sockets.add(redis);
-        start(() -> carry(number, node, redis, toRedis));
-        start(() -> carry(number, redis, node, toNode));
+        AtomicLong unanswered = new AtomicLong();
+        start(() -> carry(number, node, redis, toRedis, unanswered::addAndGet));
+        start(() -> carry(number, redis, node, toNode, read -> {
+            unanswered.set(0);
+            return 0;
+        }));
     }
 
-    private void carry(long number, Socket from, Socket to, Way way) {
+    private void carry(long number, Socket from, Socket to, Way way, LongUnaryOperator unanswered) {
         byte[] buffer = new byte[8192];
         try {
             InputStream in = from.getInputStream();
@@ -109,6 +129,11 @@ final class Line implements AutoCloseable {
             for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
                 if (!carries(number)) {
                     continue;
+                }
+                if (unanswered.applyAsLong(read) > mostUnanswered) {
+                    close(from);
+                    close(to);
+                    return;
                 }
                 // nothing passes beside the last share, and behind it only what comes on other connections
                 synchronized (way) {
