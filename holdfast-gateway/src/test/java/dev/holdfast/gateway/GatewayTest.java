@@ -144,7 +144,7 @@ class GatewayTest {
             HttpResponse<String> response = new HttpPeer(gateway.url()).get("/other");
 
             assertThat(response.statusCode()).isEqualTo(404);
-            assertThat(response.headers().firstValue("Content-Type")).contains("application/json");
+            assertThat(response.headers().firstValue("Content-Type")).contains("application/json;charset=utf-8");
             assertThat(response.headers().map()).doesNotContainKey("Server");
             assertThat(response.body())
                     .isEqualTo(

@@ -60,7 +60,7 @@ final class HeaderCheck {
     private static void refuse(HttpServletResponse response, int status, int code, String message) throws IOException {
         byte[] body = JsonRpc.errorBody(Optional.empty(), code, message);
         response.setStatus(status);
-        response.setContentType("application/json");
+        response.setContentType("application/json;charset=utf-8");
         response.setHeader("Cache-Control", "no-store");
         response.getOutputStream().write(body);
     }

@@ -20,7 +20,7 @@ record Refusal(RawConnection.Head head, String body) {
     static Refusal of(RawConnection connection) {
         Refusal refusal = new Refusal(connection.head(), connection.body());
         assertThat(refusal.body).as(refusal.head.toString()).doesNotMatch(INNER_LIFE);
-        assertThat(refusal.head.header("Content-Type")).hasValue("application/json");
+        assertThat(refusal.head.header("Content-Type")).hasValue("application/json;charset=utf-8");
         assertThat(refusal.json().at("/jsonrpc").asString()).isEqualTo("2.0");
         assertThat(refusal.json().has("id")).isTrue();
         assertThat(refusal.message()).isNotBlank();

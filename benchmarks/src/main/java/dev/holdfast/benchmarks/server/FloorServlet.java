@@ -56,7 +56,7 @@ final class FloorServlet extends HttpServlet {
     }
 
     private static void head(HttpServletResponse response) {
-        response.setHeader("Content-Type", "text/event-stream");
+        response.setHeader("Content-Type", "text/event-stream;charset=utf-8");
         response.setHeader("Cache-Control", "no-cache, no-transform");
         response.setHeader("X-Accel-Buffering", "no");
     }

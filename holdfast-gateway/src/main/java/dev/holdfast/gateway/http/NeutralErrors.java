@@ -29,7 +29,7 @@ final class NeutralErrors extends ErrorHandler {
             response.setStatus(HttpStatus.SERVICE_UNAVAILABLE_503);
             response.getHeaders().put(HttpHeader.RETRY_AFTER, "1");
         }
-        response.getHeaders().put(HttpHeader.CONTENT_TYPE, "application/json");
+        response.getHeaders().put(HttpHeader.CONTENT_TYPE, "application/json;charset=utf-8");
         response.write(true, body(response.getStatus()), callback);
         return true;
     }

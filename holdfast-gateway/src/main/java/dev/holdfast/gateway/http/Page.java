@@ -13,7 +13,7 @@ record Page(int code, String type, String text) {
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
     static Page json(int code, String json) {
-        return new Page(code, "application/json", json + "\n");
+        return new Page(code, "application/json;charset=utf-8", json + "\n");
     }
 
     static Page metrics(String metrics) {

@@ -165,7 +165,7 @@ class WebServerTest {
         assertThat(answer).startsWith("HTTP/1.1 " + status + " ");
         assertThat(answer)
                 .contains(
-                        "Content-Type: application/json\r\n",
+                        "Content-Type: application/json;charset=utf-8\r\n",
                         "\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-3");
         assertThat(answer)
                 .doesNotContainIgnoringCase("jetty")
@@ -198,6 +198,14 @@ class WebServerTest {
 
         answer("GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
         assertThat(scrapes).hasValue(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/healthz", "/stats", "/metrics"})
+    void hermesAgent107439_everyPageSaysItsCharset(String path) throws IOException {
+        assertThat(answer("GET " + path + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
+                .containsPattern(
+                        "\r\nContent-Type: (application/json|text/plain; version=0\\.0\\.4);\\s?charset=utf-8\r\n");
     }
 
     @Test

@@ -126,7 +126,7 @@ public final class Answer {
     private void write(int status, byte[] body) {
         try {
             response.setStatus(status);
-            response.setHeader("Content-Type", "application/json");
+            response.setHeader("Content-Type", "application/json;charset=utf-8");
             response.setHeader("Cache-Control", "no-store");
             response.getOutputStream().write(body);
         } catch (IOException | RuntimeException e) {

@@ -65,7 +65,7 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
     public static ServletSseChannel open(HttpServletRequest request, HttpServletResponse response, Runnable reset)
             throws IOException {
         response.setStatus(HttpServletResponse.SC_OK);
-        response.setHeader("Content-Type", "text/event-stream");
+        response.setHeader("Content-Type", "text/event-stream;charset=utf-8");
         response.setHeader("Cache-Control", "no-cache, no-transform");
         response.setHeader("X-Accel-Buffering", "no");
         return new ServletSseChannel(request, response, reset);
