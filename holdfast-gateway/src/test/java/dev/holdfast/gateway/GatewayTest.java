@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Lifetime;
 import dev.holdfast.gateway.stdio.StdioBed;
+import java.net.URI;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -46,6 +47,29 @@ class GatewayTest {
                     .contains("2030-01-01")
                     .contains("served are 2025-11-25");
             Wait.until("the session has ended", () -> gateway.gateway.engine().size() == 0);
+        }
+    }
+
+    @Test
+    void litellm34845_aSlashAtTheEndOfAPathMakesNoDifference() {
+        try (TestGateway gateway = new TestGateway()) {
+            HttpPeer peer = HttpPeer.connected(URI.create(gateway.url() + "/"));
+
+            assertThat(peer.call(1, "tools/call")).contains("\"result\"");
+            HttpPeer plain = peer.at(gateway.url());
+            assertThat(plain.call(2, "tools/call")).contains("\"result\"");
+            HttpResponse<Stream<String>> listening = Wait.until(peer.listened());
+            assertThat(listening.statusCode()).isEqualTo(200);
+            assertThat(peer.delete().statusCode()).isEqualTo(200);
+            assertThat(listening.body().toList()).isNotEmpty();
+            assertThat(plain.post("{'jsonrpc':'2.0','id':2,'method':'ping'}").statusCode())
+                    .isEqualTo(404);
+            HttpResponse<Stream<String>> sse =
+                    Wait.until(peer.at(gateway.url().resolve("/sse/")).listened());
+            try (Stream<String> lines = sse.body()) {
+                assertThat(lines.filter(line -> line.startsWith("data: ")).findFirst())
+                        .hasValueSatisfying(line -> assertThat(line).startsWith("data: /message?sessionId="));
+            }
         }
     }
 

@@ -138,6 +138,11 @@ final class HttpPeer {
         return CLIENT.sendAsync(get, ofLines());
     }
 
+    /** Listens; completes as soon as the response has begun. */
+    CompletableFuture<HttpResponse<Stream<String>>> listened() {
+        return CLIENT.sendAsync(request().header("Accept", "text/event-stream").build(), ofLines());
+    }
+
     HttpResponse<String> delete() {
         return send(request().DELETE().build());
     }

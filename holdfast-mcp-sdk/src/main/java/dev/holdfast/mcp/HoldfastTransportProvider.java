@@ -48,8 +48,11 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         this.lifecycle = new TransportLifecycle(
                 engine, endpoint, Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive));
         this.mcpEndpoint = builder.mcpEndpoint;
-        this.endpoints =
+        List<String> paths =
                 Stream.concat(Stream.of(mcpEndpoint), builder.edge.paths()).toList();
+        Stream<String> withSlash =
+                paths.stream().filter(path -> !path.equals("/")).map(path -> path + "/");
+        this.endpoints = Stream.concat(paths.stream(), withSlash).toList();
         this.protocolVersions = builder.edge.protocolVersions();
     }
 
@@ -63,7 +66,10 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         return engine;
     }
 
-    /** The ends of the paths that are served, for whoever registers this servlet: Streamable HTTP, then HTTP+SSE if it is served. */
+    /**
+     * The ends of the paths that are served, for whoever registers this servlet: Streamable HTTP, then HTTP+SSE if it is served, then each
+     * of them with a slash at its end.
+     */
     public List<String> endpoints() {
         return endpoints;
     }
@@ -129,10 +135,17 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
 
     @Override
     protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
-        if (!request.getRequestURI().endsWith(mcpEndpoint) && !endpoint.servesHttpSse(request)) {
+        if (!serves(request)) {
             response.setStatus(HttpServletResponse.SC_NOT_FOUND);
         } else if (headers.admits(request, response)) {
             endpoint.handle(request, response);
         }
+    }
+
+    private boolean serves(HttpServletRequest request) {
+        String path = request.getRequestURI();
+        return path.endsWith(mcpEndpoint)
+                || (path.endsWith("/") && path.startsWith(mcpEndpoint, path.length() - 1 - mcpEndpoint.length()))
+                || endpoint.servesHttpSse(request);
     }
 }

@@ -55,16 +55,17 @@ public final class HoldfastTransportProviderBuilder {
     }
 
     /**
-     * The end of the path that is served: {@code /}, or letters, digits and {@code ._~-!$&'()+,=:@} between single slashes. Default
-     * {@code /mcp}.
+     * The end of the path that is served: {@code /}, or letters, digits and {@code ._~-!$&'()+,=:@} between single slashes, one at
+     * its end or none: requests for both are served. Default {@code /mcp}.
      */
     public HoldfastTransportProviderBuilder mcpEndpoint(String value) {
-        mcpEndpoint = Objects.requireNonNull(value, "mcpEndpoint");
+        Objects.requireNonNull(value, "mcpEndpoint");
         if (!PATH.matcher(value).matches()) {
             throw new IllegalArgumentException(
                     "mcpEndpoint must be / or of letters, digits and ._~-!$&'()+,=:@ between single '/', without a part that is . or"
                             + " .., got " + value);
         }
+        mcpEndpoint = value.length() > 1 && value.endsWith("/") ? value.substring(0, value.length() - 1) : value;
         return this;
     }
 

@@ -44,7 +44,7 @@ final class HttpSse implements Face {
 
     @Override
     public boolean serves(HttpServletRequest request) {
-        String path = request.getRequestURI();
+        String path = Exchange.path(request);
         return path.endsWith(sse.path()) || path.endsWith(sse.messagePath());
     }
 
@@ -54,7 +54,7 @@ final class HttpSse implements Face {
     }
 
     private boolean listens(HttpServletRequest request) {
-        return request.getRequestURI().endsWith(sse.path());
+        return Exchange.path(request).endsWith(sse.path());
     }
 
     /** The URL of a POST holds the session id: it must not go to other sites. */

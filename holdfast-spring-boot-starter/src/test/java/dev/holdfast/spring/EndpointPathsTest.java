@@ -17,7 +17,13 @@ class EndpointPathsTest {
         "/, '', /api, /api/",
         "mcp, '', /, /mcp",
         "'/@tools/v1:mcp,$&''()!=+~', '', /, '/@tools/v1:mcp,$&''()!=+~'",
-        "/mcp/, '', /, /mcp/"
+        "/mcp/, '', /, /mcp/",
+        "/mcp/, '', /, /mcp",
+        "/mcp, '', /, /mcp/",
+        "mcp, '', /, /mcp/",
+        "/mcp, /app, /, /app/mcp/",
+        "/mcp, /app, /api, /app/api/mcp/",
+        "'/@tools/v1:mcp,$&''()!=+~', /app, /, '/app/@tools/v1:mcp,$&''()!=+~/'"
     })
     void aToolIsCalled(String endpoint, String context, String mvc, String path) throws Exception {
         try (ConfigurableApplicationContext application = Applications.start(

@@ -257,7 +257,7 @@ class PlainServerTest {
         runner.run(context -> {
             assertThat(context.getBean(SessionStore.class)).isInstanceOf(NoStore.class);
             ServletRegistrationBean<?> servlet = context.getBean("holdfastServlet", ServletRegistrationBean.class);
-            assertThat(List.copyOf(servlet.getUrlMappings())).containsExactly("/mcp");
+            assertThat(List.copyOf(servlet.getUrlMappings())).containsExactly("/mcp", "/mcp/");
         });
     }
 

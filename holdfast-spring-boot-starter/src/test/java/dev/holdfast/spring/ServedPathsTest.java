@@ -58,20 +58,22 @@ class ServedPathsTest {
                         "holdfast.mcp-endpoint=/here",
                         "holdfast.sse.enabled=true",
                         "holdfast.sse.message-endpoint=/post")
-                .run(context -> assertThat(paths(context)).containsExactly("/here", "/sse", "/post"));
+                .run(context -> assertThat(paths(context))
+                        .containsExactly("/here", "/sse", "/post", "/here/", "/sse/", "/post/"));
     }
 
     @Test
     void aCustomizerHasTheLastWord() {
         runner.withUserConfiguration(Customized.class)
                 .withPropertyValues("holdfast.mcp-endpoint=/here")
-                .run(context -> assertThat(paths(context)).containsExactly("/tools", "/events", "/message"));
+                .run(context -> assertThat(paths(context))
+                        .containsExactly("/tools", "/events", "/message", "/tools/", "/events/", "/message/"));
     }
 
     @Test
     void aTransportOfTheApplicationsOwnIsServedWhereItSays() {
         runner.withUserConfiguration(Own.class)
-                .run(context -> assertThat(paths(context)).containsExactly("/own"));
+                .run(context -> assertThat(paths(context)).containsExactly("/own", "/own/"));
     }
 
     @Test

@@ -110,7 +110,7 @@ class SeveralTransportsTest {
             assertThat(context).hasNotFailed();
             OF_ONE.forEach(type -> assertThat(context).hasSingleBean(type));
             ServletRegistrationBean<?> servlet = context.getBean("holdfastServlet", ServletRegistrationBean.class);
-            assertThat(List.copyOf(servlet.getUrlMappings())).containsExactly("/one");
+            assertThat(List.copyOf(servlet.getUrlMappings())).containsExactly("/one", "/one/");
             assertThat(context.getBean(MeterRegistry.class)
                             .find("holdfast.sessions")
                             .gauges())

@@ -37,6 +37,7 @@ public class Front {
         holder.setAsyncSupported(true);
         ServletContextHandler context = new ServletContextHandler();
         context.addServlet(holder, "/mcp");
+        context.addServlet(holder, "/mcp/");
         Server web = new Server(new InetSocketAddress("127.0.0.1", port));
         web.setHandler(context);
         web.start();

@@ -38,7 +38,7 @@ public class WeatherServer {
         ServletHolder servlet = new ServletHolder(transport);
         servlet.setAsyncSupported(true);
         ServletContextHandler context = new ServletContextHandler("/");
-        context.addServlet(servlet, "/mcp");
+        transport.endpoints().forEach(path -> context.addServlet(servlet, path));
         Server server = new Server();
         ServerConnector connector = new ServerConnector(server);
         connector.setHost("127.0.0.1");

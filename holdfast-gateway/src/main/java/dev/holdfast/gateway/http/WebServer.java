@@ -113,7 +113,14 @@ public final class WebServer {
         ServletHolder mcp = new ServletHolder("mcp", endpoint.servlet());
         mcp.setAsyncSupported(true);
         mcp.setInitOrder(0);
-        paths.forEach(path -> context.addServlet(mcp, path.equals("/") ? "" : path));
+        for (String path : paths) {
+            if (path.equals("/")) {
+                context.addServlet(mcp, "");
+            } else {
+                context.addServlet(mcp, path);
+                context.addServlet(mcp, path + "/");
+            }
+        }
         context.addServlet(new ServletHolder("unknown", new UnknownPath()), "/");
         Supplier<Page> health = () -> Status.health(endpoint.engine(), store.get());
         addPage(

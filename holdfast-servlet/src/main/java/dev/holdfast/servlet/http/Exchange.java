@@ -119,9 +119,15 @@ public final class Exchange {
         }
     }
 
+    /** The path of a request as the client wrote it, but without a slash at its end: with one it is the same. */
+    public static String path(HttpServletRequest request) {
+        String path = request.getRequestURI();
+        return path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
+    }
+
     /** What stands in the path before its known end, as the client wrote it. */
     public String pathBefore(String end) {
-        String path = request.getRequestURI();
+        String path = path(request);
         return path.endsWith(end) ? path.substring(0, path.length() - end.length()) : request.getContextPath();
     }
 

@@ -13,6 +13,7 @@ import dev.holdfast.spring.properties.TransportSettings;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.server.McpTransportContextExtractor;
 import io.modelcontextprotocol.spec.McpServerTransportProviderBase;
+import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.Optional;
@@ -29,13 +30,16 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandi
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.web.servlet.FilterRegistrationBean;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
+import org.springframework.core.Ordered;
 import org.springframework.core.env.Environment;
 import org.springframework.core.io.ResourceLoader;
+import org.springframework.web.filter.UrlHandlerFilter;
 
 /**
  * Makes {@link HoldfastTransportProvider} the transport of the application's MCP server, and serves it. It backs off where the
@@ -124,5 +128,27 @@ public final class HoldfastAutoConfiguration {
         servlet.setName("holdfast");
         servlet.setAsyncSupported(true);
         return servlet;
+    }
+
+    /**
+     * Takes the slash off the end of a path before any filter sees it: a rule of Spring Security for the path of an endpoint holds for the
+     * path with a slash, which is served too.
+     */
+    @Bean
+    @ConditionalOnBean(HoldfastTransportProvider.class)
+    @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
+    FilterRegistrationBean<Filter> holdfastTrailingSlash(
+            ObjectProvider<HoldfastTransportProvider> transports, BeanFactory beans) {
+        String[] paths = ServletPaths.in(beans)
+                .of(transports.stream()
+                        .flatMap(transport -> transport.endpoints().stream())
+                        .filter(path -> path.length() > 1 && path.endsWith("/"))
+                        .toList());
+        FilterRegistrationBean<Filter> filter = new FilterRegistrationBean<>(
+                UrlHandlerFilter.trailingSlashHandler("/**").wrapRequest().build());
+        filter.addUrlPatterns(paths);
+        filter.setEnabled(paths.length > 0);
+        filter.setOrder(Ordered.HIGHEST_PRECEDENCE);
+        return filter;
     }
 }

@@ -42,6 +42,7 @@ public final class HoldfastInterceptorsAutoConfiguration {
         return () -> {
             List<String> paths = transports.stream()
                     .flatMap(transport -> transport.endpoints().stream())
+                    .filter(path -> path.equals("/") || !path.endsWith("/"))
                     .toList();
             List<String> names = new ArrayList<>(known(beans, paths));
             if (beans.containsBean("holdfastOpenInView")) {
