@@ -63,6 +63,9 @@ public record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) imp
     }
 
     private static String hint(RocksDbStoreException refused) {
+        if (refused.concernsMachine()) {
+            return "";
+        }
         String takeOver = refused.belongsToAnother() ? ", or take it over by --take-over-store" : "";
         return "; choose another by --store" + takeOver;
     }

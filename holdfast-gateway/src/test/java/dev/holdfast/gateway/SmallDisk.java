@@ -16,22 +16,35 @@ import java.util.Optional;
  * let no file grow instead: its writes fail just the same.
  */
 final class SmallDisk {
-    private static final String MOUNTED = "mount -t tmpfs -o size=48m tmpfs \"$0\" || exit 70; exec \"$@\"";
+    private static final String MOUNTED = "mount -t tmpfs -o $0 tmpfs \"$1\" || exit 70; shift; exec \"$@\"";
     private static final byte[] BLOCK = new byte[4096];
 
     private final Path folder;
+    private final String options;
     private final Optional<List<String>> mounting;
 
     /** A disk at this empty folder. */
     SmallDisk(Path folder) throws IOException, InterruptedException {
-        this.folder = folder;
-        this.mounting = mounting(folder);
+        this(folder, "size=48m");
     }
 
-    private static Optional<List<String>> mounting(Path folder) throws IOException, InterruptedException {
+    /** One that is mounted with these options. */
+    SmallDisk(Path folder, String options) throws IOException, InterruptedException {
+        this.folder = folder;
+        this.options = options;
+        this.mounting = mounting(folder, options);
+    }
+
+    /** Whether it is one at all. */
+    boolean mounted() {
+        return mounting.isPresent();
+    }
+
+    private static Optional<List<String>> mounting(Path folder, String options)
+            throws IOException, InterruptedException {
         for (List<String> apart : List.of(List.of("unshare", "-m"), List.of("unshare", "-r", "-m"))) {
             List<String> probe = new ArrayList<>(apart);
-            probe.addAll(List.of("sh", "-c", MOUNTED, folder.toString(), "true"));
+            probe.addAll(List.of("sh", "-c", MOUNTED, options, folder.toString(), "true"));
             if (run(probe).isEmpty()) {
                 return Optional.of(apart);
             }
@@ -44,7 +57,7 @@ final class SmallDisk {
         List<String> words = new ArrayList<>();
         mounting.ifPresent(apart -> {
             words.addAll(apart);
-            words.addAll(List.of("sh", "-c", MOUNTED, folder.toString()));
+            words.addAll(List.of("sh", "-c", MOUNTED, options, folder.toString()));
         });
         words.addAll(command);
         return words;

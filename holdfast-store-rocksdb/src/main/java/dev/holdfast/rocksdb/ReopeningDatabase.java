@@ -61,8 +61,7 @@ final class ReopeningDatabase {
             String what = Database.isCorrupt(e) ? "is damaged (move it away to begin anew)" : "cannot be opened";
             throw new RocksDbStoreException(folder.path(), what, e);
         } catch (IOException | UnsatisfiedLinkError e) {
-            throw new RocksDbStoreException(
-                    folder.path(), "cannot be opened, since RocksDB's native library cannot be loaded", e);
+            throw RocksDbStoreException.withoutLibrary(folder.path(), e);
         }
     }
 

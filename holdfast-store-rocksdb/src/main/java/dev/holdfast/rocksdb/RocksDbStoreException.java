@@ -9,30 +9,56 @@ import java.nio.file.Path;
 public final class RocksDbStoreException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    private final boolean belongsToAnother;
+    private enum Fault {
+        FOLDER,
+        OWNER,
+        MACHINE
+    }
+
+    private final Fault fault;
 
     RocksDbStoreException(Path folder, String what) {
-        this(folder, what, false);
+        this(folder, what, Fault.FOLDER);
     }
 
     RocksDbStoreException(Path folder, String what, Throwable cause) {
-        super("the session store in " + folder + " " + what + ": " + reason(cause), cause);
-        this.belongsToAnother = false;
+        this(folder, what, cause, Fault.FOLDER);
     }
 
-    private RocksDbStoreException(Path folder, String what, boolean belongsToAnother) {
+    private RocksDbStoreException(Path folder, String what, Throwable cause, Fault fault) {
+        super("the session store in " + folder + " " + what + ": " + reason(cause), cause);
+        this.fault = fault;
+    }
+
+    private RocksDbStoreException(Path folder, String what, Fault fault) {
         super("the session store in " + folder + " " + what);
-        this.belongsToAnother = belongsToAnother;
+        this.fault = fault;
+    }
+
+    static RocksDbStoreException withoutLibrary(Path folder, Throwable cause) {
+        return new RocksDbStoreException(
+                folder,
+                "cannot be opened, since RocksDB's native library cannot be loaded from the folder for temporary files, "
+                        + System.getProperty("java.io.tmpdir")
+                        + ", which must exist, have 20 MB of room and not be mounted noexec (name another by"
+                        + " -Djava.io.tmpdir=DIR, which may stand in JDK_JAVA_OPTIONS)",
+                cause,
+                Fault.MACHINE);
     }
 
     static RocksDbStoreException ofAnother(Path folder, String owner, String comer) {
         String difference = owner.equals(comer) ? " with other arguments" : ", and this is " + comer;
-        return new RocksDbStoreException(folder, "keeps the sessions of " + owner + difference, true);
+        return new RocksDbStoreException(folder, "keeps the sessions of " + owner + difference, Fault.OWNER);
     }
 
     /** Whether the folder keeps the sessions of another, from whom {@link RocksDbStoreBuilder#takeOver} would take it. */
     public boolean belongsToAnother() {
-        return belongsToAnother;
+        return fault == Fault.OWNER;
+    }
+
+    /** Whether this machine cannot open any store: another folder would not help. */
+    public boolean concernsMachine() {
+        return fault == Fault.MACHINE;
     }
 
     /** What Java says of a file is often no more than its name. */
