@@ -15,10 +15,18 @@ enum LogLevel {
     DEBUG,
     TRACE;
 
-    /** Logs this much from now on; the libraries keep to what {@code logback.xml} says. */
+    /**
+     * Logs this much from now on. What is not of Holdfast speaks at WARN and above only: below, Lettuce shows the password of Redis, and
+     * HTTP libraries the headers of requests.
+     */
     void apply() {
-        if (LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME) instanceof Logger root) {
-            root.setLevel(Level.toLevel(name()));
+        set("dev.holdfast", this);
+        set(org.slf4j.Logger.ROOT_LOGGER_NAME, this == ERROR ? ERROR : WARN);
+    }
+
+    private static void set(String name, LogLevel level) {
+        if (LoggerFactory.getLogger(name) instanceof Logger logger) {
+            logger.setLevel(Level.toLevel(level.name()));
         }
     }
 
