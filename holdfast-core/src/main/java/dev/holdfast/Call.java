@@ -39,7 +39,7 @@ public interface Call {
     record Accepted(Call call) implements Outcome {}
 
     /**
-     * A request with this id is in flight already, or stands twice in the batch.
+     * The id stands twice in the batch; or a request with it is in flight, in a session whose answers all come on one stream.
      *
      * @param id the id
      */

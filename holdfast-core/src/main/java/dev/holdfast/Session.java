@@ -56,7 +56,8 @@ public interface Session {
     CompletionStage<Boolean> answer(InboundMessage response);
 
     /**
-     * Cancels the call of a request; its stream ends without a response. Without such a call nothing happens.
+     * Cancels a request, of several with this id the newest; the stream of its call ends without a response. Without such a request
+     * nothing happens. Each node cancels the newest of its own, so that of calls with one id on several nodes more than one may end.
      *
      * @return completes when the call is cancelled or found to be absent: at once if it runs in this process, or no other node can have
      *     the session; else when the other nodes have been told. Where a backend exists once, they are told in any case: the stage waits

@@ -58,7 +58,7 @@ final class BackendMessages {
     void heard(LiveSession session, NodeMessage message, long bytes) {
         if (message instanceof NodeMessage.Cancelled cancelled) {
             // before a call from here is said to be taken by the node that has the backend
-            session.shared().cancelOnItsWay(cancelled.request(), cancelled.notification());
+            session.shared().cancelOnItsWay(cancelled.cancellation());
         }
         SessionTasks way = message instanceof NodeMessage.Answered ? answers : tasks;
         if (!way.add(session, bytes, () -> ready(session, message), () -> hears(session, message))) {
@@ -147,7 +147,7 @@ final class BackendMessages {
         } else if (message instanceof NodeMessage.Answered answered) {
             CompletionStage<Boolean> unused = session.answer(answered.answer());
         } else if (message instanceof NodeMessage.Cancelled cancelled) {
-            CompletionStage<Void> unused = session.cancel(cancelled.request(), cancelled.notification());
+            session.cancel(cancelled.cancellation());
         } else if (message instanceof NodeMessage.Journaled journaled) {
             CompletionStage<Void> unused = versions.heardOf(session, journaled.version());
         } else if (message instanceof NodeMessage.Notified notified) {

@@ -116,7 +116,8 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
         this.versions = new JournalVersions(store, this::mayBlock);
         this.forBackends = new BackendMessages(
                 store, new ForwardedCalls(store, lease, versions, this::mayBlock), versions, this::mayBlock);
-        this.forwarding = placement.map(where -> new Forwarding(store, lease, where, versions, forBackends, this));
+        this.forwarding =
+                placement.map(where -> new Forwarding(store, lease, where, versions, forBackends, this, random));
         this.writers = new Writers(store, placement);
         this.tails = new Tails(store, writers, session -> forwarding.ifPresent(once -> once.read(session)));
     }

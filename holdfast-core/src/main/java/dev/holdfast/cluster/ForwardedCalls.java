@@ -67,7 +67,8 @@ final class ForwardedCalls {
             decline(call);
             return;
         }
-        StoreQuestion.ask(() -> session.call(call.requests()).thenCompose(begun -> versions.catchUpFor(session, begun)))
+        StoreQuestion.ask(() -> session.call(call.requests(), call.number())
+                        .thenCompose(begun -> versions.catchUpFor(session, begun)))
                 .whenComplete((outcome, failure) -> {
                     if (outcome instanceof Call.Accepted accepted) {
                         taken(session, call, accepted.call());

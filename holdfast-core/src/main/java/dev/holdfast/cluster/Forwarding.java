@@ -5,6 +5,7 @@ import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
 import dev.holdfast.session.CallOnItsWay;
+import dev.holdfast.session.Cancellation;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Epoch;
@@ -24,6 +25,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -42,6 +44,13 @@ final class Forwarding {
     private static final long FIRST_PAUSE_MILLIS = 25;
     private static final long MOST_PAUSE_MILLIS = 500;
     private static final int MOST_DOUBLINGS = 5;
+    /**
+     * Numbers begin at random between these, so that no two nodes give the same; what a session counts itself lies below them, and what a
+     * store's script takes for a number, and not for a fraction, above.
+     */
+    private static final long LEAST_NUMBER = 1L << 40;
+
+    private static final long MOST_NUMBER = 1L << 52;
     /** With the pauses between them some 30 s: so long a call waits for a backend that nobody has to give. */
     private static final int MOST_ATTEMPTS = 64;
 
@@ -53,7 +62,7 @@ final class Forwarding {
     private final JournalVersions versions;
     private final BackendMessages forBackends;
     private final Surroundings surroundings;
-    private final AtomicLong numbers = new AtomicLong();
+    private final AtomicLong numbers;
     private final Map<Long, CompletableFuture<Optional<NodeMessage>>> waiting = new ConcurrentHashMap<>();
 
     /**
@@ -85,13 +94,20 @@ final class Forwarding {
             Placement placement,
             JournalVersions versions,
             BackendMessages forBackends,
-            Surroundings surroundings) {
+            Surroundings surroundings,
+            RandomGenerator random) {
         this.store = store;
         this.lease = lease;
         this.placement = placement;
         this.versions = versions;
         this.forBackends = forBackends;
         this.surroundings = surroundings;
+        this.numbers = new AtomicLong(random.nextLong(LEAST_NUMBER, MOST_NUMBER));
+    }
+
+    /** A number that no node gives to anything else. */
+    long nextNumber() {
+        return numbers.incrementAndGet();
     }
 
     /** Runs a call where the backend is; until that is known to have it, the call is on its way. */
@@ -200,7 +216,7 @@ final class Forwarding {
 
     private CompletionStage<Call.Outcome> forward(LiveSession session, CallOnItsWay call, Member host, int attempt) {
         String node = lease.node();
-        long number = numbers.incrementAndGet();
+        long number = nextNumber();
         CompletableFuture<Optional<NodeMessage>> answer = new CompletableFuture<>();
         waiting.put(number, answer);
         // what is cancelled before it is sent, be it once more, does not run there
@@ -210,7 +226,7 @@ final class Forwarding {
         answer.whenComplete((said, failure) -> tellCancelled(node, session, call, host));
         return answer.thenCompose(said -> said.isPresent()
                         ? answered(node, session, call, host, said.get())
-                        : store.insist(node, () -> dead(session, call.requests(), host)))
+                        : store.insist(node, () -> dead(session, number, call.requests(), host)))
                 .whenComplete((outcome, failure) -> waiting.remove(number))
                 .exceptionally(failure -> undecided(session, failure))
                 .thenCompose(outcome -> outcome.<CompletionStage<Call.Outcome>>map(CompletableFuture::completedFuture)
@@ -219,9 +235,9 @@ final class Forwarding {
 
     /** What was cancelled may have been sent before that: the node to which it was sent hears of the cancellation behind it. */
     private void tellCancelled(String node, LiveSession session, CallOnItsWay call, Member host) {
-        call.cancellations().forEach((request, notification) -> {
-            InboundMessage told = session.shared().toldElsewhere(request, notification);
-            byte[] message = new NodeMessage.Cancelled(session.key(), request, told).pack();
+        call.cancellations().forEach(cancellation -> {
+            Cancellation told = session.shared().toldElsewhere(cancellation);
+            byte[] message = new NodeMessage.Cancelled(session.key(), told).pack();
             CompletionStage<Boolean> unused =
                     store.insist(node, () -> store.bus().send(host.node(), message));
         });
@@ -299,7 +315,7 @@ final class Forwarding {
 
     /** The node that was asked has died: the log knows whether it has started the call. */
     private CompletionStage<Optional<Call.Outcome>> dead(
-            LiveSession session, List<InboundMessage> requests, Member host) {
+            LiveSession session, long number, List<InboundMessage> requests, Member host) {
         // from here on it starts nothing, under none of its epochs
         return store.members(session.key())
                 .thenCompose(members -> store.fence(
@@ -312,6 +328,7 @@ final class Forwarding {
                 .thenCompose(fenced -> store.look(session.key()))
                 .thenCompose(look -> started(
                         session,
+                        number,
                         requests,
                         host.epoch(),
                         look.orElseThrow(() -> new IllegalStateException("the session has ended meanwhile"))))
@@ -323,35 +340,25 @@ final class Forwarding {
                                         taken(session, requests, new Started(stream.get(), host.epoch(), ""))));
     }
 
-    /** The stream of a call that was started under an epoch, or a later one: one that runs, or one that has an answer. */
+    /**
+     * The stream of a call that was started under an epoch, or a later one: one that runs, or one that has an answer. It is known by its
+     * number, for its ids may be those of other calls too; on the listening stream, where no two may be alike, an answer by those.
+     */
     private CompletionStage<Optional<StreamId>> started(
-            LiveSession session, List<InboundMessage> requests, Epoch epoch, Look look) {
-        Set<RequestId> ids = requests.stream().map(InboundMessage::requiredId).collect(Collectors.toSet());
-        Optional<StreamId> running = look.record().running().entrySet().stream()
-                .filter(call -> call.getKey().epoch() >= epoch.counter()
-                        && call.getValue().requests().stream().anyMatch(ids::contains))
-                .map(Map.Entry::getKey)
+            LiveSession session, long number, List<InboundMessage> requests, Epoch epoch, Look look) {
+        Optional<StreamId> own = Stream.concat(
+                        look.record().running().keySet().stream(), look.streams().keySet().stream())
+                .filter(stream -> stream.epoch() >= epoch.counter() && stream.number() == number)
                 .findFirst();
-        if (running.isPresent()) {
-            return CompletableFuture.completedFuture(running);
+        if (own.isPresent() || !session.listensOnly()) {
+            return CompletableFuture.completedFuture(own);
         }
-        List<StreamId> streams = session.listensOnly()
-                ? List.of(StreamId.LISTENING)
-                : look.streams().keySet().stream()
-                        .filter(stream -> stream.epoch() >= epoch.counter())
-                        .toList();
-        CompletionStage<Optional<StreamId>> found = CompletableFuture.completedFuture(Optional.empty());
-        for (StreamId stream : streams) {
-            found = found.thenCompose(before -> before.isPresent()
-                    ? CompletableFuture.completedFuture(before)
-                    : answers(session, stream, ids)
-                            .thenApply(answered -> answered ? Optional.of(stream) : Optional.empty()));
-        }
-        return found.thenApply(stream -> {
-            if (stream.isEmpty() && session.listensOnly() && trimmed(look)) {
+        Set<RequestId> ids = requests.stream().map(InboundMessage::requiredId).collect(Collectors.toSet());
+        return answers(session, StreamId.LISTENING, ids).thenApply(answered -> {
+            if (!answered && trimmed(look)) {
                 throw new IllegalStateException("an answer may have been trimmed");
             }
-            return stream;
+            return answered ? Optional.of(StreamId.LISTENING) : Optional.empty();
         });
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.session.Cancellation;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -35,7 +36,7 @@ sealed interface NodeMessage {
     record Answered(SessionKey key, InboundMessage answer) implements NodeMessage {}
 
     /** The client cancels a request. */
-    record Cancelled(SessionKey key, RequestId request, InboundMessage notification) implements NodeMessage {}
+    record Cancelled(SessionKey key, Cancellation cancellation) implements NodeMessage {}
 
     /** A notification of the client that the journal does not keep, for the epoch that has the backend. */
     record Notified(SessionKey key, Epoch host, InboundMessage notification) implements NodeMessage {}
@@ -50,7 +51,7 @@ sealed interface NodeMessage {
      * A call of the client, for the epoch that has the backend.
      *
      * @param from who gets the answer
-     * @param number which question of that node this is
+     * @param number which question of that node this is, and the number of the call's stream
      */
     record Forwarded(SessionKey key, Epoch host, String from, long number, List<InboundMessage> requests)
             implements NodeMessage {}
@@ -77,7 +78,10 @@ sealed interface NodeMessage {
         } else if (this instanceof Answered m) {
             into.head(6, key()).message(m.answer);
         } else if (this instanceof Cancelled m) {
-            into.head(7, key()).text(m.request.token()).message(m.notification);
+            into.head(7, key())
+                    .text(m.cancellation.request().token())
+                    .message(m.cancellation.notification())
+                    .number(m.cancellation.number());
         } else if (this instanceof Notified m) {
             into.head(8, key()).epoch(m.host).message(m.notification);
         } else if (this instanceof Forwarded m) {
@@ -118,7 +122,7 @@ sealed interface NodeMessage {
             case 4 -> new Released(key, from.number());
             case 5 -> new Delivered(key, from.stream());
             case 6 -> new Answered(key, from.message());
-            case 7 -> new Cancelled(key, new RequestId(from.text()), from.message());
+            case 7 -> new Cancelled(key, new Cancellation(new RequestId(from.text()), from.message(), from.number()));
             case 8 -> new Notified(key, from.epoch(), from.message());
             case 9 -> new Forwarded(key, from.epoch(), from.text(), from.number(), from.messages());
             case 10 -> new Taken(key, from.number(), from.stream(), from.epoch());

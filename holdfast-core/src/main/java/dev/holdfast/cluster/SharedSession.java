@@ -8,6 +8,7 @@ import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionState;
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.session.Cancellation;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.UnreadableException;
@@ -131,21 +132,23 @@ final class SharedSession implements Session {
      */
     @Override
     public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
+        long number = node.forwarding.map(Forwarding::nextNumber).orElse(Cancellation.ONCE);
+        Cancellation cancellation = new Cancellation(request, notification, number);
         boolean runs = here.shared().runs(request);
-        CompletionStage<Void> cancelled = here.cancel(request, notification);
+        here.cancel(cancellation);
         if (node.forwarding.isEmpty()) {
-            return runs ? cancelled : deliverCancellation(request, notification);
+            return runs ? CompletableFuture.completedFuture(null) : tellOthers(cancellation);
         }
-        CompletionStage<Void> told = deliverCancellation(request, notification);
+        CompletionStage<Void> told = tellOthers(cancellation);
         return runs
                 ? told
-                : told.thenCompose(done -> deliverCancellation(request, notification))
-                        .thenComposeAsync(done -> here.cancel(request, notification), node.blocking);
+                : told.thenCompose(done -> tellOthers(cancellation))
+                        .thenRunAsync(() -> here.cancel(cancellation), node.blocking);
     }
 
-    private CompletionStage<Void> deliverCancellation(RequestId request, InboundMessage notification) {
-        InboundMessage told = here.shared().toldElsewhere(request, notification);
-        return ask(() -> node.peers.deliver(here.key(), new NodeMessage.Cancelled(here.key(), request, told)))
+    private CompletionStage<Void> tellOthers(Cancellation cancellation) {
+        Cancellation told = here.shared().toldElsewhere(cancellation);
+        return ask(() -> node.peers.deliver(here.key(), new NodeMessage.Cancelled(here.key(), told)))
                 .thenAccept(others -> {});
     }
 

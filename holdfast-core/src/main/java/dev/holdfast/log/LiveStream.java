@@ -81,7 +81,7 @@ public final class LiveStream {
     }
 
     /** A new stream: the store learns of it with its first event, or before its name is told. */
-    static LiveStream begun(StreamId id, List<RequestId> requests) {
+    public static LiveStream begun(StreamId id, List<RequestId> requests) {
         LiveStream stream = new LiveStream(id, requests);
         stream.recorded = false;
         return stream;

@@ -64,14 +64,14 @@ public final class Streams {
         return listening;
     }
 
-    /** A new request stream; nobody sees it before it is {@link #open opened}. */
-    public LiveStream create(List<RequestId> requests) {
-        return LiveStream.begun(nextId(), requests);
-    }
-
     /** A name that no stream has or had. */
     public StreamId nextId() {
-        return new StreamId(epochs.present().counter(), ++lastNumber);
+        return id(++lastNumber);
+    }
+
+    /** The name of a stream that begins now under a number of its own. */
+    public StreamId id(long number) {
+        return new StreamId(epochs.present().counter(), number);
     }
 
     /**

@@ -91,6 +91,11 @@ final class BackendSink implements ListeningSink {
     }
 
     @Override
+    public void unsolicited() {
+        core.host().telemetry().unsolicited();
+    }
+
+    @Override
     public void lost(String cause) {
         lost(cause, List.of());
     }

@@ -15,7 +15,7 @@ import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.TooLargeException;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -227,14 +227,16 @@ final class CallEnding {
      * @return those who need another backend for them, one for each call
      */
     List<CallDispatch> untouched(List<InboundMessage> requests, Predicate<RequestSink> which) {
-        // of two with one id only the later one can be open
-        Map<RequestId, InboundMessage> latest = new LinkedHashMap<>();
-        requests.forEach(request -> latest.put(request.requiredId(), request));
+        // several may have equal ids: a request is known by the object that its own id is
+        Map<RequestId, InboundMessage> given = new IdentityHashMap<>();
+        requests.forEach(request -> given.put(request.requiredId(), request));
         Set<LiveCall> again = new LinkedHashSet<>();
-        latest.forEach((id, request) -> core.requests()
-                .find(id)
-                .filter(sink -> which.test(sink) && sink.giveBack(request))
-                .ifPresent(sink -> again.add(sink.call())));
+        for (RequestSink sink : core.requests().all()) {
+            InboundMessage request = given.get(sink.id());
+            if (request != null && which.test(sink) && sink.giveBack(request)) {
+                again.add(sink.call());
+            }
+        }
         return again.stream()
                 .map(call -> new CallDispatch(core, this, call, Runnable::run))
                 .toList();

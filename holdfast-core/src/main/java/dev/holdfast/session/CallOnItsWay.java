@@ -11,14 +11,13 @@ import java.util.Optional;
 
 /**
  * A call of the client that is on its way to the node that has the backend, be it this one. Its requests are in flight from its {@link
- * #begin} to its {@link #end}: none comes twice, they count like those that run here, and one that is cancelled is not sent any more.
- * Meanwhile the session stays, and a drain waits.
+ * #begin} to its {@link #end}: they count like those that run here, and one that is cancelled is not sent any more. Meanwhile the session stays, and a drain waits.
  */
 public final class CallOnItsWay {
     private final SessionCore core;
     private final List<InboundMessage> requests;
-    /** By which notifications its requests were cancelled; changed inside steps. */
-    private final Map<RequestId, InboundMessage> cancelled = new LinkedHashMap<>(0);
+    /** How its requests were cancelled; changed inside steps. */
+    private final Map<RequestId, Cancellation> cancelled = new LinkedHashMap<>(0);
 
     CallOnItsWay(SessionCore core, List<InboundMessage> requests) {
         this.core = core;
@@ -46,7 +45,7 @@ public final class CallOnItsWay {
     }
 
     private Optional<Call.Outcome> setOut() {
-        Optional<RequestId> duplicate = core.requests().duplicate(requests);
+        Optional<RequestId> duplicate = core.duplicate(requests);
         if (duplicate.isPresent()) {
             return duplicate.map(Call.Duplicate::new);
         }
@@ -82,18 +81,19 @@ public final class CallOnItsWay {
                 .toList());
     }
 
-    /** By which notifications its requests were cancelled so far. */
-    public Map<RequestId, InboundMessage> cancellations() {
-        return core.look(() -> Map.copyOf(cancelled));
+    /** How its requests were cancelled so far. */
+    public List<Cancellation> cancellations() {
+        return core.look(() -> List.copyOf(cancelled.values()));
+    }
+
+    /** Whether a request with this id is one of its own, and not cancelled; inside a step. */
+    boolean wants(RequestId id) {
+        return !cancelled.containsKey(id)
+                && requests.stream().anyMatch(request -> request.requiredId().equals(id));
     }
 
     /** The client cancels one of its requests; inside a step. */
-    void cancel(RequestId request, InboundMessage notification) {
-        cancelled.putIfAbsent(request, notification);
-    }
-
-    /** By which notifications its requests were cancelled; inside a step. */
-    Map<RequestId, InboundMessage> cancelled() {
-        return cancelled;
+    void cancel(Cancellation cancellation) {
+        cancelled.put(cancellation.request(), cancellation);
     }
 }

@@ -6,12 +6,14 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveReader;
+import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.StreamId;
 import dev.holdfast.spi.TooLargeException;
 import java.util.List;
 import java.util.Optional;
@@ -22,6 +24,9 @@ import java.util.function.Supplier;
 
 /** How the calls of a session's client begin, and how they are cancelled by it. */
 final class CallStart {
+    /** The stream of a call gets the next number of its session. */
+    private static final long NEXT_NUMBER = 0;
+
     private final SessionCore core;
     private final Readers readers;
     private final CallEnding ending;
@@ -41,15 +46,21 @@ final class CallStart {
      * is stored with its first message; else it runs when the store has its start.
      */
     CompletionStage<Call.Outcome> call(List<InboundMessage> messages) {
-        return call(messages, Optional.empty());
+        return call(messages, NEXT_NUMBER, Optional.empty());
+    }
+
+    /** Opens a call of another node, whose stream gets a number that no other one has. */
+    CompletionStage<Call.Outcome> call(List<InboundMessage> messages, long number) {
+        return call(messages, number, Optional.empty());
     }
 
     /** Opens a call that was on its way until now. */
     CompletionStage<Call.Outcome> call(CallOnItsWay arriving) {
-        return call(arriving.requests(), Optional.of(arriving));
+        return call(arriving.requests(), NEXT_NUMBER, Optional.of(arriving));
     }
 
-    private CompletionStage<Call.Outcome> call(List<InboundMessage> messages, Optional<CallOnItsWay> arriving) {
+    private CompletionStage<Call.Outcome> call(
+            List<InboundMessage> messages, long number, Optional<CallOnItsWay> arriving) {
         byte[] extension = harmless(messages) ? Rerun.first(messages.get(0)) : SessionRecord.NO_EXTENSION;
         Supplier<CompletionStage<Call.Outcome>> outcome = core.step(effects -> {
             arriving.ifPresent(CallOnItsWay::arrive);
@@ -66,20 +77,20 @@ final class CallStart {
                 effects.then(() -> core.alive(move));
                 return () -> CompletableFuture.completedFuture(new Call.Closed(core.ended()));
             }
-            Supplier<CompletionStage<Call.Outcome>> begun = begin(messages, extension, now, effects);
-            arriving.ifPresent(call -> call.cancelled().forEach((id, by) -> cancel(id, by, effects)));
+            Supplier<CompletionStage<Call.Outcome>> begun = begin(messages, number, extension, now, effects);
+            arriving.ifPresent(call -> call.cancellations().forEach(cancelled -> cancel(cancelled, effects)));
             return begun;
         });
         return outcome.get();
     }
 
     private Supplier<CompletionStage<Call.Outcome>> begin(
-            List<InboundMessage> messages, byte[] extension, long now, Effects effects) {
+            List<InboundMessage> messages, long number, byte[] extension, long now, Effects effects) {
         core.host().running(messages.size());
         List<RequestId> ids = messages.size() == 1
                 ? List.of(messages.get(0).requiredId())
                 : messages.stream().map(InboundMessage::requiredId).toList();
-        LiveCall call = create(messages, ids, now);
+        LiveCall call = create(messages, ids, number, now);
         if (extension.length > 0) {
             call.mayBeRerun();
         }
@@ -164,11 +175,13 @@ final class CallStart {
                 && core.host().backend().mayBeRerun(messages.get(0), core.principal());
     }
 
-    private LiveCall create(List<InboundMessage> messages, List<RequestId> ids, long now) {
+    private LiveCall create(List<InboundMessage> messages, List<RequestId> ids, long number, long now) {
+        StreamId id =
+                number == NEXT_NUMBER ? core.streams().nextId() : core.streams().id(number);
         if (core.listensOnly()) {
-            return LiveCall.unread(core.streams().nextId(), core.streams().listening(), callHost, messages, now);
+            return LiveCall.unread(id, core.streams().listening(), callHost, messages, now);
         }
-        LiveReader reader = LiveReader.first(readers, core.log(), core.streams().create(ids));
+        LiveReader reader = LiveReader.first(readers, core.log(), LiveStream.begun(id, ids));
         return LiveCall.reading(reader, callHost, messages, now);
     }
 
@@ -179,7 +192,7 @@ final class CallStart {
         if (core.lifecycle().state().closed()) {
             return Optional.of(new Call.Closed(core.ended()));
         }
-        Optional<RequestId> duplicate = core.requests().duplicate(messages);
+        Optional<RequestId> duplicate = core.duplicate(messages);
         if (duplicate.isPresent()) {
             return duplicate.map(Call.Duplicate::new);
         }
@@ -258,19 +271,21 @@ final class CallStart {
         ending.end(call);
     }
 
-    /** The client cancels a request; without such a call nothing happens. */
-    void cancel(RequestId request, InboundMessage notification) {
+    /** The client cancels a request, on its way or in the hands of the backend; without such a request nothing happens. */
+    void cancel(Cancellation cancellation) {
         core.run(effects -> {
-            cancel(request, notification, effects);
-            core.requests().onItsWay(request).ifPresent(call -> call.cancel(request, notification));
+            if (!core.requests().cancelOnItsWay(cancellation)) {
+                cancel(cancellation, effects);
+            }
         });
     }
 
-    private void cancel(RequestId request, InboundMessage notification, Effects effects) {
-        core.requests()
-                .find(request)
-                .filter(sink -> sink.cancel(Optional.of(notification), effects))
-                .ifPresent(sink -> cancelled(sink, effects));
+    private void cancel(Cancellation cancellation, Effects effects) {
+        core.requests().newest(cancellation.request()).ifPresent(sink -> {
+            sink.cancel(Optional.of(cancellation.notification()), effects);
+            core.requests().follow(cancellation);
+            cancelled(sink, effects);
+        });
     }
 
     private void cancelled(RequestSink sink, Effects effects) {

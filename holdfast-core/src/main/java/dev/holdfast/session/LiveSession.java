@@ -141,6 +141,15 @@ public final class LiveSession implements Session, LiveCall.Host {
         return visit() ? inbound.notify(notification) : inbound.refusedFor(core.ended());
     }
 
+    /**
+     * Lets a call of another node begin here.
+     *
+     * @param number that of its stream, which no other stream of the session has
+     */
+    public CompletionStage<Call.Outcome> call(List<InboundMessage> requests, long number) {
+        return starts.call(requests, number);
+    }
+
     /** Lets a call begin here that was on its way; those of its requests that are cancelled do not run. */
     public CompletionStage<Call.Outcome> call(CallOnItsWay call) {
         return starts.call(call);
@@ -166,9 +175,14 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     @Override
     public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
-        visit();
-        starts.cancel(request, notification);
+        cancel(new Cancellation(request, notification, Cancellation.ONCE));
         return SessionLog.DONE;
+    }
+
+    /** The same for a cancellation that may come more than once. */
+    public void cancel(Cancellation cancellation) {
+        visit();
+        starts.cancel(cancellation);
     }
 
     @Override

@@ -8,10 +8,13 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 
 /**
@@ -22,8 +25,14 @@ final class OpenRequests {
     /** So many pings may wait for their answers: a client that is away, or answers none, is not to find more. */
     static final int MOST_PINGS = 128;
 
-    private final Map<RequestId, RequestSink> inFlight = new LinkedHashMap<>(0);
-    private Map<RequestId, CallOnItsWay> onTheirWay = Collections.emptyMap();
+    /** How many cancellations are remembered that may come again. */
+    private static final int MOST_FOLLOWED = 64;
+
+    /** In the order in which they began; a client may use one id for several. */
+    private final Set<RequestSink> inFlight = new LinkedHashSet<>(0);
+
+    private Set<CallOnItsWay> onTheirWay = Collections.emptySet();
+    private Set<Long> followed = Collections.emptySet();
     private Map<RequestId, Question> asked = Collections.emptyMap();
     private int pings;
 
@@ -39,67 +48,97 @@ final class OpenRequests {
         }
     }
 
-    /** The first id that is in flight already or occurs twice. */
-    Optional<RequestId> duplicate(List<InboundMessage> requests) {
-        for (int i = 0; i < requests.size(); i++) {
-            RequestId id = requests.get(i).requiredId();
-            if (inFlight.containsKey(id) || onTheirWay.containsKey(id)) {
-                return Optional.of(id);
-            }
-            for (int j = 0; j < i; j++) {
-                if (requests.get(j).requiredId().equals(id)) {
-                    return Optional.of(id);
-                }
-            }
-        }
-        return Optional.empty();
+    /** The first id that occurs twice. */
+    static Optional<RequestId> repeated(List<InboundMessage> requests) {
+        Set<RequestId> ids = new HashSet<>();
+        return requests.size() == 1
+                ? Optional.empty()
+                : requests.stream()
+                        .map(InboundMessage::requiredId)
+                        .filter(id -> !ids.add(id))
+                        .findFirst();
+    }
+
+    /** The first id that is in flight already. */
+    Optional<RequestId> inFlight(List<InboundMessage> requests) {
+        Set<RequestId> present = new HashSet<>();
+        inFlight.forEach(sink -> present.add(sink.id()));
+        onTheirWay.forEach(call -> call.requests().forEach(request -> present.add(request.requiredId())));
+        return requests.stream()
+                .map(InboundMessage::requiredId)
+                .filter(present::contains)
+                .findFirst();
     }
 
     /** A call sets out. */
     void setOut(CallOnItsWay call) {
-        onTheirWay = onTheirWay.isEmpty() ? new LinkedHashMap<>() : onTheirWay;
-        call.requests().forEach(request -> onTheirWay.put(request.requiredId(), call));
+        onTheirWay = onTheirWay.isEmpty() ? new LinkedHashSet<>() : onTheirWay;
+        onTheirWay.add(call);
     }
 
     /** A call is not on its way any more; returns how many of its requests were until now. */
     int arrive(CallOnItsWay call) {
-        int arrived = 0;
-        for (InboundMessage request : call.requests()) {
-            if (onTheirWay.get(request.requiredId()) == call) {
-                onTheirWay.remove(request.requiredId());
-                arrived++;
-            }
-        }
-        onTheirWay = onTheirWay.isEmpty() ? Collections.emptyMap() : onTheirWay;
+        int arrived = onTheirWay.remove(call) ? call.requests().size() : 0;
+        onTheirWay = onTheirWay.isEmpty() ? Collections.emptySet() : onTheirWay;
         return arrived;
     }
 
-    /** The call with which a request is on its way. */
-    Optional<CallOnItsWay> onItsWay(RequestId id) {
-        return Optional.ofNullable(onTheirWay.get(id));
+    private Optional<CallOnItsWay> onItsWay(RequestId id) {
+        return onTheirWay.stream().filter(call -> call.wants(id)).reduce((older, newer) -> newer);
     }
 
     /** How many requests of the client are in flight. */
     int running() {
-        return inFlight.size() + onTheirWay.size();
+        int running = inFlight.size();
+        for (CallOnItsWay call : onTheirWay) {
+            running += call.requests().size();
+        }
+        return running;
     }
 
     void start(LiveCall call) {
-        call.sinks().forEach(sink -> inFlight.put(sink.id(), sink));
+        inFlight.addAll(call.sinks());
     }
 
     void end(RequestSink sink) {
-        inFlight.remove(sink.id(), sink);
+        inFlight.remove(sink);
     }
 
-    Optional<RequestSink> find(RequestId id) {
-        return Optional.ofNullable(inFlight.get(id));
+    /** The newest request with this id that is not answered. */
+    Optional<RequestSink> newest(RequestId id) {
+        return inFlight.stream()
+                .filter(sink -> sink.open() && sink.id().equals(id))
+                .reduce((older, newer) -> newer);
+    }
+
+    /** Cancels the newest such request that is on its way; false if none is, and the cancellation has not found its request before. */
+    boolean cancelOnItsWay(Cancellation cancellation) {
+        if (followed.contains(cancellation.number())) {
+            return true;
+        }
+        Optional<CallOnItsWay> call = onItsWay(cancellation.request());
+        call.ifPresent(found -> {
+            found.cancel(cancellation);
+            follow(cancellation);
+        });
+        return call.isPresent();
+    }
+
+    /** A cancellation has found its request. */
+    void follow(Cancellation cancellation) {
+        if (cancellation.number() != Cancellation.ONCE) {
+            followed = followed.isEmpty() ? new LinkedHashSet<>() : followed;
+            followed.add(cancellation.number());
+            if (followed.size() > MOST_FOLLOWED) {
+                followed.remove(followed.iterator().next());
+            }
+        }
     }
 
     /** The requests of calls that run for too long and have no answer yet; of two calls the older one is late first. */
     List<RequestSink> overdue(Predicate<LiveCall> late) {
         List<RequestSink> found = List.of();
-        for (RequestSink sink : inFlight.values()) {
+        for (RequestSink sink : inFlight) {
             if (!late.test(sink.call())) {
                 break;
             }
@@ -114,7 +153,7 @@ final class OpenRequests {
     /** Who follows the requests whose answers go to a stream. */
     List<CallWatch> watching(LiveStream stream) {
         List<CallWatch> found = List.of();
-        for (RequestSink sink : inFlight.values()) {
+        for (RequestSink sink : inFlight) {
             if (sink.call().stream() == stream && sink.watch() != CallWatch.NONE) {
                 found = found.isEmpty() ? new ArrayList<>(1) : found;
                 found.add(sink.watch());
@@ -124,7 +163,7 @@ final class OpenRequests {
     }
 
     List<RequestSink> all() {
-        return List.copyOf(inFlight.values());
+        return List.copyOf(inFlight);
     }
 
     /** Remembers a question. Returns the ping that is given up for it, if there are too many. */

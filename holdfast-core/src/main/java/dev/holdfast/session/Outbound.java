@@ -69,8 +69,13 @@ final class Outbound implements Outbox.Owner {
         RequestSink sink = way.sink();
         boolean progress = message.kind() == EventKind.PROGRESS;
         OptionalDouble here = progress ? core.host().messages().progress(message.bytes()) : OptionalDouble.empty();
-        BooleanSupplier taken =
-                () -> sink.isHeldBy(way) && sink.takes(message) && (!progress || sink.tellsProgress(here));
+        BooleanSupplier taken = () -> {
+            if (sink.isHeldBy(way) && sink.takes(message)) {
+                return !progress || sink.tellsProgress(here);
+            }
+            core.host().telemetry().unsolicited();
+            return false;
+        };
         return send(sink.call().stream(), message, sink, way.incarnation(), taken);
     }
 

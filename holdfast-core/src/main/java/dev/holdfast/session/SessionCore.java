@@ -11,7 +11,10 @@ import dev.holdfast.log.Outbox;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Move;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -167,6 +170,15 @@ public final class SessionCore {
 
     OpenRequests requests() {
         return requests;
+    }
+
+    /**
+     * The first id that must not come now; inside a step. A call is known by its stream, and its id may be in use; not where the answers
+     * to all calls come on one stream, and their ids are all that tells them apart.
+     */
+    Optional<RequestId> duplicate(List<InboundMessage> messages) {
+        Optional<RequestId> repeated = OpenRequests.repeated(messages);
+        return repeated.isPresent() || !listensOnly ? repeated : requests.inFlight(messages);
     }
 
     /** Why so many more requests must not be in flight now, if so; inside a step. */

@@ -101,7 +101,7 @@ public final class SharedSide {
 
     /** Whether a request of the client runs here. */
     public boolean runs(RequestId request) {
-        return core.look(() -> core.requests().find(request).isPresent());
+        return core.look(() -> core.requests().newest(request).isPresent());
     }
 
     /** A connection begins to read what other nodes write; false if the session is at its end. */
@@ -259,13 +259,15 @@ public final class SharedSide {
     }
 
     /** What other nodes hear of a cancellation: of one that says much, no more than which request it is. */
-    public InboundMessage toldElsewhere(RequestId request, InboundMessage notification) {
-        if (notification.bytes().length <= MOST_CANCELLATION_BYTES) {
-            return notification;
+    public Cancellation toldElsewhere(Cancellation cancellation) {
+        if (cancellation.notification().bytes().length <= MOST_CANCELLATION_BYTES) {
+            return cancellation;
         }
         MessageFactory messages = core.host().messages();
-        return messages.read(
-                messages.cancelled(request, "the client has cancelled it").bytes());
+        InboundMessage notification =
+                messages.read(messages.cancelled(cancellation.request(), "the client has cancelled it")
+                        .bytes());
+        return new Cancellation(cancellation.request(), notification, cancellation.number());
     }
 
     /** What a question gets in the place of a client's answer that is too large to reach the node that has asked. */
@@ -280,8 +282,8 @@ public final class SharedSide {
     }
 
     /** The client cancels a request: if it is on its way from here, it is not sent any more. */
-    public void cancelOnItsWay(RequestId request, InboundMessage notification) {
-        core.run(effects -> core.requests().onItsWay(request).ifPresent(call -> call.cancel(request, notification)));
+    public void cancelOnItsWay(Cancellation cancellation) {
+        core.run(effects -> core.requests().cancelOnItsWay(cancellation));
     }
 
     /** Whether this node takes no more calls. */

@@ -35,6 +35,7 @@ public final class Telemetry {
     private final LongAdder restored = new LongAdder();
     private final LongAdder created = new LongAdder();
     private final LongAdder gaps = new LongAdder();
+    private final LongAdder unsolicited = new LongAdder();
     private final LongAdder timedOut = new LongAdder();
     private final LogThrottle detachedLines;
     private final LogThrottle gapLines;
@@ -217,6 +218,11 @@ public final class Telemetry {
         tell(l -> l.onGap(sessionId, stream));
     }
 
+    /** A message is not sent, since no running call has asked for it. */
+    void unsolicited() {
+        unsolicited.increment();
+    }
+
     /** A call was ended that ran for too long. */
     void timedOut(String sessionId) {
         timedOutLines.write(
@@ -274,6 +280,7 @@ public final class Telemetry {
                 refusals,
                 gaps.sum(),
                 held.dropped,
+                unsolicited.sum(),
                 timedOut.sum(),
                 reading.listened(),
                 reading.resumed(),

@@ -11,7 +11,8 @@ public interface BackendConnection {
      * Starts a call. May run it to its end on the calling thread; what it sends goes to the sink. What it throws is reported to the
      * client as an internal error, unless the request was given back meanwhile ({@link ListeningSink#lost(String, java.util.List)}).
      *
-     * @param request a request; its id is not in flight in this session
+     * @param request a request. A client may use one id, and one progress token, for several calls at once, whose answers it tells apart
+     *     by their streams: the sink knows the call
      * @param sink takes the call's messages, its response last
      */
     void call(InboundMessage request, CallSink sink);

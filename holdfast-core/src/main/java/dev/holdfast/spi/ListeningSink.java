@@ -41,6 +41,12 @@ public interface ListeningSink {
      */
     default void withdrawn(RequestId question) {}
 
+    /**
+     * Counts a message that is not sent, since no running call has asked for it: progress of a call that is over, or under a token that
+     * the client never gave. Some clients end a connection on which one arrives.
+     */
+    default void unsolicited() {}
+
     /** The session id that the client holds; empty while the session is being opened. */
     String sessionId();
 
@@ -60,7 +66,8 @@ public interface ListeningSink {
      * connection: what does not go beyond it is dropped.
      *
      * @param cause a short phrase for the client and the log
-     * @param untouched requests of calls that run, as the connection got them
+     * @param untouched requests of calls that run, each with the very {@link InboundMessage#id} object that the connection got: other
+     *     calls may have an equal one
      */
     default void lost(String cause, List<InboundMessage> untouched) {
         lost(cause);

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.holdfast.session.Cancellation;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
@@ -32,7 +33,9 @@ class NodeMessageTest {
             new NodeMessage.Delivered(KEY, STREAM),
             new NodeMessage.Answered(KEY, message(InboundMessage.Kind.RESPONSE, JournalChange.NONE)),
             new NodeMessage.Cancelled(
-                    KEY, new RequestId("1"), message(InboundMessage.Kind.NOTIFICATION, JournalChange.NONE)),
+                    KEY,
+                    new Cancellation(
+                            new RequestId("1"), message(InboundMessage.Kind.NOTIFICATION, JournalChange.NONE), 10)),
             new NodeMessage.Notified(
                     KEY, new Epoch(2, -3), message(InboundMessage.Kind.NOTIFICATION, new JournalChange.Put("k"))),
             new NodeMessage.Read(KEY),

@@ -241,6 +241,17 @@ class BackendLossTest {
     }
 
     @Test
+    void ofTwoThatRunUnderOneIdTheOneThatItHasDoneNothingOfGoesToTheNext() {
+        Connection touched = bed.post(session, 5);
+        Connection untouched = bed.post(session, 5);
+        first.sink.lost("it forgot the session", List.of(first.calls.get(1).request()));
+        assertThat(touched.read()).containsExactly("error 5 -32603: it forgot the session");
+        assertThat(bed.backend.life().heard).containsExactly("tools/call 5");
+        bed.backend.life().call(5).respond();
+        assertThat(untouched.read()).containsExactly("result 5");
+    }
+
+    @Test
     void whatOneHasDoneNothingOfThatWasRestoredForNobodyGoesToTheNext() {
         TestBed.listen(session);
         die();
@@ -417,14 +428,15 @@ class BackendLossTest {
     @Test
     void whatItGivesBackAfterItHasThrownGoesToTheNextThoughTheStoreIsAway() {
         first.sink.send(Wire.notice("n"));
-        Call call = TestBed.accepted(session.call(TestBed.requests(1)));
+        List<InboundMessage> requests = TestBed.requests(1);
+        Call call = TestBed.accepted(session.call(requests));
         Connection post = new Connection(call.reader().orElseThrow());
         bed.store.hold();
         first.sink.send(Wire.notice("n"));
         bed.store.next().become(Fate.LOST);
         first.failure = Optional.of(new IllegalStateException("expected"));
         call.dispatch();
-        first.sink.lost("it forgot the session", TestBed.requests(1));
+        first.sink.lost("it forgot the session", requests);
         bed.store.release();
         assertThat(post.read()).isEmpty();
         bed.backend.life().call(1).respond();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
+import dev.holdfast.Opening;
 import dev.holdfast.Session;
 import dev.holdfast.session.LiveCall;
 import dev.holdfast.spi.InboundMessage;
@@ -36,15 +37,45 @@ class CallTest {
     }
 
     @Test
-    void anIdInFlightIsRefusedAndFreeAgainAfterTheAnswer() {
+    void claudeAiMcp539_callsWithOneIdAreAnsweredEachOnItsOwnStream() {
         Connection first = bed.post(session, 1);
-        assertThat(TestBed.now(session.call(TestBed.requests(1)))).isEqualTo(new Call.Duplicate(Wire.id(1)));
+        Connection second = bed.post(session, 1);
+        List<TestBackend.Asked> asked = bed.backend.life().calls;
+        asked.get(1).sink().send(Wire.progress("of the second"));
+        asked.get(1).respond();
+        asked.get(0).sink().send(Wire.progress("of the first"));
+        asked.get(0).respond();
+        assertThat(first.read()).containsExactly("of the first", "result 1");
+        assertThat(second.read()).containsExactly("of the second", "result 1");
+    }
+
+    @Test
+    void goSdk1004_aCancellationMeansTheNewestCallOfItsId() {
+        Connection first = bed.post(session, 1);
+        Connection second = bed.post(session, 1);
+        cancel(1);
+        assertThat(second.reason()).isEqualTo(EndReason.CANCELLED);
+        assertThat(first.end).isEmpty();
+        Connection third = bed.post(session, 1);
+        bed.backend.life().calls.get(2).respond();
+        assertThat(third.read()).containsExactly("result 1");
+        cancel(1);
+        assertThat(first.reason()).isEqualTo(EndReason.CANCELLED);
+        cancel(1);
+    }
+
+    @Test
+    void whereAllAnswersComeOnOneStreamAnIdInFlightIsRefusedAndFreeAgainAfterTheAnswer() {
+        Session listens = ((Opening.Awaiting) TestBed.now(bed.engine.open("", TestBed.LIFETIME))).session();
+        TestBed.accepted(listens.call(List.of(Wire.initialize()))).dispatch();
+        Connection stream = TestBed.listen(listens);
+        TestBed.accepted(listens.call(TestBed.requests(1))).dispatch();
+        assertThat(TestBed.now(listens.call(TestBed.requests(1)))).isEqualTo(new Call.Duplicate(Wire.id(1)));
         assertThat(bed.backend.life().calls).hasSize(1);
         call(1).respond();
-        Connection second = bed.post(session, 1);
+        TestBed.accepted(listens.call(TestBed.requests(1))).dispatch();
         call(1).respond();
-        assertThat(first.read()).containsExactly("result 1");
-        assertThat(second.read()).containsExactly("result 1");
+        assertThat(stream.read()).endsWith("result 1", "result 1");
     }
 
     @Test

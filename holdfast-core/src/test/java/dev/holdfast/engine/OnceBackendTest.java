@@ -71,12 +71,42 @@ class OnceBackendTest {
     }
 
     @Test
-    void aRequestThatIsInFlightIsRefusedOnEveryNode() {
+    void claudeAiMcp539_callsWithOneIdAreAnsweredEachOnItsOwnStreamOnEveryNode() {
         Session here = first.open();
-        bed.post(second.find(here), 1);
-        CompletionStage<Call.Outcome> again = third.find(here).call(TestBed.requests(1));
+        Connection atSecond = bed.post(second.find(here), 1);
+        Connection atThird = bed.post(third.find(here), 1);
+        Connection alsoAtThird = bed.post(third.find(here), 1);
+        List<TestBackend.Asked> asked = first.backend.life().calls;
+        for (int i = 2; i >= 0; i--) {
+            asked.get(i).sink().send(Wire.progress("of call " + i));
+            asked.get(i).respond();
+        }
+        assertThat(bed.read(atSecond)).containsExactly("of call 0", "result 1");
+        assertThat(bed.read(atThird)).containsExactly("of call 1", "result 1");
+        assertThat(bed.read(alsoAtThird)).containsExactly("of call 2", "result 1");
+    }
+
+    @Test
+    void aCallThatNeverReachedADeadNodeIsNotTakenForAnotherOneWithItsId() {
+        Session here = first.open();
+        Session there = second.find(here);
+        Connection before = bed.post(there, 1);
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(before)).containsExactly("result 1");
+        Connection running = bed.post(there, 1);
+        first.store.deaf = true;
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
         bed.settle();
-        assertThat(TestBed.now(again)).isEqualTo(new Call.Duplicate(Wire.id(1)));
+        first.die();
+        bed.pass(ClusterBed.LEASE.multipliedBy(2).plusSeconds(1));
+        Connection call = bed.connected(outcome);
+        assertThat(second.backend.life().calls).as("it runs as a new one").hasSize(1);
+        second.backend.life().call(1).sink().send(Wire.progress("new"));
+        second.backend.life().call(1).respond();
+        assertThat(bed.read(call)).containsExactly("new", "result 1");
+        assertThat(bed.read(running))
+                .containsExactly(
+                        "error 1 -32603: the server ended while this call was running; whether it had any effect is not known");
     }
 
     @Test

@@ -149,9 +149,35 @@ class OnceCancelTest {
     }
 
     @Test
-    void anIdThatIsOnItsWayIsInFlight() {
-        waiting();
-        assertThat(TestBed.now(there.call(TestBed.requests(2)))).isEqualTo(new Call.Duplicate(Wire.id(2)));
+    void oneCancellationEndsOneOfTwoCallsWithItsId() {
+        Connection older = bed.connected(call(1));
+        Connection newer = bed.connected(call(1));
+        cancel(third.find(here), 1);
+        bed.pass(Duration.ofSeconds(4));
+        assertThat(bed.read(newer)).isEmpty();
+        assertThat(newer.end).isPresent();
+        assertThat(bed.read(older)).isEmpty();
+        assertThat(older.end).isEmpty();
+        first.backend.life().calls.get(0).respond();
+        assertThat(bed.read(older)).containsExactly("result 1");
+    }
+
+    @Test
+    void ofTwoCallsOnTheirWayTheNewerIsCancelled() {
+        Connection running = bed.connected(call(1));
+        first.engine.drain(Duration.ofSeconds(20));
+        CompletionStage<Call.Outcome> older = call(2);
+        CompletionStage<Call.Outcome> newer = call(2);
+        cancel(there, 2);
+        first.backend.life().call(1).respond();
+        bed.read(running);
+        bed.pass(Duration.ofSeconds(1));
+        Connection cancelled = bed.connected(newer);
+        assertThat(bed.read(cancelled)).isEmpty();
+        assertThat(cancelled.reason()).isEqualTo(EndReason.CANCELLED);
+        Connection call = bed.connected(older);
+        second.backend.life().call(2).respond();
+        assertThat(bed.read(call)).containsExactly("result 2");
     }
 
     /** The only call has come to the backend, which was told of its cancellation, and what it answers is not heard. */

@@ -198,7 +198,8 @@ class PipelineTest {
     }
 
     @Test
-    void anIdIsTakenWhileItsCallIsBeingOpened() {
+    void overHttpSseAnIdIsTakenWhileItsCallIsBeingOpened() {
+        Session session = listensOnly();
         bed.store.hold();
         session.call(TestBed.requests(1));
         assertThat(TestBed.now(session.call(TestBed.requests(1)))).isEqualTo(new Call.Duplicate(Wire.id(1)));
@@ -279,10 +280,20 @@ class PipelineTest {
         assertThat(bed.engine.stats().runningCalls()).isOne();
         assertThat(post.read()).isEmpty();
         assertThat(post.end).isEmpty();
-        assertThat(TestBed.now(session.call(TestBed.requests(1)))).isEqualTo(new Call.Duplicate(Wire.id(1)));
         bed.store.release();
         assertThat(bed.engine.stats().runningCalls()).isZero();
         assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+    }
+
+    @Test
+    void overHttpSseAnIdIsTakenUntilItsAnswerIsCommitted() {
+        Session session = listensOnly();
+        TestBed.accepted(session.call(TestBed.requests(1))).dispatch();
+        bed.store.hold();
+        bed.backend.life().call(1).respond();
+        assertThat(TestBed.now(session.call(TestBed.requests(1)))).isEqualTo(new Call.Duplicate(Wire.id(1)));
+        bed.store.release();
+        TestBed.accepted(session.call(TestBed.requests(1))).dispatch();
     }
 
     @Test

@@ -731,6 +731,23 @@ class RestartTest {
     }
 
     @Test
+    void callsWithOneIdEndEachOnItsOwnStream() {
+        bed.backend.harmless = "tools/call";
+        Connection first = bed.post(session, 1);
+        backend().calls.get(0).sink().send(Wire.progress("first"));
+        first.read();
+        bed.backend.harmless = "";
+        Connection second = bed.post(session, 1);
+        backend().calls.get(1).sink().send(Wire.progress("second"));
+        second.read();
+        restart();
+        assertThat(backend().calls).hasSize(1);
+        backend().call(1).respond();
+        assertThat(TestBed.resume(session, first).read()).containsExactly("result 1");
+        assertThat(TestBed.resume(session, second).read()).containsExactly("error 1" + INTERRUPTED);
+    }
+
+    @Test
     void overHttpSseTheErrorComesByTheListeningStream() {
         session = ((Opening.Awaiting) TestBed.now(bed.engine.open("", TestBed.LIFETIME))).session();
         Connection listening = TestBed.listen(session);

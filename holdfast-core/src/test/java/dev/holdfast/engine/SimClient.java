@@ -269,7 +269,7 @@ final class SimClient {
                 .filter(call -> call.call.isPresent() && !call.over() && call.perhapsCancelled.isEmpty())
                 .filter(call -> call.postedIn == session.life || call.told())
                 .findFirst();
-        if (running.isPresent()) {
+        if (running.isPresent() && session.live().listensOnly()) {
             InboundMessage again = running.get().requests.stream()
                     .filter(request -> !session.log.answered(request.requiredId()))
                     .filter(request -> !running.get().cancelled.contains(request.requiredId()))

@@ -104,13 +104,6 @@ class BadInputTest {
     }
 
     @Test
-    void anIdThatIsInFlightIsNamed() throws IOException {
-        Wait.until(peer.posted(9, "patient"));
-
-        assertRefused(postToSession("Content-Length: " + PING.length() + "\r\n", PING), 400, "in flight");
-    }
-
-    @Test
     void aRevisionThatIsUnknownIsNamed() throws IOException {
         String headers = "MCP-Protocol-Version: 1999-01-01\r\nContent-Length: " + PING.length() + "\r\n";
 

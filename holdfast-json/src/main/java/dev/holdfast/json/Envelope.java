@@ -45,6 +45,7 @@ public final class Envelope {
     private final Optional<String> protocolVersion;
     private final Optional<String> modernVersion;
     private final Optional<String> uri;
+    private final boolean task;
 
     /** The message that a scan found, in bytes of its own that begin where the scan's message began. */
     Envelope(EnvelopeScan scan, byte[] bytes) {
@@ -67,6 +68,7 @@ public final class Envelope {
         this.protocolVersion = initialize ? scan.paramsVersion : scan.resultVersion;
         this.modernVersion = scan.modernVersion;
         this.uri = scan.uri;
+        this.task = scan.task;
     }
 
     /** What the message is. */
@@ -156,6 +158,11 @@ public final class Envelope {
         return uri;
     }
 
+    /** Whether a request asks to be run as a task, whose progress is told beyond the response. */
+    public boolean asksForTask() {
+        return task;
+    }
+
     /**
      * Returns the message with another id, every other byte as it was.
      *
@@ -166,6 +173,15 @@ public final class Envelope {
             throw new IllegalStateException("a " + kind + " without an id cannot get another one");
         }
         return splice(idSpan, newId.token().getBytes(UTF_8));
+    }
+
+    /**
+     * Returns the message with another progress token, every other byte as it was.
+     *
+     * @throws IndexOutOfBoundsException if the message has no token to replace
+     */
+    public byte[] withProgressToken(RequestId newToken) {
+        return splice(progressTokenSpan, newToken.token().getBytes(UTF_8));
     }
 
     /**

@@ -39,6 +39,7 @@ final class EnvelopeScan {
     Optional<String> resultVersion = Optional.empty();
     Optional<String> modernVersion = Optional.empty();
     Optional<String> uri = Optional.empty();
+    boolean task;
 
     EnvelopeScan(JsonCursor json) {
         this.json = json;
@@ -177,6 +178,10 @@ final class EnvelopeScan {
                 }
                 case "protocolVersion" -> paramsVersion = text(Member.PARAMS_VERSION);
                 case "uri" -> uri = text(Member.URI);
+                case "task" -> {
+                    task = true;
+                    json.skip();
+                }
                 case "name" -> {
                     once(Member.NAME);
                     json.skip();

@@ -100,6 +100,9 @@ final class EngineMeters {
         registered.add(counter("holdfast.messages.dropped", EngineStats::dropped)
                 .description("Messages that were dropped because a limit asked for it")
                 .register(registry));
+        registered.add(counter("holdfast.messages.unsolicited", EngineStats::unsolicited)
+                .description("Messages that were not sent, since no running call had asked for them")
+                .register(registry));
         registered.add(counter("holdfast.gaps", EngineStats::gaps)
                 .description("How often a client missed messages, or may have missed some that the store lost")
                 .register(registry));

@@ -1,14 +1,14 @@
 package dev.holdfast.upstream;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.client.Outcome;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.backend.ServerIds;
+import dev.holdfast.json.backend.ServerIds.Names;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,64 +16,103 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /** The calls of one session that an upstream works on, oldest first. Safe for use by any thread. */
 final class UpstreamCalls {
-    private static final int ENDED_TOKENS = 256;
-    /** A longer token is not remembered. */
-    private static final int LONGEST_TOKEN = 128;
+    private static final int MOST_TOKENS = 256;
 
+    private final ServerIds ids = new ServerIds();
+    /** By the upstream's ids. */
     private final Map<RequestId, Call> running = new LinkedHashMap<>(4);
+
     private final Set<Call> ending = new HashSet<>(0);
     private final Set<Call> cancelled = new HashSet<>(0);
     private final List<Call> untouched = new ArrayList<>(0);
-    private final Map<RequestId, Boolean> endedTokens = new LinkedHashMap<>(0) {
+    /** The client's tokens of tasks, by the upstream's. */
+    private final Map<RequestId, RequestId> taskTokens = new LinkedHashMap<>(0) {
         @Override
-        protected boolean removeEldestEntry(Map.Entry<RequestId, Boolean> eldest) {
-            return size() > ENDED_TOKENS;
+        protected boolean removeEldestEntry(Map.Entry<RequestId, RequestId> eldest) {
+            return size() > MOST_TOKENS;
         }
     };
+
+    private final Counting countedIds = new Counting();
+    private final Counting countedTokens = new Counting();
 
     /**
      * A call.
      *
      * @param room what it takes as long as its request is kept here
+     * @param names what the upstream knows it by
      * @param token what its progress is told under, if it asked for that
+     * @param task whether it asked to be run as a task, whose progress goes on behind the response
      * @param harmless whether another session may run it again
      * @param unanswered what its sink gets in the place of a response that will not come
      */
     record Call(
             InboundMessage request,
             RequestRoom.Share room,
+            Names names,
             Optional<RequestId> token,
+            boolean task,
             CallSink sink,
             boolean harmless,
             Function<Outcome, Optional<OutboundMessage>> unanswered) {
-        private static final byte[] TASK = "\"task\"".getBytes(UTF_8);
-
+        /** The upstream's id. */
         RequestId id() {
-            return request.requiredId();
-        }
-
-        /** Whether it may have asked for a task, whose progress goes on behind the response. */
-        private boolean mayBeTask() {
-            byte[] bytes = request.bytes();
-            for (int i = 0; i + TASK.length <= bytes.length; i++) {
-                if (Arrays.equals(bytes, i, i + TASK.length, TASK, 0, TASK.length)) {
-                    return true;
-                }
-            }
-            return false;
+            return names.id();
         }
     }
 
-    synchronized void start(Call call) {
-        Call before = running.put(call.id(), call);
-        if (before != null) {
-            cancelled.remove(before);
+    /**
+     * Whom an upstream tells how far it is.
+     *
+     * @param call where to; empty for a task, whose call is over
+     * @param token the client's token
+     */
+    record Told(Optional<CallSink> call, RequestId token) {}
+
+    /** Begins a call, under names that no other call of the session has, and none that may come late had. */
+    synchronized Call start(Envelope request, Function<Names, Call> named) {
+        RequestId id = free(request.id().orElseThrow(), countedIds, running::containsKey);
+        Optional<RequestId> token = request.progressToken().map(own -> free(own, countedTokens, this::inUse));
+        Call call = named.apply(new Names(id, token));
+        running.put(id, call);
+        return call;
+    }
+
+    private RequestId free(RequestId own, Counting counted, Predicate<RequestId> taken) {
+        boolean fresh = counted.goesOn(own);
+        return ids.free(own, known -> taken.test(known) || (!fresh && known.equals(own)));
+    }
+
+    private boolean inUse(RequestId token) {
+        return taskTokens.containsKey(token)
+                || running.values().stream().anyMatch(call -> call.names.token().equals(Optional.of(token)));
+    }
+
+    /**
+     * The numbers that a client has used. Most clients count; one that does not go on from all numbers before it may have been used: what
+     * comes late, or is replayed, for the call that had it is not to be taken for another one's.
+     */
+    private static final class Counting {
+        private static final int MOST_DIGITS = 18;
+
+        private long last = -1;
+
+        /** Whether an id is new, as far as it can be told; of a string that is taken for granted. */
+        boolean goesOn(RequestId id) {
+            String token = id.token();
+            if (token.length() > MOST_DIGITS || !token.chars().allMatch(c -> c >= '0' && c <= '9')) {
+                return true;
+            }
+            long number = Long.parseLong(token);
+            boolean goesOn = number > last;
+            last = Math.max(last, number);
+            return goesOn;
         }
-        call.token.ifPresent(endedTokens::remove);
     }
 
     synchronized boolean running(Call call) {
@@ -86,10 +125,8 @@ final class UpstreamCalls {
      */
     synchronized boolean beginsToEnd(Call call) {
         boolean begins = running(call) && ending.add(call);
-        if (begins && !call.mayBeTask()) {
-            call.token
-                    .filter(token -> token.token().length() <= LONGEST_TOKEN)
-                    .ifPresent(token -> endedTokens.put(token, true));
+        if (begins && call.task) {
+            call.names.token().ifPresent(theirs -> taskTokens.put(theirs, call.token.orElse(theirs)));
         }
         return begins;
     }
@@ -140,16 +177,13 @@ final class UpstreamCalls {
         return running.isEmpty();
     }
 
-    /** The call that asked for progress under a token. */
-    synchronized Optional<CallSink> ofToken(RequestId token) {
-        return open().filter(call -> call.token.filter(token::equals).isPresent())
+    /** Who has asked for progress under a token of the upstream's; empty if nobody has, or nobody wants it any more. */
+    synchronized Optional<Told> ofToken(RequestId theirs) {
+        Optional<Told> running = open().filter(call -> call.names.token().equals(Optional.of(theirs)))
                 .findFirst()
-                .map(Call::sink);
-    }
-
-    /** Whether nothing comes any more under a token: its call is over, and what comes is a repetition. */
-    synchronized boolean ended(RequestId token) {
-        return endedTokens.containsKey(token);
+                .map(call -> new Told(Optional.of(call.sink), call.token.orElse(theirs)));
+        return running.or(
+                () -> Optional.ofNullable(taskTokens.get(theirs)).map(clients -> new Told(Optional.empty(), clients)));
     }
 
     /** The call that was started last. */

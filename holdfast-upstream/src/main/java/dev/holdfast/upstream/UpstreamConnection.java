@@ -1,17 +1,19 @@
 package dev.holdfast.upstream;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.ServerSession.Repeat;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.RepeatRules;
+import dev.holdfast.json.backend.ServerIds;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
-import dev.holdfast.spi.RequestId;
 import dev.holdfast.upstream.UpstreamCalls.Call;
 import java.io.EOFException;
 import java.util.Optional;
@@ -112,26 +114,47 @@ final class UpstreamConnection implements BackendConnection {
             return;
         }
         boolean harmless = setting || rules.harmless(principal, request.method(), request.bytes());
-        Call call = new Call(request, room.get(), message.progressToken(), sink, harmless, unanswered);
-        calls.start(call);
+        Call call = calls.start(
+                message,
+                names -> new Call(
+                        request,
+                        room.get(),
+                        names,
+                        message.progressToken(),
+                        message.asksForTask(),
+                        sink,
+                        harmless,
+                        unanswered));
         if (loss.begun()) {
             sink.onCancel(notification -> calls.cancelled(call));
             calls.endUntouched(call);
             loss.settled();
             return;
         }
-        link.call(message, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
+        Envelope named = call.names().of(message, UpstreamLink::parsed);
+        link.call(named, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
                 .thenAccept(outcome -> ended(call, outcome));
         sink.onCancel(notification -> {
             calls.cancelled(call);
             link.post(
                     notification
-                            .map(InboundMessage::bytes)
+                            .map(told -> cancelling(call, UpstreamLink.parsed(told.bytes())))
                             .orElseGet(() -> JsonRpc.MESSAGES
                                     .cancelled(call.id(), "cancelled")
                                     .bytes()),
                     context);
         });
+    }
+
+    /** The client's word, with the id that the upstream knows. */
+    private static byte[] cancelling(Call call, Envelope notification) {
+        return notification
+                        .cancelledRequest()
+                        .filter(id -> !id.equals(call.id()))
+                        .isPresent()
+                ? notification.splice(
+                        notification.cancelledRequestSpan(), call.id().token().getBytes(UTF_8))
+                : notification.bytes();
     }
 
     /** What comes behind the response belongs to no call any more. */
@@ -148,13 +171,10 @@ final class UpstreamConnection implements BackendConnection {
 
     /** A server that replays more than the stream which is resumed sends the progress of other calls on it too. */
     private CompletionStage<Void> notified(Call call, Envelope message) {
-        if (message.method().equals("notifications/cancelled")) {
-            return questions.withdraw(message);
-        }
-        Optional<RequestId> token =
-                message.progressToken().filter(named -> !call.token().equals(Optional.of(named)));
-        boolean foreign = token.isPresent() && (calls.ofToken(token.get()).isPresent() || calls.ended(token.get()));
-        return foreign ? news.message(message) : call.sink().send(message.outbound());
+        String method = message.method();
+        return method.equals("notifications/progress") || method.equals("notifications/cancelled")
+                ? news.message(message)
+                : call.sink().send(message.outbound());
     }
 
     private CompletionStage<Void> answered(Call call, Envelope message) {
@@ -165,7 +185,8 @@ final class UpstreamConnection implements BackendConnection {
             rules.learn(principal, message.bytes());
         }
         call.room().give(); // before its client can send the next one
-        CompletionStage<Void> committed = call.sink().send(message.outbound());
+        Envelope clients = ServerIds.withId(message, call.request().requiredId(), UpstreamLink::parsed);
+        CompletionStage<Void> committed = call.sink().send(clients.outbound());
         over(call);
         return committed;
     }

@@ -2,6 +2,7 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.json.Envelope;
+import dev.holdfast.json.backend.ServerIds;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.ListeningSink;
 import java.util.Optional;
@@ -40,14 +41,28 @@ record UpstreamNews(UpstreamCalls calls, UpstreamQuestions questions, ListeningS
         if (method.equals("notifications/cancelled")) {
             return questions.withdraw(message);
         }
-        if (message.progressToken().filter(calls::ended).isPresent()) {
+        if (method.equals("notifications/progress")) {
+            return progress(message);
+        }
+        boolean lasting = method.endsWith("/list_changed") || method.equals("notifications/resources/updated");
+        return send(message, lasting ? Optional.empty() : unattributed());
+    }
+
+    private CompletionStage<Void> progress(Envelope message) {
+        Optional<UpstreamCalls.Told> told = message.progressToken().flatMap(calls::ofToken);
+        if (told.isEmpty()) {
+            listening.unsolicited();
             return CompletableFuture.completedFuture(null);
         }
-        Optional<CallSink> call = message.progressToken().flatMap(calls::ofToken);
-        boolean lasting = method.endsWith("/list_changed") || method.equals("notifications/resources/updated");
-        if (call.isEmpty() && !lasting && !listening.followed()) {
-            call = calls.newest();
-        }
+        Envelope clients = ServerIds.withToken(message, told.get().token(), UpstreamLink::parsed);
+        return send(clients, told.get().call().or(this::unattributed));
+    }
+
+    private Optional<CallSink> unattributed() {
+        return listening.followed() ? Optional.empty() : calls.newest();
+    }
+
+    private CompletionStage<Void> send(Envelope message, Optional<CallSink> call) {
         return call.isPresent() ? call.get().send(message.outbound()) : listening.send(message.outbound());
     }
 }

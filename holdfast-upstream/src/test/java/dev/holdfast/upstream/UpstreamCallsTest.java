@@ -3,9 +3,9 @@ package dev.holdfast.upstream;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
-import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.upstream.UpstreamCalls.Call;
@@ -22,38 +22,49 @@ class UpstreamCallsTest {
     private final UpstreamCalls calls = new UpstreamCalls();
     private final RequestRoom.OfSession room = new RequestRoom(1_000).ofSession();
 
-    private Call started(String content) {
-        InboundMessage request = new InboundMessage(
-                InboundMessage.Kind.REQUEST,
-                new RequestId("5"),
-                "tools/call",
-                content.getBytes(UTF_8),
-                JournalChange.NONE,
-                InboundMessage.NO_CONTEXT);
-        Call call = new Call(
+    private Call started() {
+        return started("5", "\"token\"", "");
+    }
+
+    private Call started(String id, String token, String params) {
+        Envelope request = UpstreamLink.parsed(("{\"jsonrpc\":\"2.0\",\"id\":" + id
+                        + ",\"method\":\"tools/call\",\"params\":{\"_meta\":{\"progressToken\":" + token + "}" + params
+                        + "}}")
+                .getBytes(UTF_8));
+        return calls.start(
                 request,
-                room.take(request.bytes().length).orElseThrow(),
-                Optional.of(TOKEN),
-                new Sink(),
-                false,
-                outcome -> Optional.empty());
-        calls.start(call);
-        return call;
+                names -> new Call(
+                        request.inbound(InboundMessage.NO_CONTEXT),
+                        room.take(1).orElseThrow(),
+                        names,
+                        request.progressToken(),
+                        request.asksForTask(),
+                        new Sink(),
+                        false,
+                        outcome -> Optional.empty()));
+    }
+
+    private static String id(Call call) {
+        return call.id().token();
+    }
+
+    private static String token(Call call) {
+        return call.names().token().orElseThrow().token();
     }
 
     @Test
     void whatIsCancelledWhileTheOthersEndIsNotGivenBack() {
-        Call cancelled = started("cancelled");
+        Call cancelled = started();
         calls.endUntouched(cancelled);
         calls.cancelled(cancelled);
-        Call wanted = started("wanted");
+        Call wanted = started();
         calls.endUntouched(wanted);
         assertThat(calls.untouched()).containsExactly(wanted.request());
     }
 
     @Test
     void whatWasCancelledBeforeTheLossIsNotGivenBack() {
-        Call cancelled = started("cancelled");
+        Call cancelled = started();
         calls.cancelled(cancelled);
         calls.endUntouched(cancelled);
         assertThat(calls.untouched()).isEmpty();
@@ -62,23 +73,47 @@ class UpstreamCallsTest {
 
     @Test
     void whatComesWhileTheResponseOfACallIsSentIsNotForTheCall() {
-        Call call = started("call");
-        assertThat(calls.ofToken(TOKEN)).contains(call.sink());
+        Call call = started();
+        assertThat(calls.ofToken(TOKEN)).contains(new UpstreamCalls.Told(Optional.of(call.sink()), TOKEN));
         assertThat(calls.beginsToEnd(call)).isTrue();
         assertThat(calls.beginsToEnd(call)).isFalse();
         assertThat(calls.running(call)).isTrue();
         assertThat(calls.ofToken(TOKEN)).isEmpty();
         assertThat(calls.newest()).isEmpty();
-        assertThat(calls.ended(TOKEN)).isTrue();
+    }
+
+    @Test
+    void claudeAiMcp539_theUpstreamKnowsEachCallByAnIdOfItsOwn() {
+        Call first = started("1", "1", "");
+        Call second = started("1", "1", "");
+        assertThat(id(first)).isEqualTo("1");
+        assertThat(id(second)).isNotEqualTo("1");
+        assertThat(token(second)).isNotIn("1", id(second));
+        RequestId theirs = second.names().token().orElseThrow();
+        assertThat(calls.ofToken(theirs))
+                .contains(new UpstreamCalls.Told(Optional.of(second.sink()), new RequestId("1")));
+        assertThat(second.names()
+                        .of(UpstreamLink.parsed(second.request().bytes()), UpstreamLink::parsed)
+                        .id())
+                .contains(second.id());
+    }
+
+    /** A server that replays too much would say twice what belongs to the first. */
+    @Test
+    void soItDoesWhereTheCallBeforeIsOver() {
+        calls.end(started("1", "1", ""));
+        Call again = started("1", "1", "");
+        assertThat(id(again)).isNotEqualTo("1");
+        assertThat(token(again)).isNotEqualTo("1");
+        assertThat(id(started("2", "2", ""))).as("one that counts is passed on").isEqualTo("2");
     }
 
     /** Its progress goes on. */
     @Test
     void theTokenOfATaskDoesNotEndWithItsResponse() {
-        Call call = started("{\"task\":{}}");
+        Call call = started("5", "\"token\"", ",\"task\":{}");
         assertThat(calls.beginsToEnd(call)).isTrue();
-        assertThat(calls.ofToken(TOKEN)).isEmpty();
-        assertThat(calls.ended(TOKEN)).isFalse();
+        assertThat(calls.ofToken(TOKEN)).contains(new UpstreamCalls.Told(Optional.empty(), TOKEN));
     }
 
     private static final class Sink implements CallSink {

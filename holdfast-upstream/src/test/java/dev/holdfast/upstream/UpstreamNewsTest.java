@@ -6,10 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
-import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
-import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -83,19 +81,21 @@ class UpstreamNewsTest {
         }
     };
 
-    private final UpstreamCalls.Call call = new UpstreamCalls.Call(
-            new InboundMessage(
-                    InboundMessage.Kind.REQUEST,
-                    new RequestId("1"),
-                    "tools/call",
-                    "{}".getBytes(UTF_8),
-                    JournalChange.NONE,
-                    InboundMessage.NO_CONTEXT),
-            ROOM.take(2).orElseThrow(),
-            Optional.empty(),
-            sink,
-            false,
-            outcome -> Optional.empty());
+    private UpstreamCalls.Call started() {
+        Envelope request =
+                UpstreamLink.parsed("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}".getBytes(UTF_8));
+        return calls.start(
+                request,
+                names -> new UpstreamCalls.Call(
+                        request.inbound(InboundMessage.NO_CONTEXT),
+                        ROOM.take(2).orElseThrow(),
+                        names,
+                        Optional.empty(),
+                        false,
+                        sink,
+                        false,
+                        outcome -> Optional.empty()));
+    }
 
     private final UpstreamQuestions questions = new UpstreamQuestions("u", listening, new UpstreamLink(clock, ROOM));
     private final UpstreamNews news = new UpstreamNews(calls, questions, listening);
@@ -107,7 +107,7 @@ class UpstreamNewsTest {
 
     @Test
     void aQuestionIsAskedInTheCallThatRunsAndElsewhereOnceThatHasEnded() {
-        calls.start(call);
+        UpstreamCalls.Call call = started();
 
         news.message(QUESTION);
         assertThat(asked).containsExactly("call {\"jsonrpc\":\"2.0\",\"id\":\"u-1\",\"method\":\"roots/list\"}");
@@ -122,7 +122,7 @@ class UpstreamNewsTest {
     /** Another thread has taken its response since it was found. */
     @Test
     void aQuestionForACallThatHasJustEndedIsAskedElsewhere() {
-        calls.start(call);
+        UpstreamCalls.Call call = started();
         Optional<CallSink> found = calls.newest();
         calls.end(call);
         questions.ended(sink);

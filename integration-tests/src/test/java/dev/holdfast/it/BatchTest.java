@@ -115,12 +115,12 @@ class BatchTest {
     }
 
     @Test
-    void nothingOfABatchIsDoneWhoseRequestIsInFlightAlready() {
+    void nothingOfABatchIsDoneThatIsRefused() {
         RawSession session = RawSession.open(server.port(), WITH_BATCHES);
         String cancelled = Json.notification("notifications/cancelled", "{\"requestId\":7}");
         try (RawConnection running = session.stream(session.post(Json.call("7", "patient")))) {
-            Refusal.of(server.port(), session.post(batch(cancelled, Json.echo("7", "again"))))
-                    .assertIs(400, INVALID_REQUEST, "in flight already");
+            String body = batch(cancelled, Json.echo("8", "one"), Json.echo("8", "two"));
+            Refusal.of(server.port(), session.post(body)).assertIs(400, INVALID_REQUEST, "id");
 
             gate.complete(null);
             assertThat(running.message().json().at("/result/content/0/text").asString())

@@ -15,8 +15,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 import reactor.core.publisher.Mono;
+import tools.jackson.databind.JsonNode;
 
-/** Requests that come at a bad time: while one of their id runs, while too many run, while the server shuts down. */
+/** Requests that come at a bad time: while others of their id run, while too many run, while the server shuts down. */
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(30)
@@ -73,17 +74,46 @@ class BusySessionTest {
     }
 
     @Test
-    void anIdThatIsInFlightIsRefusedAndTheCallGoesOn() {
+    void claudeAiMcp539_callsWithOneIdAreAnsweredEachOnItsOwnConnection() {
         RawConnection first = running("1");
+        RawConnection second = running("1");
+        try (RawConnection echo = session.stream(session.post(Json.echo("1", "hello")))) {
+            JsonNode answer = echo.message().json();
+            assertThat(answer.at("/id").asInt()).isEqualTo(1);
+            assertThat(answer.at("/result/content/0/text").asString()).isEqualTo("hello");
+        }
 
-        Refusal refusal = Refusal.of(server.port(), session.post(Json.call("1", "slow")))
-                .assertIs(400, INVALID_REQUEST, "in flight");
+        gate.complete(null);
 
-        assertThat(refusal.json().at("/id").asInt()).isEqualTo(1);
-        session.assertAlive();
+        assertDone(second, "1");
+        assertDone(first, "1");
+        assertThat(runs).hasValue(2);
+    }
+
+    @Test
+    void pythonSdk3060_aCallIsResumedThoughAnotherOneHasItsId() {
+        RawConnection first = running("1");
+        String cursor = first.frame().orElseThrow().id().orElseThrow();
+        RawConnection second = running("1");
+        first.reset();
+
+        gate.complete(null);
+
+        assertDone(second, "1");
+        assertDone(session.stream(session.get(cursor)), "1");
+    }
+
+    @Test
+    void goSdk1004_aCancellationEndsTheNewestCallOfItsId() {
+        RawConnection first = running("1");
+        RawConnection second = running("1");
+
+        assertThat(session.status(session.post(Json.notification("notifications/cancelled", "{\"requestId\":1}"))))
+                .isEqualTo(202);
+
+        assertThat(second.messages()).isEmpty();
         gate.complete(null);
         assertDone(first, "1");
-        assertThat(runs).hasValue(1);
     }
 
     @Test

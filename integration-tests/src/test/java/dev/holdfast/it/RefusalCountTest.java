@@ -49,7 +49,7 @@ class RefusalCountTest implements SessionLifecycleListener {
                 server().tool("hang", (exchange, request) -> Mono.never()).start()) {
             RawSession session = RawSession.open(server.port());
             RawRequest echo = session.post(Json.echo("1", "hello"));
-            RawRequest hang = session.post(Json.request("\"same\"", "tools/call", "{\"name\":\"hang\"}"));
+            String hang = Json.request("\"same\"", "tools/call", "{\"name\":\"hang\"}");
 
             session.status(echo.with("Host", "evil.example"));
             session.status(echo.with("Origin", "http://evil.example"));
@@ -60,8 +60,9 @@ class RefusalCountTest implements SessionLifecycleListener {
             session.status(echo.with("Mcp-Session-Id", FORGED));
             session.status(RawRequest.post(Json.echo("1", "hello")).to("/message?sessionId=" + FORGED));
             session.status(session.get("1.99.1.zzzzzz.5"));
-            try (RawConnection running = session.stream(hang)) {
-                assertThat(session.status(hang)).isEqualTo(400);
+            try (RawSseSession listens = RawSseSession.open(server.port())) {
+                listens.send(hang);
+                assertThat(listens.status(listens.post(hang))).isEqualTo(400);
             }
 
             Map<dev.holdfast.Refusal, Long> expected = Map.of(

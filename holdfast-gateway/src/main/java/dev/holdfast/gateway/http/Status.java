@@ -45,6 +45,7 @@ final class Status {
         members.put("refused", new TreeMap<>(stats.refused()));
         members.put("gaps", stats.gaps());
         members.put("dropped", stats.dropped());
+        members.put("unsolicited", stats.unsolicited());
         members.put("timedOut", stats.timedOut());
         members.put("listened", stats.listened());
         members.put("resumed", stats.resumed());

@@ -1,5 +1,8 @@
 package dev.holdfast.gateway.stdio;
 
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.backend.ServerIds;
+import dev.holdfast.json.backend.ServerIds.Names;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
@@ -18,19 +21,33 @@ import org.jspecify.annotations.Nullable;
  * responses and progress; the rest goes by what runs. Safe for use by any thread.
  */
 final class RunningCalls {
-    private final ChildIds ids = new ChildIds();
+    private final ServerIds ids = new ServerIds();
     private final Map<RequestId, Running> calls = new LinkedHashMap<>(4);
     private final Map<RequestId, Running> tokens = new HashMap<>(4);
-    private final Set<RequestId> cancelledIds = recent();
-    private final Set<RequestId> cancelledTokens = recent();
+    private final Set<RequestId> cancelledIds = Collections.newSetFromMap(recent());
+    private final Set<RequestId> cancelledTokens = Collections.newSetFromMap(recent());
+    /** The client's tokens of tasks, by the child's. */
+    private final Map<RequestId, RequestId> taskTokens = recent();
 
     /**
      * What has to be known of a call, and no more: its request may be large.
      *
      * @param id the client's id
+     * @param token the client's progress token
+     * @param names what the child knows it by
      * @param carries whether its stream can take a message that names no call
+     * @param task whether its progress goes on behind its response
      */
-    private record Running(RequestId id, boolean carries, Optional<RequestId> token, CallSink sink) {}
+    private record Running(
+            RequestId id, Optional<RequestId> token, Names names, boolean carries, boolean task, CallSink sink) {}
+
+    /**
+     * Whom a child tells how far it is.
+     *
+     * @param call where to; empty for a task, whose call is over
+     * @param token the client's token
+     */
+    record Told(Optional<CallSink> call, RequestId token) {}
 
     /**
      * A call that has its answer.
@@ -39,16 +56,16 @@ final class RunningCalls {
      */
     record Ended(RequestId id, CallSink sink) {}
 
-    /** A set that forgets what was added first. */
-    private static Set<RequestId> recent() {
-        return Collections.newSetFromMap(new LinkedHashMap<>(0) {
+    /** A map that forgets what was added first. */
+    private static <V> Map<RequestId, V> recent() {
+        return new LinkedHashMap<>(0) {
             private static final int MOST = 256;
 
             @Override
-            protected boolean removeEldestEntry(Map.Entry<RequestId, Boolean> eldest) {
+            protected boolean removeEldestEntry(Map.Entry<RequestId, V> eldest) {
                 return size() > MOST;
             }
-        });
+        };
     }
 
     /**
@@ -60,30 +77,39 @@ final class RunningCalls {
                 && !request.method().equals("initialize");
     }
 
-    /** Begins a call; returns the id for the child. */
-    RequestId start(InboundMessage request, Optional<RequestId> token, CallSink sink) {
-        return start(new Running(request.requiredId(), carries(request), token, sink));
+    /** Begins a call. */
+    Names start(InboundMessage request, Envelope message, CallSink sink) {
+        return start(request, carries(request), message, sink);
     }
 
-    /** Begins a call on whose stream nobody hears anything but the answer; returns the id for the child. */
-    RequestId startMute(InboundMessage request, Optional<RequestId> token, CallSink sink) {
-        return start(new Running(request.requiredId(), false, token, sink));
+    /** Begins a call on whose stream nobody hears anything but the answer. */
+    Names startMute(InboundMessage request, Envelope message, CallSink sink) {
+        return start(request, false, message, sink);
     }
 
-    private synchronized RequestId start(Running call) {
-        RequestId id = call.id;
-        // a late answer to a call that was cancelled must not be taken for that to a later one
-        while (!ChildIds.plain(id) || calls.containsKey(id) || cancelledIds.contains(id)) {
-            id = ids.next();
-        }
+    private synchronized Names start(InboundMessage request, boolean carries, Envelope message, CallSink sink) {
+        // what comes late for a call that was cancelled must not be taken for that of a later one
+        RequestId id =
+                ids.free(request.requiredId(), known -> calls.containsKey(known) || cancelledIds.contains(known));
+        Names names = new Names(id, message.progressToken().map(token -> ids.free(token, this::inUse)));
+        Running call =
+                new Running(request.requiredId(), message.progressToken(), names, carries, message.asksForTask(), sink);
         calls.put(id, call);
-        call.token.ifPresent(value -> tokens.put(value, call));
-        return id;
+        names.token().ifPresent(token -> tokens.put(token, call));
+        return names;
+    }
+
+    private boolean inUse(RequestId token) {
+        return tokens.containsKey(token) || cancelledTokens.contains(token) || taskTokens.containsKey(token);
     }
 
     /** Takes the call that a response ends. */
     synchronized Optional<Ended> end(RequestId id) {
-        return Optional.ofNullable(remove(id)).map(call -> new Ended(call.id, call.sink));
+        Optional<Running> ended = Optional.ofNullable(remove(id));
+        ended.filter(Running::task)
+                .flatMap(task -> task.names.token())
+                .ifPresent(theirs -> taskTokens.put(theirs, ended.get().token.orElse(theirs)));
+        return ended.map(call -> new Ended(call.id, call.sink));
     }
 
     /** Whether a response is a late one, to a call that was cancelled. */
@@ -102,14 +128,14 @@ final class RunningCalls {
         }
         remove(id);
         cancelledIds.add(id);
-        call.token.ifPresent(cancelledTokens::add);
+        call.names.token().ifPresent(cancelledTokens::add);
         return true;
     }
 
     private @Nullable Running remove(RequestId id) {
         Running call = calls.remove(id);
         if (call != null) {
-            call.token.ifPresent(token -> tokens.remove(token, call));
+            call.names.token().ifPresent(tokens::remove);
         }
         return call;
     }
@@ -124,14 +150,12 @@ final class RunningCalls {
         return calls.isEmpty();
     }
 
-    /** The call that asked for progress under a token. */
-    synchronized Optional<CallSink> ofToken(RequestId token) {
-        return Optional.ofNullable(tokens.get(token)).map(Running::sink);
-    }
-
-    /** Whether a token belongs to a call that was cancelled. */
-    synchronized boolean cancelled(RequestId token) {
-        return cancelledTokens.contains(token) && !tokens.containsKey(token);
+    /** Who has asked for progress under a token of the child's; empty if nobody has, or nobody wants it any more. */
+    synchronized Optional<Told> ofToken(RequestId token) {
+        Running call = tokens.get(token);
+        return call == null
+                ? Optional.ofNullable(taskTokens.get(token)).map(clients -> new Told(Optional.empty(), clients))
+                : Optional.of(new Told(Optional.of(call.sink), call.token.orElse(token)));
     }
 
     /**

@@ -7,6 +7,7 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.backend.Questions;
+import dev.holdfast.json.backend.ServerIds;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
@@ -21,7 +22,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A session's way to its child. Messages pass as the bytes they are; only the ids of the child's own requests are replaced, and
- * restored in the client's answers, and those of the client that not every server gives back as they are ({@link ChildIds}).
+ * restored in the client's answers, and those ids and progress tokens of the client's that the child would not tell from others, or not
+ * give back as they are ({@link ServerIds}).
  */
 final class StdioConnection implements BackendConnection, Child.Listener {
     private static final Logger log = LoggerFactory.getLogger(StdioConnection.class);
@@ -62,7 +64,7 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         if (death.isPresent()) {
             listening.lost(death.get(), List.of(request));
         } else {
-            begin(request, sink, token -> calls.start(request, token, sink));
+            begin(request, sink, message -> calls.start(request, message, sink));
         }
     }
 
@@ -73,18 +75,15 @@ final class StdioConnection implements BackendConnection, Child.Listener {
             // replay
             listening.lost(death.get());
         } else {
-            begin(request, sink, token -> calls.startMute(request, token, sink));
+            begin(request, sink, message -> calls.startMute(request, message, sink));
         }
     }
 
-    private void begin(InboundMessage request, CallSink sink, Function<Optional<RequestId>, RequestId> start) {
+    private void begin(InboundMessage request, CallSink sink, Function<Envelope, ServerIds.Names> start) {
         Envelope message = parsed(request.bytes());
-        RequestId theirs = start.apply(message.progressToken());
-        if (theirs.equals(request.requiredId())) {
-            child.write(message.onOneLine());
-        } else {
-            write(message.withId(theirs));
-        }
+        ServerIds.Names names = start.apply(message);
+        RequestId theirs = names.id();
+        child.write(names.of(message, this::parsed).onOneLine());
         sink.onCancel(notification -> {
             if (calls.cancel(theirs, sink)) {
                 cancelled(theirs, sink, notification);

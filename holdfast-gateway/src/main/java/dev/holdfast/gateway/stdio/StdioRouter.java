@@ -6,6 +6,7 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.backend.LogText;
+import dev.holdfast.json.backend.ServerIds;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
@@ -15,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds the one stream that each message of a child belongs on. Responses go to their call, progress to the call of its token,
- * news of lists and resources to the listening stream, and requests there too while the client listens ({@link StdioQuestions}).
+ * Finds the one stream that each message of a child belongs on. Responses go to their call, progress to the call of its token, if
+ * that runs or has become a task, and news of lists and resources to the listening stream, and requests there too while the client listens ({@link StdioQuestions}).
  * For the rest the child gives no hint: it goes to the only running call,
  * else to the listening stream if its client listens or may be on its way back, else to the newest running call, else to the
  * listening stream's log. While a client is on its way back, it may not know the stream of a call: a head that was cut off.
@@ -81,7 +82,8 @@ final class StdioRouter {
     private void answer(Envelope message) {
         Optional<RunningCalls.Ended> call = message.id().flatMap(calls::end);
         if (call.isPresent()) {
-            end(call.get(), under(call.get().id(), message).outbound());
+            Envelope clients = ServerIds.withId(message, call.get().id(), questions::spliced);
+            end(call.get(), clients.outbound());
         } else if (message.id().filter(probe::answered).isEmpty()) {
             strayed(message);
         }
@@ -90,11 +92,6 @@ final class StdioRouter {
     private void end(RunningCalls.Ended call, OutboundMessage answer) {
         gate.sent(answer.bytes().length, call.sink().send(answer));
         questions.ended(call.sink());
-    }
-
-    /** The message under the client's id. */
-    private Envelope under(RequestId id, Envelope message) {
-        return message.id().filter(id::equals).isPresent() ? message : questions.spliced(message.withId(id));
     }
 
     /** A call would wait for ever for another answer. */
@@ -133,14 +130,16 @@ final class StdioRouter {
     }
 
     private void progress(Envelope message) {
-        Optional<CallSink> call = message.progressToken().flatMap(calls::ofToken);
-        if (call.isPresent()) {
-            send(call.get()::send, message);
-        } else if (message.progressToken().filter(calls::cancelled).isPresent()) {
-            log.debug("{}: its call was cancelled, dropped: {}", name, message);
-        } else {
-            send(unattributed(), message);
+        Optional<RunningCalls.Told> told = message.progressToken().flatMap(calls::ofToken);
+        if (told.isEmpty()) {
+            log.debug("{}: no running call asked for it, dropped: {}", name, message);
+            listening.unsolicited();
+            return;
         }
+        RequestId token = told.get().token();
+        Envelope clients = ServerIds.withToken(message, token, questions::spliced);
+        Optional<CallSink> call = told.get().call();
+        send(call.isPresent() ? call.get()::send : unattributed(), clients);
     }
 
     private Carrier unattributed() {

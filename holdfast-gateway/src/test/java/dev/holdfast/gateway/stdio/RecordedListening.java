@@ -11,6 +11,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /** A session's listening stream, with a memory. */
@@ -22,6 +23,7 @@ final class RecordedListening implements ListeningSink {
 
     final BlockingQueue<String> withdrawn = new LinkedBlockingQueue<>();
     private volatile Consumer<InboundMessage> taker = response -> {};
+    final AtomicInteger unsolicited = new AtomicInteger();
     volatile boolean followed;
     private volatile Runnable abandon = () -> {};
     volatile CompletableFuture<Void> commit = CompletableFuture.completedFuture(null);
@@ -49,6 +51,11 @@ final class RecordedListening implements ListeningSink {
     @Override
     public void withdrawn(RequestId question) {
         withdrawn.add(question.token());
+    }
+
+    @Override
+    public void unsolicited() {
+        unsolicited.incrementAndGet();
     }
 
     int waiting() {

@@ -21,6 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class StdioIdsTest {
     private static final Pattern ID = Pattern.compile("\"(?:id|requestId)\":(\\d+)");
+    private static final Pattern TOKEN = Pattern.compile("\"progressToken\":(\\d+)");
     private static final String LOG = Json.notification("notifications/message");
 
     @AutoClose
@@ -47,6 +48,13 @@ class StdioIdsTest {
     /** The id, a small number, in what the child heard. */
     private static int id(String heard) {
         Matcher matcher = ID.matcher(heard.replace(" ", ""));
+        assertThat(matcher.find()).as(heard).isTrue();
+        return Integer.parseInt(matcher.group(1));
+    }
+
+    /** The progress token, a small number, in what the child heard. */
+    private static int token(String heard) {
+        Matcher matcher = TOKEN.matcher(heard);
         assertThat(matcher.find()).as(heard).isTrue();
         return Integer.parseInt(matcher.group(1));
     }
@@ -83,7 +91,10 @@ class StdioIdsTest {
 
         String heard = child.hears();
         int theirs = id(heard);
-        assertThat(heard).isEqualTo(Json.of(calling(id)).replaceFirst("(\"id\" : ).*? ,", "$1" + theirs + " ,"));
+        assertThat(heard)
+                .isEqualTo(Json.of(calling(id))
+                        .replaceFirst("(\"id\" : ).*? ,", "$1" + theirs + " ,")
+                        .replaceFirst("(\"progressToken\":).*?}}}", "$1" + token(heard) + "}}}"));
         child.says("{'result':{'id':5},'id' : " + theirs + " ,'jsonrpc':'2.0'}");
 
         assertThat(call.next())
@@ -146,14 +157,36 @@ class StdioIdsTest {
     @Test
     void progressIsThatOfTheClientsToken() {
         RecordedCall call = unheard(calling("9007199254740993"));
-        child.hears();
+        int theirs = token(child.hears());
         child.listening().followed = true;
         unheard(calling("8"));
 
-        child.says(
-                "{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':9007199254740993,'progress':1}}");
+        child.says("{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':" + theirs
+                + ",'progress':1}}");
 
         assertThat(call.next()).contains("\"progressToken\":9007199254740993");
+    }
+
+    @Test
+    void claudeAiMcp539_callsWithOneIdAndOneTokenAreToldApart() {
+        RecordedCall first = unheard(calling("1"));
+        assertThat(child.hears()).isEqualTo(Json.of(calling("1")));
+        RecordedCall second = unheard(calling("1"));
+        String heard = child.hears();
+
+        String progress =
+                "{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':%s,'progress':%s}}";
+        child.says(progress.formatted(token(heard), 2));
+        child.says(progress.formatted(1, 1));
+        child.says(Json.result(id(heard)));
+        child.says(Json.result(1));
+
+        assertThat(first.next()).isEqualTo(Json.of(progress.formatted(1, 1)));
+        assertThat(first.next()).isEqualTo(Json.result(1));
+        assertThat(second.next()).isEqualTo(Json.of(progress.formatted(1, 2)));
+        assertThat(second.next()).isEqualTo(Json.result(1));
+        second.cancel(Optional.empty());
+        assertThat(child.listening().waiting()).isZero();
     }
 
     @Test

@@ -94,11 +94,33 @@ class StdioRoutingTest {
     }
 
     @Test
-    void progressOfNoRunningCallGoesWhereAnythingElseGoes() {
+    void progressOfATaskGoesOnBehindTheResponse() {
+        child.call("{'jsonrpc':'2.0','id':1,'method':'m','params':{'task':{},'_meta':{'progressToken':'task'}}}");
+        child.says(Json.result(1));
+
         child.says(
                 "{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':'task','progress':1}}");
 
         assertThat(child.listening().next()).contains("\"task\"");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"'late'", "'invented'", "1", "null", "{}"})
+    void claudeCode47765_progressThatNoRunningCallAskedForIsDroppedAndCounted(String token) {
+        RecordedCall over =
+                child.call("{'jsonrpc':'2.0','id':1,'method':'m','params':{'_meta':{'progressToken':'late'}}}");
+        child.says(Json.result(1));
+        assertThat(over.next()).isEqualTo(Json.result(1));
+        RecordedCall running = child.call(2, "tools/call");
+
+        child.says("{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':" + token
+                + ",'progress':1}}");
+        child.says(Json.result(2));
+
+        assertThat(running.next()).isEqualTo(Json.result(2));
+        assertThat(over.waiting()).isZero();
+        assertThat(child.listening().waiting()).isZero();
+        assertThat(child.listening().unsolicited).hasValue(1);
     }
 
     @ParameterizedTest
