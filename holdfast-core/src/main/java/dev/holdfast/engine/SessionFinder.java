@@ -108,7 +108,7 @@ final class SessionFinder {
                         return storedEnd.delete(key, id, EndReason.RESTORE_FAILED);
                     }
                     if (finding instanceof Missing) {
-                        was.ifPresent(session -> host.telemetry().closedInStore(id, EndReason.EXPIRED));
+                        was.ifPresent(this::expired);
                     } else if (!(finding instanceof Found)) {
                         was.ifPresent(session -> parked.giveBack(key, session));
                     }
@@ -153,9 +153,14 @@ final class SessionFinder {
                 // another engine has it now: who waits here looks for it there
                 return Optional.empty();
             }
-            host.telemetry().closedInStore(session.id(), EndReason.EXPIRED);
+            expired(session);
             return Optional.of(new Missing());
         });
+    }
+
+    private void expired(Parked session) {
+        host.telemetry()
+                .expiredInStore(session.id(), Duration.ofNanos(host.clock().now() - session.since()));
     }
 
     /**

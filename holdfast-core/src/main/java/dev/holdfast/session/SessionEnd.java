@@ -5,6 +5,7 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.spi.Epoch;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -96,7 +97,7 @@ public final class SessionEnd implements SessionCore.Ends {
         EndReason why = core.ended();
         leave();
         calls.failRunning(LastWords.cause(why)).whenComplete((done, failure) -> {
-            tell(why, move.before().used());
+            tell(why, move.before());
             if (core.isTakenOver() && why != EndReason.TERMINATED) {
                 giveUp();
             } else {
@@ -106,12 +107,17 @@ public final class SessionEnd implements SessionCore.Ends {
         });
     }
 
-    private void tell(EndReason why, boolean used) {
+    private void tell(EndReason why, State before) {
+        Telemetry telemetry = core.host().telemetry();
         if (why == EndReason.PARKED) {
             // its node has no lease: it waits in the store for whoever is asked for it
-            core.host().telemetry().parked(core.id());
+            telemetry.parked(core.id());
+        } else if (why == EndReason.EXPIRED) {
+            Duration age = Duration.ofNanos(core.now() - core.since());
+            Duration unused = Duration.ofNanos(core.now() - before.since());
+            telemetry.expired(core.id(), age, unused, core.lifecycle().limit(before));
         } else {
-            core.host().telemetry().closed(core.id(), why, used);
+            telemetry.closed(core.id(), why, before.used());
         }
     }
 

@@ -156,6 +156,39 @@ public final class Telemetry {
         tell(l -> l.onSessionClosed(sessionId, reason));
     }
 
+    /** The time of a session is over that waited in the store: it had left memory so long ago. */
+    public void expiredInStore(String sessionId, Duration away) {
+        of(ended, EndReason.EXPIRED)
+                .lines
+                .write(more -> logger.info(
+                        "session {}: ended in the store, {} after it had left memory: its client did not come back in time"
+                                + " (sessionReconnectGracePeriod, --reconnect-grace, holdfast.session.reconnect-grace-period){}",
+                        shortened(sessionId),
+                        TimeText.of(away),
+                        more));
+        closedInStore(sessionId, EndReason.EXPIRED);
+    }
+
+    /**
+     * The time of a session is over.
+     *
+     * @param age how long it was in memory
+     * @param unused for how long nobody has used it
+     * @param limit why, and by which knob
+     */
+    void expired(String sessionId, Duration age, Duration unused, String limit) {
+        Told all = of(ended, EndReason.EXPIRED);
+        all.count.increment();
+        all.lines.write(more -> logger.info(
+                "session {}: ended after {}, last used {} ago: {}{}",
+                shortened(sessionId),
+                TimeText.of(age),
+                TimeText.of(unused),
+                limit,
+                more));
+        tell(l -> l.onSessionClosed(sessionId, EndReason.EXPIRED));
+    }
+
     /** What the store has kept of a session cannot be read. */
     public void unreadable(String sessionId, Throwable why) {
         storeLines.write(more ->

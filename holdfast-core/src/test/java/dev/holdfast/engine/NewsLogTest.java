@@ -101,6 +101,48 @@ class NewsLogTest {
     }
 
     @Test
+    void ghAw23153_aClientThatOnlyPostsIsToldWhyItsSessionEnded() {
+        Session session = bed.open();
+        bed.pass(Duration.ofSeconds(30));
+        Connection post = bed.post(session, 1);
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+        post.inOrder();
+        bed.pass(TestBed.LIFETIME.idle().plusSeconds(1));
+        assertThat(bed.find(session.id(), "")).isEmpty();
+        assertThat(lines("session " + session.shortId() + ": ended"))
+                .singleElement()
+                .asString()
+                .matches(".*: ended after .*, last used .* ago: no request came within the idle timeout of .*"
+                        + " \\(sessionIdleTimeout, --idle-timeout, holdfast.session.idle-timeout\\)");
+    }
+
+    @Test
+    void soIsOneThatDoesNotComeBack() {
+        Session session = bed.open();
+        TestBed.listen(session).broken();
+        bed.pass(TestBed.LIFETIME.grace().plusSeconds(1));
+        assertThat(lines(": ended")).singleElement().asString().contains("--reconnect-grace");
+    }
+
+    @Test
+    void soIsOneThatNeverUsesItsSession() {
+        bed.open();
+        bed.pass(Duration.ofMinutes(2));
+        assertThat(lines(": ended")).singleElement().asString().contains("initializationTimeout");
+    }
+
+    @Test
+    void soIsOneWhoseSessionWaitsInTheStore() {
+        try (TestBed durable = TestBed.durable()) {
+            TestBed.listen(durable.open()).broken();
+            durable.pass(TestBed.LIFETIME.grace().plus(Duration.ofHours(2)));
+            assertThat(durable.news.heard).endsWith("parked", "closed: EXPIRED");
+        }
+        assertThat(lines(": ended in the store")).hasSize(1);
+    }
+
+    @Test
     void lostConnections() {
         assertBounded("connection lost", () -> TestBed.listen(bed.open()).broken());
     }
