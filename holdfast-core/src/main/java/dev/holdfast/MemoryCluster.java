@@ -123,6 +123,11 @@ public final class MemoryCluster implements SharedSessionStore {
         return ask(key, session -> session.read(stream, after, maxBytes)).thenApply(found -> found.orElse(List.of()));
     }
 
+    /** Loses the events of a session, and not its record, as a store may that evicts or is damaged. */
+    public void loseEvents(SessionKey key) {
+        find(key).ifPresent(SharedMemorySession::loseEvents);
+    }
+
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
         sessions.remove(key);

@@ -75,7 +75,8 @@ final class MemorySession {
 
     private Map<StreamId, SessionStore.Extent> extents() {
         Map<StreamId, SessionStore.Extent> extents = new HashMap<>();
-        streams.forEach((id, stream) -> extents.put(id, new SessionStore.Extent(stream.last(), stream.trimmed())));
+        streams.forEach((id, stream) ->
+                extents.put(id, new SessionStore.Extent(stream.last(), stream.trimmed(), stream.lost())));
         return extents;
     }
 
@@ -139,6 +140,10 @@ final class MemorySession {
         } else if (change instanceof RecordChange.Extended extended) {
             extension = extended.extension();
         }
+    }
+
+    synchronized void loseEvents() {
+        streams.values().forEach(MemoryStream::lose);
     }
 
     synchronized List<Event> read(StreamId id, long after, int maxBytes) {

@@ -89,6 +89,11 @@ public final class MemoryStore implements SessionStore {
                 kept.map(session -> session.read(stream, after, maxBytes)).orElse(List.of()));
     }
 
+    /** Loses the events of a session, and not its record, as a store may that evicts or is damaged. */
+    public void loseEvents(SessionKey key) {
+        find(key).ifPresent(MemorySession::loseEvents);
+    }
+
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
         sessions.remove(key);

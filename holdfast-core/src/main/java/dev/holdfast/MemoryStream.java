@@ -1,9 +1,12 @@
 package dev.holdfast;
 
 import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The events of one stream in a {@link MemorySession}, in the order of their offsets: most streams have one event, and for a moment. */
@@ -15,13 +18,14 @@ final class MemoryStream {
     private int to;
     private long last;
     private long trimmed;
+    private List<RequestId> lost = List.of();
 
     /** The last offset that it ever had. */
     long last() {
         return last;
     }
 
-    /** The last offset that was trimmed. */
+    /** The last offset that was trimmed, or lost. */
     long trimmed() {
         return trimmed;
     }
@@ -32,6 +36,8 @@ final class MemoryStream {
 
     /** Adds an event, or takes it in the place of one that has its offset. */
     void add(Event event) {
+        // what came before the first event that it has is gone
+        trimmed = last == 0 ? event.offset() - 1 : trimmed;
         last = Math.max(last, event.offset());
         int at = place(event.offset());
         if (at < to && at(at).offset() == event.offset()) {
@@ -101,6 +107,23 @@ final class MemoryStream {
             }
         }
         return low;
+    }
+
+    /** Loses all events, though nobody has trimmed them. */
+    void lose() {
+        List<Event> events = after(0, Integer.MAX_VALUE);
+        events.forEach(event -> trim(event.offset()));
+        lost = events.stream()
+                .filter(event -> EventKind.answers(event.kind()))
+                .map(Event::id)
+                .filter(Objects::nonNull)
+                .toList();
+        trimmed = last;
+    }
+
+    /** The requests whose responses were lost. */
+    List<RequestId> lost() {
+        return lost;
     }
 
     private Event at(int index) {

@@ -143,6 +143,10 @@ final class SharedMemorySession {
         return new StaleEpochException(epoch, kept.look().epoch());
     }
 
+    synchronized void loseEvents() {
+        kept.loseEvents();
+    }
+
     synchronized List<Event> read(StreamId stream, long after, int maxBytes) {
         return kept.read(stream, after, maxBytes);
     }

@@ -40,8 +40,19 @@ final class Reading {
 
     /** A stream that is to be read from the store. */
     private record Source(StreamId stream, String writer, List<RequestId> requests, boolean over, Look look) {
+        /** A stream whose call has ended. */
+        private static Source over(StreamId stream, Look look) {
+            List<RequestId> lost = look.streams().getOrDefault(stream, NEW).lost();
+            return new Source(stream, NOBODY, lost, true, look);
+        }
+
         private Extent extent() {
             return look.streams().getOrDefault(stream, NEW);
+        }
+
+        /** Whether the answer that has ended it is not kept, though nobody has trimmed it. */
+        private boolean lost() {
+            return over && extent().bare();
         }
     }
 
@@ -115,7 +126,7 @@ final class Reading {
                 return resume(
                         new Source(stream, elsewhere.node(), elsewhere.requests(), false, elsewhere.look()), after);
             } else if (standing instanceof Writers.Over over) {
-                return resume(new Source(stream, NOBODY, List.of(), true, over.look()), after);
+                return resume(Source.over(stream, over.look()), after);
             }
             return here.resume(after);
         });
@@ -154,6 +165,10 @@ final class Reading {
             if (source.over() && place.start().cursor() >= source.extent().last()) {
                 node.deliveries().of(here, source.stream());
                 return new Resume.Ended();
+            }
+            if (source.lost() && source.requests().isEmpty()) {
+                here.shared().missed(source.stream());
+                return new Resume.Unknown();
             }
             if (source.stream().equals(StreamId.LISTENING)) {
                 long had = place.start().cursor();
@@ -211,7 +226,7 @@ final class Reading {
                 place.start(),
                 source.requests());
         if (source.over()) {
-            reader.over();
+            boolean unused = reader.over(source.lost() ? source.extent().last() : 0);
         }
         if (!node.tails().begin(here, reader, how)) {
             return closed();

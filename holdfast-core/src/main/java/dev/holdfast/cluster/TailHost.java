@@ -37,7 +37,10 @@ final class TailHost implements TailReader.Host {
             if (standing instanceof Writers.Elsewhere elsewhere) {
                 reader.writtenBy(elsewhere.node());
             } else if (!(standing instanceof Writers.Here)) {
-                reader.over();
+                long lost = standing instanceof Writers.Over over ? over.lost(reader.stream()) : 0;
+                if (reader.over(lost)) {
+                    session.shared().missed(reader.stream());
+                }
             }
         });
     }
@@ -54,6 +57,11 @@ final class TailHost implements TailReader.Host {
     @Override
     public List<OutboundMessage> lastWords(Collection<RequestId> unanswered, EndReason why) {
         return session.shared().lastWords(unanswered, why);
+    }
+
+    @Override
+    public List<OutboundMessage> lost(Collection<RequestId> unanswered) {
+        return session.shared().lost(unanswered);
     }
 
     @Override

@@ -49,6 +49,9 @@ final class TailReader implements StreamReader, StreamCursor {
         /** What the client is told in the place of these answers, which will not come; takes no lock. */
         List<OutboundMessage> lastWords(Collection<RequestId> unanswered, EndReason why);
 
+        /** What the client is told in the place of these answers, which the store has lost; takes no lock. */
+        List<OutboundMessage> lost(Collection<RequestId> unanswered);
+
         /** Everything up to here has surely reached the client. */
         void confirmed(TailReader reader, long offset);
 
@@ -77,6 +80,7 @@ final class TailReader implements StreamReader, StreamCursor {
     private boolean fetching;
     private boolean hinted = true;
     private boolean over;
+    private boolean lost;
     private @Nullable End end;
     private volatile boolean hurried;
     private volatile Waker waker = new Waker() {
@@ -176,16 +180,25 @@ final class TailReader implements StreamReader, StreamCursor {
         fetch();
     }
 
-    /** No event will follow those that the store has now. */
-    void over() {
+    /**
+     * No event will follow those that the store has now.
+     *
+     * @param gone up to where the store has lost them, 0 if none
+     * @return whether it is news that some are lost that were not read
+     */
+    boolean over(long gone) {
+        boolean news;
         lock.lock();
         try {
+            news = !lost && gone > fetched;
+            lost |= news;
             over = true;
             hinted = true;
         } finally {
             lock.unlock();
         }
         fetch();
+        return news;
     }
 
     private void fetch() {
@@ -220,6 +233,7 @@ final class TailReader implements StreamReader, StreamCursor {
                 // there may be another page
                 hinted = true;
             } else if (failure == null && last && end == null) {
+                say(lost ? host.lost(open) : List.of());
                 end = new End(EndReason.COMPLETED, Optional.empty());
             }
             wakes = !page.isEmpty() || end != null;
@@ -260,6 +274,10 @@ final class TailReader implements StreamReader, StreamCursor {
         if (id != null && EventKind.answers(event.kind()) && open.remove(id) && open.isEmpty()) {
             over = true;
         }
+    }
+
+    private void say(List<OutboundMessage> words) {
+        words.forEach(word -> page.add(StreamCursor.unplaced(stream, page.epoch(), word)));
     }
 
     /** Wakes the connection. */
@@ -364,8 +382,7 @@ final class TailReader implements StreamReader, StreamCursor {
         try {
             if (end == null) {
                 end = new End(reason, retry);
-                host.lastWords(open, reason)
-                        .forEach(word -> page.add(StreamCursor.unplaced(stream, page.epoch(), word)));
+                say(host.lastWords(open, reason));
             }
         } finally {
             lock.unlock();

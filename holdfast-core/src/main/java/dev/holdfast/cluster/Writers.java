@@ -41,7 +41,13 @@ final class Writers {
     record Elsewhere(String node, List<RequestId> requests, Look look) implements Standing {}
 
     /** Its call is over. */
-    record Over(Look look) implements Standing {}
+    record Over(Look look) implements Standing {
+        /** Up to where the store has lost a stream; 0 where something is kept. */
+        long lost(StreamId stream) {
+            Extent extent = look.streams().getOrDefault(stream, NEW);
+            return extent.bare() ? extent.last() : 0;
+        }
+    }
 
     /** The store knows no such stream. */
     record Unknown() implements Standing {}

@@ -11,6 +11,8 @@ import java.util.List;
  * without one. It has no place in its stream, and so no id: whoever has it stands where they stood. Takes no lock.
  */
 final class LastWords {
+    private static final String LOST = "the response to this request is lost: the session store has it no more";
+
     private final SessionCore core;
 
     LastWords(SessionCore core) {
@@ -20,6 +22,13 @@ final class LastWords {
     /** What ends all calls of a session that has ended. */
     static String cause(EndReason why) {
         return "the session has ended: " + why.text();
+    }
+
+    /** What ends calls whose answers the store has lost. */
+    List<OutboundMessage> lost(Collection<RequestId> unanswered) {
+        return unanswered.stream()
+                .map(request -> core.host().messages().error(request, CallEnding.INTERNAL_ERROR, LOST))
+                .toList();
     }
 
     /** Nothing where the session can be found again: there its calls go on, or are ended. */

@@ -1,6 +1,7 @@
 package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
+import dev.holdfast.log.Effects;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
@@ -61,7 +62,7 @@ final class RestoredState {
     }
 
     /** Does it; returns what waits for a fresh backend: the calls that are to be run again. */
-    List<BackendUser> run(Claim claim, Map<StreamId, List<Event>> events) {
+    List<BackendUser> run(Claim claim, Map<StreamId, List<Event>> events, Effects effects) {
         claim.record().journal().forEach(this::remember);
         Map<StreamId, RunningCall> running = claim.record().running();
         Set<StreamId> all = new TreeSet<>(BY_AGE);
@@ -71,10 +72,16 @@ final class RestoredState {
         }
         for (StreamId id : all) {
             Optional<RunningCall> call = Optional.ofNullable(running.get(id));
+            List<Event> kept = events.getOrDefault(id, List.of());
+            if (call.isEmpty() && !id.equals(StreamId.LISTENING) && kept.isEmpty()) {
+                // its response is lost: whoever asks for it is told that there is no such stream
+                effects.then(() -> host.telemetry().gap(core.id(), id.epoch() + "." + id.number()));
+                continue;
+            }
             LiveStream stream = streams.restore(
                     id,
                     call.map(RunningCall::requests).orElse(List.of()),
-                    events.getOrDefault(id, List.of()),
+                    kept,
                     claim.streams().getOrDefault(id, NEW));
             if (call.isEmpty() && !stream.listening()) {
                 complete(stream);
@@ -258,7 +265,9 @@ final class RestoredState {
 
     /** How far the client was told that a call is. */
     private OptionalDouble progress(LiveStream stream) {
-        OptionalDouble told = OptionalDouble.empty();
+        // none that is kept, though something is not: nobody knows what the client was told last
+        OptionalDouble told =
+                stream.dropped() > 0 ? OptionalDouble.of(Double.POSITIVE_INFINITY) : OptionalDouble.empty();
         for (Optional<KeptEvent> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
             if (at.get().event.kind() == EventKind.PROGRESS) {
                 OptionalDouble here = host.messages().progress(at.get().event.bytes());

@@ -97,7 +97,7 @@ public final class SessionOpening {
                     : core.lifecycle().returned(now);
             assert !begun.leavesClosed() : "nobody knows it yet";
             core.outbox().insist(core.record().begun());
-            List<BackendUser> again = state.run(claim, events);
+            List<BackendUser> again = state.run(claim, events, effects);
             known.run();
             List<BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again);
             turnedAway.forEach(user -> user.turnAway("no backend is there", effects));

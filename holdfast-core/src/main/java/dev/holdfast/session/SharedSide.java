@@ -99,6 +99,11 @@ public final class SharedSide {
         return new LastWords(core).to(unanswered, why);
     }
 
+    /** What the client is told in the place of answers that the store has lost; takes no lock. */
+    public List<OutboundMessage> lost(Collection<RequestId> unanswered) {
+        return new LastWords(core).lost(unanswered);
+    }
+
     /** Whether a request of the client runs here. */
     public boolean runs(RequestId request) {
         return core.look(() -> core.requests().newest(request).isPresent());

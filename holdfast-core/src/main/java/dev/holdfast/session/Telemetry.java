@@ -243,7 +243,7 @@ public final class Telemetry {
     /** A client missed something on a stream. */
     void gap(String sessionId, String stream) {
         gapLines.write(more -> logger.info(
-                "session {}: messages on stream {} were dropped before they were read{}",
+                "session {}: messages on stream {} were dropped or lost before they were read{}",
                 shortened(sessionId),
                 stream,
                 more));

@@ -23,6 +23,9 @@ import java.util.concurrent.CompletionStage;
  * <p>A stream is known from its first event on: the listening stream for the session's life, another one while it has events
  * or its call runs. Events are trimmed one by one, anywhere in a stream.
  *
+ * <p>An event that a store has lost though nobody has trimmed it, as by an eviction, counts as trimmed, so that nothing is passed over
+ * that is not kept.
+ *
  * <p>The first sentence of each method is its contract; {@code holdfast-store-tck} holds a store to it.
  */
 public interface SessionStore extends AutoCloseable {
@@ -131,7 +134,20 @@ public interface SessionStore extends AutoCloseable {
      * How far a stream goes.
      *
      * @param last the last offset that it ever had
-     * @param trimmed the highest offset that was ever trimmed from it, 0 if none was: a cursor below it has missed something
+     * @param trimmed the highest offset that was ever trimmed from it, or that the store has lost, 0 if none was: a cursor below it
+     *     has missed something
+     * @param lost where nothing is kept of the stream of a call that has ended: the requests whose responses were lost, as far as the
+     *     store knows them
      */
-    record Extent(long last, long trimmed) {}
+    record Extent(long last, long trimmed, List<RequestId> lost) {
+        /** No response is known to be lost. */
+        public Extent(long last, long trimmed) {
+            this(last, trimmed, List.of());
+        }
+
+        /** Whether nothing is kept of what the stream had: where no call runs on it, its response is lost. */
+        public boolean bare() {
+            return trimmed >= last;
+        }
+    }
 }

@@ -149,7 +149,7 @@ class NewsLogTest {
 
     @Test
     void gaps() {
-        assertBounded("were dropped before they were read", () -> {
+        assertBounded("were dropped or lost before they were read", () -> {
             Session session = bed.open();
             for (int i = 0; i < 17; i++) {
                 bed.backend.life().sink.send(Wire.notice("n" + i));

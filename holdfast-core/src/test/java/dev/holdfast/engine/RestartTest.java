@@ -23,6 +23,7 @@ import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -58,6 +59,35 @@ class RestartTest {
 
     private TestBackend.Life backend() {
         return bed.backend.life();
+    }
+
+    /** The response of a call, and all else that was sent, is lost in the store, and the record is not. */
+    @Test
+    void aResponseThatTheStoreHasLostIsNotPassedOver() {
+        Connection post = bed.post(session, 1);
+        backend().call(1).sink().send(Wire.progress("1"));
+        post.read();
+        post.broken();
+        backend().call(1).respond();
+        bed.store.kept.loseEvents(SessionKey.of(id, ""));
+        restart();
+        assertThat(bed.news.heard).contains("gap on " + stream(post));
+        assertThat(TestBed.now(session.resume(post.cursor()))).isInstanceOf(Resume.Unknown.class);
+    }
+
+    @Test
+    void ofACallThatRanAGapIsToldAndItsErrorIsRead() {
+        Connection post = bed.post(session, 1);
+        backend().call(1).sink().send(Wire.progress("1"));
+        bed.store.kept.loseEvents(SessionKey.of(id, ""));
+        restart();
+        Connection again = Connection.gap(session.resume(post.cursor()));
+        assertThat(again.read()).singleElement(STRING).startsWith("error 1 -32603: the server ended");
+    }
+
+    private static String stream(Connection connection) {
+        return connection.cursor().stream().epoch() + "."
+                + connection.cursor().stream().number();
     }
 
     @Test

@@ -2,8 +2,12 @@ package dev.holdfast.redis;
 
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
@@ -29,14 +33,26 @@ final class Changes {
             arguments.add(Codec.packed(trim.offset()));
         }
         Changes changes = new Changes(arguments);
-        append.changes().forEach(changes::add);
+        append.changes().forEach(change -> changes.add(change, append.events()));
     }
 
-    private void add(RecordChange change) {
+    /** The requests that events answer on a stream, packed; empty if none do. */
+    private static byte[] answered(StreamId stream, List<Event> events) {
+        List<RequestId> answered = new ArrayList<>(1);
+        for (Event event : events) {
+            RequestId id = event.id();
+            if (id != null && EventKind.answers(event.kind()) && event.stream().equals(stream)) {
+                answered.add(id);
+            }
+        }
+        return answered.isEmpty() ? new byte[0] : StoredSession.call(answered, SessionRecord.NO_EXTENSION);
+    }
+
+    private void add(RecordChange change, List<Event> events) {
         if (change instanceof RecordChange.CallStarted started) {
             add('C', Codec.stream(started.stream()), StoredSession.call(started.requests(), started.extension()));
         } else if (change instanceof RecordChange.CallEnded ended) {
-            add('D', Codec.stream(ended.stream()));
+            add('D', Codec.stream(ended.stream()), answered(ended.stream(), events));
         } else if (change instanceof RecordChange.Negotiated negotiated) {
             add('F', Codec.text(StoredSession.REVISION), Codec.text(negotiated.revision()));
             add('J', Codec.text(SessionRecord.INITIALIZE), negotiated.initialize());

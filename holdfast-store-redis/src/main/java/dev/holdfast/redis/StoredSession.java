@@ -29,6 +29,7 @@ import java.util.TreeMap;
  *   c   counter of the first epoch since which surely nothing was lost
  *   j and a key       a message of the journal, behind its place
  *   k and a stream    a running call                    s and a stream    its last offset, and the highest that was trimmed
+ *   a and a stream    the requests that were answered as its call ended
  *   m and an epoch    one that is present: the number of its last commit, what that answered, and its node
  *   t, R, H or B, and a stream    a token
  * </pre>
@@ -42,6 +43,7 @@ final class StoredSession {
     private final NavigableMap<Long, Map.Entry<String, byte[]>> journal = new TreeMap<>();
     private final Map<StreamId, RunningCall> running = new HashMap<>();
     private final Map<StreamId, Extent> streams = new HashMap<>();
+    private final Map<StreamId, byte[]> answered = new HashMap<>();
 
     /**
      * Reads a hash.
@@ -52,6 +54,7 @@ final class StoredSession {
         for (int i = 0; i < hash.size(); i += 2) {
             read((byte[]) hash.get(i), (byte[]) hash.get(i + 1));
         }
+        answered.forEach(this::lost);
     }
 
     private void read(byte[] name, byte[] value) {
@@ -67,11 +70,24 @@ final class StoredSession {
                 String[] extent = Codec.text(value).split(" ", 2);
                 streams.put(Codec.stream(field), new Extent(Long.parseLong(extent[0]), Long.parseLong(extent[1])));
             }
+            case 'a' -> answered.put(Codec.stream(field), value);
             case 'm', 't' -> {
                 // what is asked for by itself
             }
             default -> fields.put(Codec.text(name), value);
         }
+    }
+
+    /** Nothing is left of a call that has ended: its response is lost. */
+    private void lost(StreamId stream, byte[] requests) {
+        streams.computeIfPresent(
+                stream,
+                (id, extent) -> extent.trimmed() < extent.last()
+                        ? extent
+                        : new Extent(
+                                extent.last(),
+                                extent.trimmed(),
+                                call(ByteBuffer.wrap(requests)).requests()));
     }
 
     private byte[] field(String name) {

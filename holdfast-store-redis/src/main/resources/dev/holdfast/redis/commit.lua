@@ -100,10 +100,11 @@ at = trims_at
 for _ = 1, trim_count do
   local id, offset = ARGV[at], ARGV[at + 1]
   local member = id .. offset
-  if call('ZREMRANGEBYLEX', events, '[' .. member, '[' .. member .. '\255') > 0 then
-    local stream = stream_of(id)
-    local place = struct.unpack('>I8', offset)
-    was_there = was_there or not stream.has_grown
+  local removed = call('ZREMRANGEBYLEX', events, '[' .. member, '[' .. member .. '\255') > 0
+  local stream, place = stream_of(id), struct.unpack('>I8', offset)
+  -- one that the server has lost before is trimmed all the same
+  if removed or (stream.known and place > stream.trimmed and place <= stream.last) then
+    was_there = was_there or (removed and not stream.has_grown)
     -- nothing is left of a stream that had one event in all
     stream.is_empty = stream.known and stream.last == 1
     stream.trimmed = math.max(stream.trimmed, place)
@@ -127,7 +128,10 @@ while at <= argument_count do
     -- a call has ended
     changed['k' .. first] = false
     stream_of(first).may_be_over = true
-    at = at + 2
+    if ARGV[at + 2] ~= '' then
+      changed['a' .. first] = ARGV[at + 2]
+    end
+    at = at + 3
   elseif letter == 'J' then
     -- the journal gets a message, in the place of an earlier one under its key
     local before = get('j' .. first)
@@ -162,6 +166,7 @@ for id, stream in pairs(streams) do
   if over then
     local count = #gone
     gone[count + 1], gone[count + 2], gone[count + 3], gone[count + 4] = 's' .. id, 'tR' .. id, 'tH' .. id, 'tB' .. id
+    gone[count + 5], changed['a' .. id] = 'a' .. id, nil
   elseif stream.changed then
     put[#put + 1] = 's' .. id
     put[#put + 1] = text(stream.last) .. ' ' .. text(stream.trimmed)

@@ -13,4 +13,4 @@ if ARGV[4] == 'claim' then
 end
 local epochs = string.sub(redis.call('HGET', record, 'E'), -tonumber(ARGV[5])) .. epoch
 redis.call('HSET', record, 'E', epochs, 'm' .. epoch, '0 0 0 ' .. ARGV[3])
-return {0, redis.call('HGETALL', record)}
+return {0, whole_record()}

@@ -2,4 +2,4 @@
 if not is_there() then
   return {GONE}
 end
-return {0, redis.call('HGETALL', record)}
+return {0, whole_record()}

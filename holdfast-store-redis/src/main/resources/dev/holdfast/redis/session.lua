@@ -46,6 +46,34 @@ local function extent(kept)
   return tonumber(last), tonumber(trimmed), true
 end
 
+-- Of the offsets above the highest that was trimmed each has its event: one that has none was lost, as by an eviction. Returns up to
+-- where events are missing, trimmed or lost.
+local function missing_through(id, last, trimmed)
+  local low, high, place = trimmed, last, trimmed
+  local to = '[' .. id .. struct.pack('>I8', last) .. '\255'
+  while low < high do
+    if redis.call('ZLEXCOUNT', events, '[' .. id .. struct.pack('>I8', place + 1), to) == last - place then
+      high = place
+    else
+      low = place + 1
+    end
+    place = math.floor((low + high) / 2)
+  end
+  return high
+end
+
+-- All fields of the record and their values; what was lost of a stream counts as trimmed.
+local function whole_record()
+  local fields = redis.call('HGETALL', record)
+  for i = 1, #fields, 2 do
+    if string.sub(fields[i], 1, 1) == 's' then
+      local last, trimmed = extent(fields[i + 1])
+      fields[i + 1] = text(last) .. ' ' .. text(missing_through(string.sub(fields[i], 2), last, trimmed))
+    end
+  end
+  return fields
+end
+
 -- A server that has restarted, or took over from another one, may have lost what was acknowledged last. It shows in the id of its
 -- replication history. Then the listening stream goes on far behind all offsets that clients can have seen, as after a trim, so
 -- that none is given twice; and so do the epochs, the next of which is the first one since which surely nothing was lost. Returns

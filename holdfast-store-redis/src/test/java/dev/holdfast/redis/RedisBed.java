@@ -3,6 +3,7 @@ package dev.holdfast.redis;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.tck.DamagedBed;
+import dev.holdfast.tck.LossyBed;
 import dev.holdfast.tck.SharedBed;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.sync.RedisCommands;
@@ -19,7 +20,7 @@ import java.util.UUID;
 import java.util.function.Consumer;
 
 /** Two stores over one Redis, under a prefix of their own, with a clock that stands until the test moves it. */
-final class RedisBed implements SharedBed, DamagedBed {
+final class RedisBed implements SharedBed, DamagedBed, LossyBed {
     private final String url;
     private final String prefix = "bed-" + UUID.randomUUID() + ":";
     private final List<RedisStore> opened = new ArrayList<>();
@@ -91,6 +92,11 @@ final class RedisBed implements SharedBed, DamagedBed {
             redis.zrem(events, whole);
             redis.zadd(events, 0, Arrays.copyOf(whole, 25));
         });
+    }
+
+    @Override
+    public void loseEvents(SessionKey key) {
+        inside(redis -> redis.del(SessionScripts.events(name(key))));
     }
 
     private byte[] name(SessionKey key) {

@@ -5,6 +5,7 @@ import dev.holdfast.tck.ConcurrencyContract;
 import dev.holdfast.tck.EpochsContract;
 import dev.holdfast.tck.EventsContract;
 import dev.holdfast.tck.ExpiryContract;
+import dev.holdfast.tck.LossContract;
 import dev.holdfast.tck.PrincipalsContract;
 import dev.holdfast.tck.ReopenContract;
 import dev.holdfast.tck.SessionsContract;
@@ -51,6 +52,13 @@ class RedisStoreTest {
     @Nested
     class Trim extends TrimContract {
         Trim() {
+            super(RedisStoreTest::bed);
+        }
+    }
+
+    @Nested
+    class Loss extends LossContract {
+        Loss() {
             super(RedisStoreTest::bed);
         }
     }

@@ -43,6 +43,7 @@ final class DiskReads {
                 index.get().found(at, value);
                 return true;
             });
+            index.get().whole();
         }
         return index;
     }

@@ -47,6 +47,17 @@ final class KeptOffsets {
         marked = true;
     }
 
+    /** All is read that the disk has: above the highest offset that was trimmed nothing is missing, unless it was lost. */
+    void read() {
+        for (int at = size - 1; at >= 0 && offsets[at] > trimmed; at--) {
+            long before = at == 0 ? trimmed : Math.max(trimmed, offsets[at - 1]);
+            if (offsets[at] > before + 1) {
+                trimmed = offsets[at] - 1;
+                return;
+            }
+        }
+    }
+
     void mark() {
         marked = true;
     }

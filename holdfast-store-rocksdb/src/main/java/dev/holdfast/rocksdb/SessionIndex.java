@@ -138,6 +138,11 @@ final class SessionIndex {
         }
     }
 
+    /** Everything was {@link #found} that is on disk. */
+    void whole() {
+        kept.values().forEach(KeptOffsets::read);
+    }
+
     private KeptOffsets offsets(StreamId stream) {
         return kept.computeIfAbsent(stream, id -> new KeptOffsets());
     }

@@ -5,6 +5,7 @@ import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Durability;
 import dev.holdfast.spi.StreamId;
 import dev.holdfast.tck.DamagedBed;
+import dev.holdfast.tck.LossyBed;
 import dev.holdfast.tck.TornBed;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -20,7 +21,7 @@ import java.util.stream.Stream;
 import org.rocksdb.RocksDBException;
 
 /** A store in a folder of its own. A crash is a copy of the folder, taken while the store is open: what a dead process leaves. */
-final class FolderBed implements TornBed, DamagedBed {
+final class FolderBed implements TornBed, DamagedBed, LossyBed {
     private final Durability durability;
     private final Path home;
     private final List<SessionStore> abandoned = new ArrayList<>();
@@ -168,6 +169,23 @@ final class FolderBed implements TornBed, DamagedBed {
     private void spoil(byte[] at) {
         Changes changes = new Changes();
         changes.put(at, new byte[3]);
+        write(changes);
+        reopen();
+    }
+
+    @Override
+    public void loseEvents(SessionKey key) {
+        Changes changes = new Changes();
+        try {
+            store.sessions().database().current().scan(Keys.header(key), Keys.end(key), (at, value) -> {
+                if (Keys.what(at) == Keys.EVENT) {
+                    changes.delete(at);
+                }
+                return true;
+            });
+        } catch (RocksDBException e) {
+            throw new IllegalStateException(e);
+        }
         write(changes);
         reopen();
     }

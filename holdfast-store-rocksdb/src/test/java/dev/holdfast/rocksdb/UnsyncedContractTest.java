@@ -5,6 +5,7 @@ import dev.holdfast.tck.ConcurrencyContract;
 import dev.holdfast.tck.EpochsContract;
 import dev.holdfast.tck.EventsContract;
 import dev.holdfast.tck.ExpiryContract;
+import dev.holdfast.tck.LossContract;
 import dev.holdfast.tck.ReopenContract;
 import dev.holdfast.tck.SessionsContract;
 import dev.holdfast.tck.TornTailContract;
@@ -35,6 +36,13 @@ class UnsyncedContractTest {
     @Nested
     class Trim extends TrimContract {
         Trim() {
+            super(UnsyncedContractTest::bed);
+        }
+    }
+
+    @Nested
+    class Loss extends LossContract {
+        Loss() {
             super(UnsyncedContractTest::bed);
         }
     }

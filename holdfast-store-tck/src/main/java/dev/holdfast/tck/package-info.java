@@ -11,6 +11,8 @@
  *       dev.holdfast.tck.ReopenContract} too; one that writes a log of its own, on a {@link dev.holdfast.tck.TornBed}: {@link
  *       dev.holdfast.tck.TornTailContract}; one that can tell what is damaged, on a {@link dev.holdfast.tck.DamagedBed}: {@link
  *       dev.holdfast.tck.UnreadableContract}.
+ *   <li>A store that can lose a part of a session alone, on a {@link dev.holdfast.tck.LossyBed}: {@link dev.holdfast.tck.LossContract}
+ *       too.
  *   <li>A store that nodes share, on a {@link dev.holdfast.tck.SharedBed}: {@link dev.holdfast.tck.SharedContract}, {@link
  *       dev.holdfast.tck.SharedReadersContract}, {@link dev.holdfast.tck.BusContract} and {@link dev.holdfast.tck.PrincipalsContract}
  *       too.

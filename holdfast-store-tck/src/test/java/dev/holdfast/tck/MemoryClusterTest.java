@@ -1,6 +1,7 @@
 package dev.holdfast.tck;
 
 import dev.holdfast.MemoryCluster;
+import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SharedSessionStore;
 import java.time.Duration;
 import java.time.Instant;
@@ -9,9 +10,9 @@ import org.junit.jupiter.api.Nested;
 
 /** The cluster in memory keeps the contract of a store, and that of one that nodes share. */
 class MemoryClusterTest {
-    private static final class Bed implements SharedBed {
+    private static final class Bed implements SharedBed, LossyBed {
         private volatile Instant now = Instant.parse("2026-01-01T00:00:00Z");
-        private final SharedSessionStore store = new MemoryCluster(() -> now, ForkJoinPool.commonPool());
+        private final MemoryCluster store = new MemoryCluster(() -> now, ForkJoinPool.commonPool());
 
         @Override
         public SharedSessionStore store() {
@@ -31,6 +32,11 @@ class MemoryClusterTest {
         @Override
         public void advance(Duration duration) {
             now = now.plus(duration);
+        }
+
+        @Override
+        public void loseEvents(SessionKey key) {
+            store.loseEvents(key);
         }
 
         @Override
@@ -56,6 +62,13 @@ class MemoryClusterTest {
     @Nested
     class Trim extends TrimContract {
         Trim() {
+            super(Bed::new);
+        }
+    }
+
+    @Nested
+    class Loss extends LossContract {
+        Loss() {
             super(Bed::new);
         }
     }

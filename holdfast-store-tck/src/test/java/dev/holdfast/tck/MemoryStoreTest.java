@@ -1,6 +1,7 @@
 package dev.holdfast.tck;
 
 import dev.holdfast.MemoryStore;
+import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.time.Instant;
@@ -8,9 +9,9 @@ import org.junit.jupiter.api.Nested;
 
 /** The store in memory keeps the contract. */
 class MemoryStoreTest {
-    private static final class Bed implements StoreBed {
+    private static final class Bed implements LossyBed {
         private Instant now = Instant.parse("2026-01-01T00:00:00Z");
-        private final SessionStore store = new MemoryStore(() -> now);
+        private final MemoryStore store = new MemoryStore(() -> now);
 
         @Override
         public SessionStore store() {
@@ -25,6 +26,11 @@ class MemoryStoreTest {
         @Override
         public void advance(Duration duration) {
             now = now.plus(duration);
+        }
+
+        @Override
+        public void loseEvents(SessionKey key) {
+            store.loseEvents(key);
         }
 
         @Override
@@ -50,6 +56,13 @@ class MemoryStoreTest {
     @Nested
     class Trim extends TrimContract {
         Trim() {
+            super(Bed::new);
+        }
+    }
+
+    @Nested
+    class Loss extends LossContract {
+        Loss() {
             super(Bed::new);
         }
     }
