@@ -128,4 +128,19 @@ class RedisLimitsTest {
                 () -> health(here).contains("\"status\":\"ok\"")
                         && health(there).contains("\"status\":\"ok\""));
     }
+
+    /** A server, or whoever hosts it, that lacks a command. */
+    @Test
+    void anErrorThatNobodyKnowsIsInTheHealthUntilItIsOver() {
+        HttpPeer here = HttpPeer.connectedAtLast(one.url());
+        redis.command("ACL", "SETUSER", "default", "-hmget");
+        assertThat(here.post("{'jsonrpc':'2.0','id':2,'method':'small'}").statusCode())
+                .isEqualTo(503);
+        assertThat(health(here)).contains("\"status\":\"degraded\"", "the log says why");
+        redis.command("ACL", "SETUSER", "default", "+hmget");
+        Wait.until("it is well again", () -> health(here).contains("\"status\":\"ok\""));
+        Wait.until(
+                "it is served",
+                () -> here.post("{'jsonrpc':'2.0','id':3,'method':'small'}").statusCode() == 200);
+    }
 }

@@ -96,6 +96,9 @@ final class InboxReader implements ClusterBus.Inbox {
     }
 
     private void answered(Commands from, List<StreamMessage<byte[], byte[]>> messages, @Nullable Throwable failure) {
+        if (!closed) {
+            connections.refusals().ended(InboxReader.class, name, failure);
+        }
         if (failure == null) {
             complaint.over(() -> logger.info("the inbox {} is read again", Codec.text(name)));
             handOver(messages);

@@ -81,12 +81,17 @@ final class RedisConnections implements AutoCloseable {
     /** Why Redis cannot be used now. */
     Optional<String> trouble() {
         return commands.trouble()
-                .or(() -> refusal()
-                        .map(text -> new RedisStoreException(address.shown(), "takes no writes: " + text))
+                .or(() -> refusals.what()
+                        .map(text -> new RedisStoreException(address.shown(), text))
                         .map(RedisStoreException::getMessage));
     }
 
-    /** Why Redis takes no writes, where it answers. */
+    /** Where what Redis refuses is told. */
+    Refusals refusals() {
+        return refusals;
+    }
+
+    /** Why Redis does not do what it is asked, where it answers. */
     Optional<String> refusal() {
         return commands.trouble().isPresent() ? Optional.empty() : refusals.present();
     }

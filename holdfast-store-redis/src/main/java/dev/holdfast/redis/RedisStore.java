@@ -218,8 +218,8 @@ public final class RedisStore implements SharedSessionStore {
     }
 
     /**
-     * Redis' own words for why it answers and takes no writes, as where it is full; empty while it takes them, and while it does not
-     * answer. Names no password.
+     * Redis' own words for why it answers and does not do what it is asked, as where it is full; empty while it does, and while it does
+     * not answer. Names no password.
      */
     public Optional<String> refusal() {
         return connections.refusal();

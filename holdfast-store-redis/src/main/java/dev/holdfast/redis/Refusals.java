@@ -10,7 +10,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -18,9 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether Redis answers, and yet takes no writes, of whatever session: it is full, became a replica, cannot use its disk, or does not
- * let its user. Then a write that changes nothing asks once a second whether that is over: a script that has succeeded may have been
- * one that makes room. What a user may not do is asked by the next script of that kind alone.
+ * Whether Redis answers, and yet does not do what it is asked. Where it takes no writes of whatever session, for it is full, became a
+ * replica or cannot use its disk, a write that changes nothing asks once a second whether that is over: a script that has succeeded
+ * may have been one that makes room. Whatever else it says that is not of one session, such as what a user may not do, a command that
+ * it lacks, or a limit of whoever hosts it, is over when something of that kind succeeds, or was not asked for a while.
  */
 final class Refusals {
     private static final Logger logger = LoggerFactory.getLogger(Refusals.class);
@@ -33,10 +33,17 @@ final class Refusals {
             + "((?:OOM|READONLY|MISCONF|NOAUTH|WRONGPASS|LOADING|MASTERDOWN|CLUSTERDOWN|BUSY|NOREPLICAS) .*?)"
             + PLACE);
 
-    /** This user may not do it, but perhaps something else: a command; or one in a script, in Redis 7.2 and before it. */
-    private static final Pattern RIGHTS = Pattern.compile("(?:ERR (?:Error running script .*: )?)?"
-            + "((?:NOPERM |ACL failure in script|The user executing the script can't).*?)"
-            + PLACE);
+    /** What Redis says of a session in which something else stands than was written. */
+    private static final Pattern DAMAGED = Pattern.compile(".*(?:WRONGTYPE |is not an integer|data string too short"
+            + "|bad argument #|attempt to (?!index global|call global)).*");
+
+    /** Any other error: a place in the script, the words, another place, and arguments, which nobody else has to read. */
+    private static final Pattern OTHER = Pattern.compile("(?:ERR (?=ACL |The user ))?"
+            + "(?:ERR Error running script [^:]*: (?:@?\\w+: ?\\d+: )*-?)?(.*?)"
+            + "(?:, with args beginning with.*)?" + PLACE);
+
+    private static final int MOST_WORDS = 300;
+    private static final long REMEMBERED_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final CommandConnection connection;
     private final ScheduledExecutorService timer;
@@ -46,19 +53,24 @@ final class Refusals {
     /** What every write meets: it is asked again. */
     private final AtomicReference<@Nullable Refusal> ofAll = new AtomicReference<>();
 
-    /** What this user may not do; other writes may pass. */
-    private final AtomicReference<@Nullable Refusal> ofRights = new AtomicReference<>();
+    /** What something of one kind meets; others may pass. */
+    private final AtomicReference<@Nullable Refusal> ofKind = new AtomicReference<>();
 
     /**
-     * A script that was refused.
+     * Something that was refused.
      *
+     * @param kind what it was: a script, or another command
      * @param key one of its keys
      * @param words what Redis said
+     * @param at when, in nanoseconds
      */
-    private record Refusal(Script script, byte[] key, String words) {
-        /** Whether this user may not do it, but may do something else. */
-        private boolean isOfRights() {
-            return RIGHTS.matcher(words).matches();
+    private record Refusal(Object kind, byte[] key, String words, long at) {
+        private boolean isOfAll() {
+            return REFUSAL.matcher(words).matches();
+        }
+
+        private String what() {
+            return (isOfAll() ? "takes no writes: " : "refuses what it is asked: ") + words;
         }
     }
 
@@ -68,58 +80,77 @@ final class Refusals {
         this.shown = shown;
     }
 
-    /** Redis' own words for why it takes no writes; empty while it takes them, as far as is known. */
+    /** Redis' own words for what it refuses; empty while it refuses nothing, as far as is known. */
     Optional<String> present() {
-        return Stream.of(ofAll, ofRights)
+        return first().map(Refusal::words);
+    }
+
+    /** The same as the end of a sentence about Redis. */
+    Optional<String> what() {
+        return first().map(Refusal::what);
+    }
+
+    private Optional<Refusal> first() {
+        Refusal old = ofKind.get();
+        if (old != null && System.nanoTime() - old.at > REMEMBERED_NANOS) {
+            over(old);
+        }
+        return Stream.of(ofAll, ofKind)
                 .map(AtomicReference::get)
                 .filter(Objects::nonNull)
-                .map(Refusal::words)
                 .findFirst();
     }
 
-    /** A script has ended, with a failure or without one. */
-    void ended(Script script, byte[] key, @Nullable Throwable failure) {
+    /** A script or another command has ended, with a failure or without one. */
+    void ended(Object kind, byte[] key, @Nullable Throwable failure) {
         if (failure != null) {
-            refusal(script, key, failure).ifPresent(this::refused);
+            refusal(kind, key, failure).ifPresent(this::refused);
             return;
         }
-        Refusal forbidden = ofRights.get();
-        if (forbidden != null && forbidden.script == script) {
-            over(forbidden);
+        Refusal known = ofKind.get();
+        if (known != null && known.kind.equals(kind)) {
+            over(known);
         }
     }
 
-    private static Optional<Refusal> refusal(Script script, byte[] key, Throwable failure) {
+    private static Optional<Refusal> refusal(Object kind, byte[] key, Throwable failure) {
         Throwable cause = CommandConnection.cause(failure);
         String message = cause.getMessage();
         if (!(cause instanceof RedisCommandExecutionException) || message == null) {
             return Optional.empty();
         }
-        return words(message).map(said -> new Refusal(script, key, said));
+        return words(message).map(said -> new Refusal(kind, key, said, System.nanoTime()));
     }
 
-    /** What an error says that concerns all sessions; empty for another one. */
+    /** Whether an error is of a session in which something else stands than was written. */
+    static boolean isOfDamage(String error) {
+        return DAMAGED.matcher(error).matches();
+    }
+
+    /** What an error says that is not of one session; empty for another one. */
     static Optional<String> words(String error) {
-        return Stream.of(REFUSAL, RIGHTS)
-                .map(kind -> kind.matcher(error))
-                .filter(Matcher::matches)
+        String line = error.replaceAll("\\p{Cntrl}", " ");
+        return Stream.of(REFUSAL, OTHER)
+                .map(kind -> kind.matcher(line))
+                .filter(found -> found.matches() && !isOfDamage(line) && !line.startsWith("NOSCRIPT "))
                 .map(found -> found.group(1))
+                .map(words -> words.substring(0, Math.min(words.length(), MOST_WORDS)))
                 .findFirst();
     }
 
     private void refused(Refusal now) {
-        if (kept(now).compareAndSet(null, now) && !now.isOfRights()) {
-            askLater(now);
+        if (now.isOfAll()) {
+            if (ofAll.compareAndSet(null, now)) {
+                askLater(now);
+            }
+        } else {
+            ofKind.updateAndGet(known -> known == null || known.kind.equals(now.kind) ? now : known);
         }
         tell(now);
     }
 
-    private AtomicReference<@Nullable Refusal> kept(Refusal refusal) {
-        return refusal.isOfRights() ? ofRights : ofAll;
-    }
-
     private void tell(Refusal refusal) {
-        complaint.tell(() -> logger.warn("{} takes no writes: {}", shown, refusal.words));
+        complaint.tell(() -> logger.warn("{} {}", shown, refusal.what()));
     }
 
     private void askLater(Refusal refusal) {
@@ -136,8 +167,8 @@ final class Refusals {
                 connection.run(redis -> redis.zadd(refusal.key, ZAddArgs.Builder.xx(), 0, new byte[0]));
         asked.whenComplete((added, failure) -> {
             Optional<Refusal> again = Optional.ofNullable(failure)
-                    .flatMap(cause -> refusal(refusal.script, refusal.key, cause))
-                    .filter(now -> !now.isOfRights());
+                    .flatMap(cause -> refusal(refusal.kind, refusal.key, cause))
+                    .filter(Refusal::isOfAll);
             if (again.isPresent()) {
                 Refusal now = again.get();
                 ofAll.set(now);
@@ -153,8 +184,10 @@ final class Refusals {
     }
 
     private void over(Refusal refusal) {
-        if (kept(refusal).compareAndSet(refusal, null) && present().isEmpty()) {
-            complaint.over(() -> logger.info("{} takes writes again", shown));
+        boolean was = ofAll.compareAndSet(refusal, null) || ofKind.compareAndSet(refusal, null);
+        if (was && present().isEmpty()) {
+            complaint.over(() ->
+                    logger.info("{} {} again", shown, refusal.isOfAll() ? "takes writes" : "does what it is asked"));
         }
     }
 }

@@ -84,8 +84,8 @@ final class Scripts {
             return failure;
         }
         String message = failure.getMessage();
-        return message != null && message.contains("WRONGTYPE")
-                ? new UnreadableSessionException("a key of the session holds something else", failure)
+        return message != null && Refusals.isOfDamage(message)
+                ? new UnreadableSessionException("a key of the session holds something else than was written", failure)
                 : connection.unusable(failure);
     }
 }

@@ -70,11 +70,18 @@ final class Tails implements AutoCloseable {
                     .map(entry -> entry.getKey().array())
                     .toArray(byte[][]::new);
             if (missing.length > 0) {
-                connection.async().subscribe(missing);
+                subscribe(missing);
             }
         } catch (Throwable e) {
             logger.error("sessions could not be subscribed for hints", e);
         }
+    }
+
+    private void subscribe(byte[]... names) {
+        connection
+                .async()
+                .subscribe(names)
+                .whenComplete((done, failure) -> connections.refusals().ended(Tails.class, names[0], failure));
     }
 
     private void hint(ByteBuffer name) {
@@ -93,7 +100,7 @@ final class Tails implements AutoCloseable {
             Channel followed = present == null ? new Channel() : present;
             followed.hinted.add(own);
             if (present == null) {
-                connection.async().subscribe(name);
+                subscribe(name);
             }
             return followed;
         });

@@ -11,6 +11,8 @@ import static dev.holdfast.redis.Given.until;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.time.Duration;
@@ -22,6 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Redis answers, and takes no writes. */
 class RefusalsTest {
@@ -93,9 +96,12 @@ class RefusalsTest {
     @Test
     void aUserWithoutRightsIsToldUntilAScriptOfThatKindSucceeds() {
         server.command("ACL", "SETUSER", "default", "-zadd");
-        assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
+        for (int tries = 0; tries < 3; tries++) {
+            assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
+        }
         assertThat(store.refusal())
                 .hasValueSatisfying(words -> assertThat(words).startsWith("The user "));
+        assertThat(lines).singleElement().asString().contains(" refuses what it is asked: The user ");
         await(store.look(KEY));
         assertThat(store.refusal()).isPresent();
         server.command("ACL", "SETUSER", "default", "+zadd");
@@ -133,6 +139,55 @@ class RefusalsTest {
         assertThat(lines).isEmpty();
     }
 
+    @Test
+    void whatIsNotWhatWasWrittenIsOfItsSessionAlone() {
+        String record = new String(SessionScripts.name("holdfast:", KEY), UTF_8);
+        server.command("HSET", record, "J", "none");
+        assertThat(failureOf(store.commit(KEY, FIRST, 1, journaled()))).isInstanceOf(UnreadableSessionException.class);
+        server.command("HSET", record, "E", "short");
+        assertThat(failureOf(store.join(KEY, 1, "node"))).isInstanceOf(UnreadableSessionException.class);
+        assertThat(store.trouble()).isEmpty();
+        assertThat(lines).isEmpty();
+    }
+
+    private static Append journaled() {
+        return new Append(List.of(), List.of(new RecordChange.JournalPut("x", new byte[] {1})), List.of());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"HMGET", "EVALSHA", "ZADD"})
+    void aCommandThatIsMissingIsTold(String command) {
+        store.close();
+        server.close();
+        server = RedisServer.start("--rename-command", command, "");
+        store = RedisStore.builder(server.url()).timeout(Given.PATIENCE).open();
+        store.create(KEY, FIRST, Given.record(), "node")
+                .toCompletableFuture()
+                .exceptionally(failure -> null)
+                .join();
+        assertThat(failureOf(commit(1))).isInstanceOf(RedisStoreException.class);
+        assertThat(store.refusal())
+                .hasValueSatisfying(words ->
+                        assertThat(words).containsIgnoringCase("unknown").doesNotContain("{"));
+        assertThat(lines).singleElement().asString().startsWith("WARN ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"xread", "subscribe"})
+    void whatIsNoScriptAndRefusedIsToldToo(String command) {
+        server.command("ACL", "SETUSER", "default", "-" + command);
+        try (var inbox = store.bus().receive("node", message -> {});
+                var tail = store.tail(KEY, () -> {})) {
+            until(
+                    "it is told",
+                    () -> store.refusal()
+                            .filter(words -> words.contains(command))
+                            .isPresent());
+            server.command("ACL", "SETUSER", "default", "+" + command);
+            until("it is over", () -> store.trouble().isEmpty());
+        }
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -146,13 +201,18 @@ class RefusalsTest {
                 "ERR ACL failure in script: User x has no permissions to run the 'zadd' command | ACL failure",
                 "ERR The user executing the script can't access at least one of the keys | The user",
                 "CLUSTERDOWN The cluster is down | CLUSTERDOWN",
-                "ERR Error running script (call to f_12ab): @user_script:43: @user_script: 43: -OOPS no. | ''",
-                "ERR Error running script (call to f_12ab): @user_script:43: attempt to compare nil with OOM | ''",
-                "ERR value is no integer: OOM | ''",
+                "ERR Error running script (call to f_12ab): @user_script:43: @user_script: 43: -OOPS no. | OOPS no.",
+                "OOPS no. script: 12ab, on @user_script:43. | OOPS no.",
+                "ERR Error running script (call to f_12ab): @user_script:43: @user_script: 43: Unknown Redis command called from Lua script | Unknown Redis command called from Lua script",
+                "ERR Error running script (call to f_12ab): @user_script:43: user_script:43: attempt to compare nil with OOM | ''",
+                "ERR Error running script (call to f_12ab): @user_script:43: user_script:43: attempt to index global 'struct' (a nil value) | attempt to index global",
+                "ERR hash value is not an integer script: 12ab, on @user_script:43. | ''",
+                "ERR max daily request limit exceeded: OOM | ERR max daily request limit exceeded: OOM",
+                "ERR unknown command 'EVALSHA', with args beginning with: '12ab' '2' 'holdfast:{x}' | ERR unknown command 'EVALSHA'",
                 "WRONGTYPE Operation against a key holding the wrong kind of value | ''",
                 "NOSCRIPT No matching script. Please use EVAL. | ''"
             })
-    void theFirstWordOfAnErrorSaysWhetherItConcernsAllSessions(String error, String words) {
+    void anErrorThatIsNotOfOneSessionIsToldInItsOwnWords(String error, String words) {
         assertThat(Refusals.words(error).orElse("")).startsWith(words);
         assertThat(Refusals.words(error).isPresent()).isEqualTo(!words.isEmpty());
         assertThat(Refusals.words(error).orElse("")).doesNotContain("@user_script");
