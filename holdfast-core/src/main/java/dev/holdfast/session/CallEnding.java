@@ -18,7 +18,6 @@ import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Predicate;
@@ -228,7 +227,7 @@ final class CallEnding {
      */
     List<CallDispatch> untouched(List<InboundMessage> requests, Predicate<RequestSink> which) {
         // several may have equal ids: a request is known by the object that its own id is
-        Map<RequestId, InboundMessage> given = new IdentityHashMap<>();
+        IdentityHashMap<RequestId, InboundMessage> given = new IdentityHashMap<>();
         requests.forEach(request -> given.put(request.requiredId(), request));
         Set<LiveCall> again = new LinkedHashSet<>();
         for (RequestSink sink : core.requests().all()) {
