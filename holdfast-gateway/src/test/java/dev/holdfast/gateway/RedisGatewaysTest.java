@@ -85,6 +85,29 @@ class RedisGatewaysTest {
     }
 
     @Test
+    void claudeAiMcp539_callsWithOneIdAreAnsweredEachOnItsOwnConnectionAtBoth() {
+        HttpPeer here = HttpPeer.connected(one.url());
+        HttpPeer there = here.at(two.url());
+        List<CompletableFuture<HttpResponse<Stream<String>>>> calls = new ArrayList<>();
+        for (int steps = 2; steps <= 9; steps++) {
+            HttpPeer peer = steps % 2 == 0 ? here : there;
+            calls.add(peer.posted(
+                    "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'slow','arguments':{'ms':"
+                            + (1_000 - 50 * steps) + ",'steps':" + steps + "},'_meta':{'progressToken':1}}}"));
+        }
+        for (int steps = 2; steps <= 9; steps++) {
+            String total = "\"total\":" + steps;
+            List<String> messages = Wait.until(calls.get(steps - 2))
+                    .body()
+                    .filter(line -> line.startsWith("data: {"))
+                    .toList();
+            assertThat(messages).hasSize(steps + 1).last().asString().contains("\"id\":1", "in " + steps + " steps");
+            assertThat(messages.subList(0, steps))
+                    .allSatisfy(progress -> assertThat(progress).contains(total, "\"progressToken\":1"));
+        }
+    }
+
+    @Test
     void aCallThatRunsAtOneEndsWithAnErrorWhenItsSessionIsDeletedAtTheOther() {
         HttpPeer here = HttpPeer.connected(one.url());
         Iterator<String> lines = Wait.until(here.posted("{'jsonrpc':'2.0','id':7,'method':'tools/call','params':"
