@@ -28,6 +28,12 @@ public interface Call {
      */
     void dispatch(Executor caller);
 
+    /**
+     * Runs something when no request of the call is running any more, at once if that is so. Called once. The task may run on any thread,
+     * under a lock: it must neither block nor call anything of the session.
+     */
+    void whenOver(Runnable task);
+
     /** How opening a call ended. */
     sealed interface Outcome {}
 

@@ -27,13 +27,20 @@ package dev.holdfast;
  * @param runningCalls requests in flight, 1 to 10,000,000; those of a batch count one by one. Default 10,000
  * @param historyBytes bytes that are kept, at least 1 KiB. Default a quarter of the JVM's maximum heap
  * @param historyEvents kept messages, at least 16. Default 1,000,000
+ * @param principalShare percent of the memory for requests that one named principal may have, 1 to 100. Default 50
  */
-public record NodeLimits(int sessions, int principalSessions, int runningCalls, long historyBytes, long historyEvents) {
+public record NodeLimits(
+        int sessions,
+        int principalSessions,
+        int runningCalls,
+        long historyBytes,
+        long historyEvents,
+        int principalShare) {
     private static final int MOST = 10_000_000;
 
     /** The defaults named above. */
     public static final NodeLimits DEFAULT =
-            new NodeLimits(10_000, 1_000, 10_000, Runtime.getRuntime().maxMemory() / 4, 1_000_000);
+            new NodeLimits(10_000, 1_000, 10_000, Runtime.getRuntime().maxMemory() / 4, 1_000_000, 50);
 
     public NodeLimits {
         Range.require("sessions", sessions, 1, MOST);
@@ -41,25 +48,31 @@ public record NodeLimits(int sessions, int principalSessions, int runningCalls, 
         Range.require("runningCalls", runningCalls, 1, MOST);
         Range.require("historyBytes", historyBytes, 1L << 10, Long.MAX_VALUE);
         Range.require("historyEvents", historyEvents, 16, Long.MAX_VALUE);
+        Range.require("principalShare", principalShare, 1, 100);
     }
 
     /** The same with another number of {@link #sessions}. */
     public NodeLimits withSessions(int value) {
-        return new NodeLimits(value, principalSessions, runningCalls, historyBytes, historyEvents);
+        return new NodeLimits(value, principalSessions, runningCalls, historyBytes, historyEvents, principalShare);
     }
 
     /** The same with another number of {@link #principalSessions}. */
     public NodeLimits withPrincipalSessions(int value) {
-        return new NodeLimits(sessions, value, runningCalls, historyBytes, historyEvents);
+        return new NodeLimits(sessions, value, runningCalls, historyBytes, historyEvents, principalShare);
     }
 
     /** The same with another number of {@link #runningCalls}. */
     public NodeLimits withRunningCalls(int value) {
-        return new NodeLimits(sessions, principalSessions, value, historyBytes, historyEvents);
+        return new NodeLimits(sessions, principalSessions, value, historyBytes, historyEvents, principalShare);
     }
 
     /** The same with other {@link #historyBytes} and {@link #historyEvents}. */
     public NodeLimits withHistory(long bytes, long events) {
-        return new NodeLimits(sessions, principalSessions, runningCalls, bytes, events);
+        return new NodeLimits(sessions, principalSessions, runningCalls, bytes, events, principalShare);
+    }
+
+    /** The same with another {@link #principalShare}. */
+    public NodeLimits withPrincipalShare(int percent) {
+        return new NodeLimits(sessions, principalSessions, runningCalls, historyBytes, historyEvents, percent);
     }
 }

@@ -24,6 +24,8 @@ public enum Refusal {
     BACKENDS(3010, "every backend is in use"),
     /** The backend of a new session could not be reached or started; the client has an error in the place of an answer. */
     BACKEND_OPENING(3011, "no backend could be opened"),
+    /** A principal has its share of what all have together: calls, backends, memory. */
+    PRINCIPAL_SHARE(3012, "this principal holds its share of what the server may hold"),
     /** Nobody that the server knows asks. */
     UNAUTHENTICATED(3101, "the caller is not known"),
     /** The {@code Host} header names no host of this server. */
@@ -38,8 +40,8 @@ public enum Refusal {
     BODY_SIZE(3106, "the request body is too large"),
     /** A body did not arrive in time, or not whole. */
     BODY_TIME(3107, "the request body did not arrive"),
-    /** The bodies that are on their way take all the room there is. */
-    BODY_ROOM(3108, "the server has no room for the request body"),
+    /** The requests that are on their way, or run, take all the memory there is for them. */
+    BODY_ROOM(3108, "the server has no room for the request now"),
     /** There is no such session for this caller. */
     UNKNOWN_SESSION(3109, "there is no such session"),
     /** There is no such event in this session. */

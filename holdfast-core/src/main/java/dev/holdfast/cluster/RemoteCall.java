@@ -7,6 +7,12 @@ import java.util.concurrent.Executor;
 
 /** A call that another node runs: here it is only read. */
 record RemoteCall(Optional<StreamReader> reader) implements Call {
+    /** Nothing of it is here. */
+    @Override
+    public void whenOver(Runnable task) {
+        task.run();
+    }
+
     /** The other node has handed it to its backend. */
     @Override
     public void dispatch(Executor caller) {

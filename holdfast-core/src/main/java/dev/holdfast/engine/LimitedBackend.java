@@ -87,6 +87,11 @@ final class LimitedBackend implements Backend {
     }
 
     @Override
+    public long requestMemory(long bytes, long tokens) {
+        return backend.requestMemory(bytes, tokens);
+    }
+
+    @Override
     public int mostConnections() {
         return backend.mostConnections();
     }

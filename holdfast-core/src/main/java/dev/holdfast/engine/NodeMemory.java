@@ -4,8 +4,10 @@ import dev.holdfast.EndReason;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.log.SharedMemory;
 import dev.holdfast.session.LiveSession;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -32,6 +34,8 @@ final class NodeMemory implements SharedMemory {
     private final Measure events;
     private final LongAdder dropped = new LongAdder();
     private final AtomicBoolean busy = new AtomicBoolean();
+    /** Sessions that were ended for what they kept, and whose connections may still write it; for whoever makes room. */
+    private final Deque<Share> leaving = new ArrayDeque<>();
 
     /** One of the two things that are counted. */
     private record Measure(AtomicLong total, long limit, ToLongFunction<LiveSession> share) {
@@ -162,9 +166,24 @@ final class NodeMemory implements SharedMemory {
     }
 
     /** Ends the session that keeps most; false if not even that one keeps more than its share. */
-    private static boolean endLargest(List<Share> shares, long fair) {
+    private boolean endLargest(List<Share> shares, long fair) {
         Optional<Share> largest = shares.stream().findFirst().filter(share -> share.size > fair);
-        largest.ifPresent(share -> share.session.end().end(EndReason.OVERFLOW));
+        largest.ifPresent(share -> {
+            share.session.end().end(EndReason.OVERFLOW);
+            letLeave(new Share(share.session, share.session.weight()));
+        });
         return largest.isPresent();
+    }
+
+    /** What an ended session kept stays in memory until its clients have read it: half as much as may be kept, then the oldest are cut. */
+    private void letLeave(Share ended) {
+        leaving.removeIf(share -> !share.session.read());
+        leaving.addLast(ended);
+        long sum = leaving.stream().mapToLong(Share::size).sum();
+        while (leaving.size() > 1 && sum > bytes.limit / 2) {
+            Share oldest = leaving.removeFirst();
+            oldest.session.cut();
+            sum -= oldest.size;
+        }
     }
 }

@@ -3,7 +3,9 @@ package dev.holdfast.engine;
 import dev.holdfast.EngineStats;
 import dev.holdfast.Finding;
 import dev.holdfast.Lifetime;
+import dev.holdfast.NodeLimits;
 import dev.holdfast.Opening;
+import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionDescription;
@@ -44,6 +46,7 @@ public final class SessionEngine implements AutoCloseable {
     private static final Logger logger = LoggerFactory.getLogger(SessionEngine.class);
 
     private final SessionStore store;
+    private final NodeLimits limits;
     private final EngineClock clock;
     private final ScheduledExecutorService scheduler;
     private final Runnable releaseOwned;
@@ -61,6 +64,7 @@ public final class SessionEngine implements AutoCloseable {
 
     SessionEngine(SessionEngineBuilder builder) {
         this.store = builder.store;
+        this.limits = builder.nodeLimits;
         this.sweepInterval = builder.sweepInterval;
         this.parkNanos = builder.parkAfter.toNanos();
         this.clock = new EngineClock(builder.clock, builder.wallClock, builder.sweepInterval);
@@ -290,6 +294,16 @@ public final class SessionEngine implements AutoCloseable {
         drain(Duration.ZERO).toCompletableFuture().join();
         sweeping.cancel(false);
         releaseOwned.run();
+    }
+
+    /** As much of something as a limit says, which callers share as {@link dev.holdfast.NodeLimits#principalShare} has it. */
+    public Quota quota(long limit, Refusal full) {
+        return new Quota(limit, limits.principalShare(), full);
+    }
+
+    /** How many bytes of memory a request takes, see {@link Backend#requestMemory}. */
+    public long requestMemory(long bytes, long tokens) {
+        return host.backend().requestMemory(bytes, tokens);
     }
 
     /** Whether calls have to be made on the threads of their requests, see {@link Backend#executesImmediately}. */

@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
 /** A call, and the sinks of its requests. What changes here changes inside a step. */
@@ -46,6 +47,15 @@ public final class LiveCall implements Call {
         String id();
     }
 
+    /** Nothing is to be run when the call is over: not yet, or not any more. */
+    private enum Nothing implements Runnable {
+        YET,
+        MORE;
+
+        @Override
+        public void run() {}
+    }
+
     private static final String INITIALIZE = "initialize";
 
     private final Host host;
@@ -55,6 +65,7 @@ public final class LiveCall implements Call {
     private final List<RequestSink> sinks;
     private final long startedAt;
     private boolean over;
+    private final AtomicReference<Runnable> afterwards = new AtomicReference<>(Nothing.YET);
     private boolean rerunnable;
 
     private LiveCall(
@@ -194,6 +205,9 @@ public final class LiveCall implements Call {
     boolean end() {
         boolean first = !over;
         over = true;
+        if (first) {
+            afterwards.getAndSet(Nothing.MORE).run();
+        }
         return first;
     }
 
@@ -215,6 +229,13 @@ public final class LiveCall implements Call {
     @Override
     public Optional<StreamReader> reader() {
         return reader.map(StreamReader.class::cast);
+    }
+
+    @Override
+    public void whenOver(Runnable task) {
+        if (!afterwards.compareAndSet(Nothing.YET, task)) {
+            task.run();
+        }
     }
 
     Optional<LiveReader> liveReader() {

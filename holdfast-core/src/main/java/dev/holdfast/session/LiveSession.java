@@ -258,6 +258,17 @@ public final class LiveSession implements Session, LiveCall.Host {
         return backend.release(readers::listening);
     }
 
+    /** Whether a client reads any of its streams. */
+    public boolean read() {
+        return core.look(() ->
+                core.streams().all().stream().anyMatch(stream -> stream.reader().isPresent()));
+    }
+
+    /** Cuts its connections, whatever they have yet to write. */
+    public void cut() {
+        readers.cut();
+    }
+
     /** How many bytes it keeps. */
     public long weight() {
         return core.weight();

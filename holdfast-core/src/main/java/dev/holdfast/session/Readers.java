@@ -228,6 +228,13 @@ public final class Readers implements LiveReader.Host {
         supersede(older, effects);
     }
 
+    /** Nobody reads on. */
+    void cut() {
+        core.run(effects -> core.streams()
+                .all()
+                .forEach(stream -> stream.reader().ifPresent(reader -> supersede(reader, effects))));
+    }
+
     private static void supersede(StreamCursor older, Effects effects) {
         older.supersede();
         effects.wake(older);

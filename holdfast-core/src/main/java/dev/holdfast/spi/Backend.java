@@ -50,6 +50,17 @@ public interface Backend {
     }
 
     /**
+     * How many bytes of memory a request takes, with its body, until it is answered. Requests that together would take more than there is
+     * are refused before they reach the backend. At least the bytes; grows with both; must not block.
+     *
+     * @param bytes how many bytes its body has
+     * @param tokens how many JSON tokens are in it, 0 while that is not known
+     */
+    default long requestMemory(long bytes, long tokens) {
+        return 2 * bytes;
+    }
+
+    /**
      * How many connections there may be at once, those included that are being opened or closed. Where there are as many, the
      * connection of a session ends that is detached or idle for longest and runs no call, and another is opened when that session is
      * used again. At least 1, always the same answer; must not block.

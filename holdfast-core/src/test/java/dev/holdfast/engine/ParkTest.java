@@ -85,7 +85,7 @@ class ParkTest {
     @Test
     void allTogetherTakeTenTimesWhatTheyMayTakeInMemory() {
         SessionKey one = SessionKey.of("one", "");
-        ParkedSessions parked = new ParkedSessions(new NodeLimits(10, 10, 10, 1_024, 16));
+        ParkedSessions parked = new ParkedSessions(new NodeLimits(10, 10, 10, 1_024, 16, 100));
         parked.add(one, new ParkedSessions.Parked("one", "", new Epoch(1, 1), 6_000, 0, 0));
         parked.add(SessionKey.of("two", ""), new ParkedSessions.Parked("two", "", new Epoch(1, 1), 4_000, 0, 0));
         assertThat(parked.hasRoom("", 239)).isTrue();

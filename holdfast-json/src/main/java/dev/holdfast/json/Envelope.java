@@ -32,6 +32,7 @@ public final class Envelope {
     }
 
     private final Kind kind;
+    private final int tokens;
     private final byte[] bytes;
     private final Optional<RequestId> id;
     private final Span idSpan;
@@ -50,6 +51,7 @@ public final class Envelope {
     /** The message that a scan found, in bytes of its own that begin where the scan's message began. */
     Envelope(EnvelopeScan scan, byte[] bytes) {
         this.kind = scan.kind();
+        this.tokens = scan.tokens;
         this.bytes = bytes;
         this.id = scan.id;
         this.idSpan = scan.idSpan.relativeTo(scan.from);
@@ -79,6 +81,11 @@ public final class Envelope {
     /** Exactly this message, as it came, without white space around it. */
     public byte[] bytes() {
         return bytes;
+    }
+
+    /** How many JSON tokens its values have that are no part of the envelope. */
+    public int tokens() {
+        return tokens;
     }
 
     /**

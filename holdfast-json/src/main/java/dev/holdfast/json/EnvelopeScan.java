@@ -23,6 +23,7 @@ final class EnvelopeScan {
 
     int from;
     int to;
+    int tokens;
     Optional<RequestId> id = Optional.empty();
     Span idSpan = Span.NONE;
 
@@ -73,6 +74,7 @@ final class EnvelopeScan {
     /** Reads the message at the cursor to its end. */
     void message() {
         from = json.from();
+        tokens = -json.tokens();
         if (!json.at(JsonToken.START_OBJECT)) {
             fault("a JSON-RPC message must be an object");
             json.skipped();
@@ -90,6 +92,7 @@ final class EnvelopeScan {
             }
         }
         to = json.position();
+        tokens += json.tokens();
     }
 
     /** What is wrong with the message that was read, in words for its sender; empty when nothing is. */

@@ -75,6 +75,11 @@ public final class HintedBackend implements Backend {
     }
 
     @Override
+    public long requestMemory(long bytes, long tokens) {
+        return backend.requestMemory(bytes, tokens);
+    }
+
+    @Override
     public int mostConnections() {
         return backend.mostConnections();
     }

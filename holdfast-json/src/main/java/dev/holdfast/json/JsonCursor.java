@@ -17,6 +17,7 @@ final class JsonCursor {
     private final JsonParser json;
     private final int origin;
     private boolean longNames;
+    private int tokens;
 
     /** A cursor before the first token; {@code origin} is the index of the parser's first byte in the body. */
     JsonCursor(JsonParser json, int origin) {
@@ -52,6 +53,11 @@ final class JsonCursor {
         return json.currentName();
     }
 
+    /** How many tokens it has passed within values that it skipped. */
+    int tokens() {
+        return tokens;
+    }
+
     /** Whether a member had a name of unusual length. */
     boolean longNames() {
         return longNames;
@@ -76,6 +82,7 @@ final class JsonCursor {
     void skip() {
         for (int depth = json.currentToken().isStructStart() ? 1 : 0; depth > 0; ) {
             JsonToken token = json.nextToken();
+            tokens++;
             if (token == JsonToken.PROPERTY_NAME) {
                 noteName();
             } else if (token.isStructStart()) {

@@ -9,10 +9,15 @@ import io.modelcontextprotocol.spec.McpError;
 import io.modelcontextprotocol.spec.McpSchema;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Map;
 import java.util.function.Supplier;
 
 /** Between the SDK's message objects and the bytes of the log. */
 final class SdkMessages {
+    private static final int LARGE = 1 << 20;
+    /** What counts for any other value, such as a number. */
+    private static final int OTHER = 8;
+
     private final McpJsonMapper mapper;
     private final NeutralErrors errors;
 
@@ -66,6 +71,50 @@ final class SdkMessages {
                 },
                 null,
                 bytes);
+    }
+
+    /** Whether a response is so long that its bytes must not be made beside those of others. */
+    static boolean isLarge(McpSchema.JSONRPCMessage message) {
+        return message instanceof McpSchema.JSONRPCResponse response
+                && response.result() != null
+                && length(response.result()) > LARGE;
+    }
+
+    /** About how long this is as JSON: what may be long is counted, what else there is hardly matters. */
+    private static long length(Object value) {
+        if (value instanceof McpSchema.CallToolResult result) {
+            return length(result.content())
+                    + (result.structuredContent() == null ? 0 : length(result.structuredContent()));
+        } else if (value instanceof McpSchema.TextContent content) {
+            return content.text().length();
+        } else if (value instanceof McpSchema.ImageContent content) {
+            return content.data().length();
+        } else if (value instanceof McpSchema.AudioContent content) {
+            return content.data().length();
+        } else if (value instanceof McpSchema.EmbeddedResource content) {
+            return length(content.resource());
+        } else if (value instanceof McpSchema.ReadResourceResult result) {
+            return length(result.contents());
+        } else if (value instanceof McpSchema.TextResourceContents contents) {
+            return contents.text().length();
+        } else if (value instanceof McpSchema.BlobResourceContents contents) {
+            return contents.blob().length();
+        } else if (value instanceof McpSchema.GetPromptResult result) {
+            return length(result.messages());
+        } else if (value instanceof McpSchema.PromptMessage part) {
+            return length(part.content());
+        } else if (value instanceof CharSequence text) {
+            return text.length();
+        } else if (value instanceof Map<?, ?> map) {
+            return length(map.values());
+        } else if (value instanceof Iterable<?> parts) {
+            long sum = 0;
+            for (Object part : parts) {
+                sum += part == null ? 0 : length(part);
+            }
+            return sum;
+        }
+        return OTHER;
     }
 
     /** The error response that a failure of a handler comes to; only what the server meant for the client is told. */

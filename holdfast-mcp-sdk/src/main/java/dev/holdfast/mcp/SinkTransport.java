@@ -6,6 +6,7 @@ import io.modelcontextprotocol.json.TypeRef;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpStreamableServerTransport;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +18,9 @@ import reactor.core.scheduler.Schedulers;
  * connected makes no difference to it.
  */
 final class SinkTransport implements McpStreamableServerTransport {
+    /** A large message is there several times until the history counts it: one at a time. */
+    private static final ReentrantLock LARGE = new ReentrantLock();
+
     private final SdkMessages messages;
     private final Supplier<String> sessionId;
     private final Function<OutboundMessage, CompletionStage<Void>> sink;
@@ -42,15 +46,27 @@ final class SinkTransport implements McpStreamableServerTransport {
     @Override
     public Mono<Void> sendMessage(McpSchema.JSONRPCMessage message) {
         return Mono.defer(() -> {
-            OutboundMessage outbound = messages.outbound(message, sessionId);
-            CompletionStage<Void> commit = sink.apply(outbound);
-            if (EventKind.answers(outbound.kind())) {
-                // nobody sends anything after it, and if it cannot be stored, the engine tells the client
-                answered = true;
-                return Mono.empty();
+            if (!SdkMessages.isLarge(message)) {
+                return send(message);
             }
-            return committed(commit);
+            LARGE.lock();
+            try {
+                return send(message);
+            } finally {
+                LARGE.unlock();
+            }
         });
+    }
+
+    private Mono<Void> send(McpSchema.JSONRPCMessage message) {
+        OutboundMessage outbound = messages.outbound(message, sessionId);
+        CompletionStage<Void> commit = sink.apply(outbound);
+        if (EventKind.answers(outbound.kind())) {
+            // nobody sends anything after it, and if it cannot be stored, the engine tells the client
+            answered = true;
+            return Mono.empty();
+        }
+        return committed(commit);
     }
 
     /** Who sends goes on where the message is committed, may block there, and the thread belongs to the store. */

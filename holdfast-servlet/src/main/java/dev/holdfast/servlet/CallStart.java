@@ -41,6 +41,7 @@ record CallStart(PostFace face) {
                 id,
                 outcome -> {
                     if (outcome instanceof Call.Accepted accepted) {
+                        accepted.call().whenOver(exchange.memory().use());
                         return run(exchange, session, accepted, id, others);
                     } else if (outcome instanceof Call.Duplicate duplicate) {
                         return exchange.reply(Rejection.badRequest(
@@ -57,7 +58,7 @@ record CallStart(PostFace face) {
                     }
                     return Step.DONE;
                 },
-                CallStart::orphaned);
+                outcome -> orphaned(exchange, outcome));
     }
 
     /** The answer to requests of which nobody knows whether they run. */
@@ -89,11 +90,15 @@ record CallStart(PostFace face) {
             }
             return accepted;
         });
-        return exchange.when(ready, id, outcome -> face.run(exchange, session, accepted.call()), CallStart::orphaned);
+        return exchange.when(
+                ready,
+                id,
+                outcome -> face.run(exchange, session, accepted.call()),
+                outcome -> orphaned(exchange, outcome));
     }
 
     /** Dispatches a call whose client has left before its answer began: that does not cancel the call. */
-    private static boolean orphaned(Call.Outcome outcome) {
+    private static boolean orphaned(Exchange exchange, Call.Outcome outcome) {
         if (outcome instanceof Call.Undecided) {
             return true;
         }
@@ -101,6 +106,7 @@ record CallStart(PostFace face) {
             return false;
         }
         Call call = accepted.call();
+        call.whenOver(exchange.memory().use());
         call.reader().ifPresent(reader -> reader.close(StreamReader.Close.BROKEN));
         // this may run a handler to its end, and the thread may be one of the store or the engine
         Thread thread = new Thread(() -> dispatch(call), "holdfast-orphan");

@@ -139,7 +139,7 @@ public final class EdgeOptions {
         private Duration maxConnectionAge = Duration.ZERO;
         private Duration stallDeadline = Duration.ofSeconds(30);
         private int maxRequestSize = 4 << 20;
-        private long maxRequestBytes = Math.max(8 << 20, Runtime.getRuntime().maxMemory() / 8);
+        private long maxRequestBytes = Math.max(8 << 20, Runtime.getRuntime().maxMemory() / 4);
         private Duration requestDeadline = Duration.ofSeconds(30);
         private List<String> allowedHosts = List.of();
         private List<String> allowedOrigins = List.of();
@@ -201,9 +201,11 @@ public final class EdgeOptions {
         }
 
         /**
-         * Bytes of all request bodies that are on their way at once, at least 1; never less than four thirds of what one
-         * body may have. Beyond that, 503. A quarter of it is for the first 8 KiB of each body alone, so that large bodies
-         * do not keep small ones out. Default an eighth of the JVM's maximum heap, at least 8 MiB.
+         * Bytes of memory that all requests may take at once, at least 1: each from the first byte of its body until its call is
+         * answered, and as many as {@link dev.holdfast.spi.Backend#requestMemory} says, so that a body of the SDK's server counts for
+         * four times its bytes and 104 for each JSON token. Beyond that, 503; a request that takes more than three quarters of it gets
+         * 413. The last quarter is for requests of up to 64 KiB, so that large ones do not keep them out. Default a quarter of the
+         * JVM's maximum heap, at least 8 MiB.
          */
         public Builder maxRequestBytes(long value) {
             requirePositive("maxRequestBytes", value);

@@ -1,5 +1,6 @@
 package dev.holdfast.servlet;
 
+import dev.holdfast.Refusal;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.servlet.body.BodyClock;
 import dev.holdfast.servlet.body.BodyReader;
@@ -35,7 +36,11 @@ public final class McpEndpoint {
         this.door = new Door(options);
         this.clock = new EdgeClock(engine.clock(), engine.scheduler());
         this.bodyClock = new BodyClock(clock, options.requestDeadline());
-        this.bodies = new BodyReader(options.maxRequestSize(), options.maxRequestBytes(), bodyClock);
+        this.bodies = new BodyReader(
+                options.maxRequestSize(),
+                engine.quota(options.maxRequestBytes(), Refusal.BODY_ROOM),
+                engine::requestMemory,
+                bodyClock);
         this.faces = new Faces(engine, options, clock);
     }
 

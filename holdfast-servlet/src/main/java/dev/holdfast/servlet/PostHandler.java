@@ -86,6 +86,15 @@ final class PostHandler {
                 return exchange.reply(unserved.get().to(message.id()));
             }
         }
+        int tokens = 0;
+        for (Envelope message : messages) {
+            tokens += message.tokens();
+        }
+        Optional<Rejection> room = exchange.memory().handle(body.length, tokens);
+        if (room.isPresent()) {
+            return exchange.reply(
+                    room.get().to(messages.size() == 1 ? messages.get(0).id() : Optional.empty()));
+        }
         return parsed instanceof EnvelopeReader.Batch ? batch(exchange, messages) : single(exchange, messages);
     }
 

@@ -21,11 +21,15 @@ final class JavaProcess implements AutoCloseable {
 
     /** Starts it, and reads from its first line where it serves. */
     static JavaProcess start(String main, String... args) throws IOException {
-        List<String> words = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp",
-                System.getProperty("java.class.path"),
-                main));
+        return start(List.of(), main, args);
+    }
+
+    /** The same with options for its JVM. */
+    static JavaProcess start(List<String> options, String main, String... args) throws IOException {
+        List<String> words = new ArrayList<>(
+                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
+        words.addAll(options);
+        words.addAll(List.of("-cp", System.getProperty("java.class.path"), main));
         words.addAll(List.of(args));
         Process process = new ProcessBuilder(words)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
@@ -45,6 +49,10 @@ final class JavaProcess implements AutoCloseable {
 
     int port() {
         return port;
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
     }
 
     /** By SIGKILL; returns when it is gone. */

@@ -1,6 +1,5 @@
 package dev.holdfast.servlet.body;
 
-import dev.holdfast.Refusal;
 import dev.holdfast.servlet.guard.Rejection;
 import java.io.IOException;
 import java.io.InputStream;
@@ -9,12 +8,12 @@ import java.util.Optional;
 
 /** A body on its way, in memory that grows with what has come, not with what was announced. For one thread at a time. */
 final class BodyBuffer {
-    /** The first piece of a body, for which a part of the room is kept. */
+    /** The first piece of a body. */
     private static final int CHUNK = 8 << 10;
 
     private static final byte[] NOTHING = {};
 
-    private final BodyRoom room;
+    private final RequestMemory memory;
     private final int limit;
     private final int announced;
     private final int most;
@@ -23,8 +22,8 @@ final class BodyBuffer {
     private boolean ended;
 
     /** A body that is announced to have so many bytes, -1 if nothing is announced. */
-    BodyBuffer(BodyRoom room, int limit, int announced) {
-        this.room = room;
+    BodyBuffer(RequestMemory memory, int limit, int announced) {
+        this.memory = memory;
         this.limit = limit;
         this.announced = announced;
         // one more than the limit tells a body that reaches it from one that exceeds it
@@ -66,29 +65,31 @@ final class BodyBuffer {
             return excess;
         }
         int larger = (int) Math.min(most, Math.max(CHUNK, 2L * size));
-        int more = larger - bytes.length;
-        if (!(bytes.length == 0 ? room.takeFirst(more) : room.takeMore(more))) {
-            return Optional.of(Rejection.of(Refusal.BODY_ROOM));
-        }
-        try {
+        Optional<Rejection> full = memory.grow(larger);
+        if (full.isEmpty()) {
             bytes = Arrays.copyOf(bytes, larger);
-        } catch (OutOfMemoryError e) {
-            room.giveBack(more);
-            throw e;
         }
-        return Optional.empty();
+        return full;
     }
 
-    /** Returns what has arrived, and gives its room back: from here on the caller answers for the memory. */
+    /** Says so if what is announced cannot come, before any of it does. */
+    Optional<Rejection> check() {
+        return announced <= limit ? memory.check(announced) : Optional.empty();
+    }
+
+    /** Returns what has arrived, whose memory stays taken until the request is over. */
     byte[] take() {
         byte[] body = size == bytes.length ? bytes : Arrays.copyOf(bytes, size);
-        drop();
+        memory.whole(size);
+        bytes = NOTHING;
         return body;
     }
 
     /** Lets go of the memory; a second time does nothing. */
     void drop() {
-        room.giveBack(bytes.length);
+        if (bytes.length > 0) {
+            memory.drop();
+        }
         bytes = NOTHING;
         size = 0;
     }

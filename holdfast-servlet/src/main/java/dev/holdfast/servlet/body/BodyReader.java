@@ -1,5 +1,6 @@
 package dev.holdfast.servlet.body;
 
+import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.servlet.guard.Rejection;
 import jakarta.servlet.AsyncContext;
@@ -11,26 +12,34 @@ import java.util.Optional;
 
 /**
  * Reads a request's body without ever waiting for it on a thread, unless a filter has put a stream before it that cannot be read
- * otherwise. A body has a largest size and a deadline, and all that are on
- * their way at once share a bounded room.
+ * otherwise. A body has a largest size and a deadline, and takes memory of a quota that
+ * all share.
  */
 public final class BodyReader {
     private static final int SCRATCH = 4 << 10;
 
     private final int limit;
-    private final BodyRoom room;
+    private final Quota quota;
+    private final RequestMemory.Cost cost;
     private final BodyClock clock;
 
     /**
      * A reader.
      *
      * @param limit bytes that one body may have
-     * @param total bytes that all bodies may take while they arrive
+     * @param quota bytes of memory that all requests may take
+     * @param cost what one of them takes
      */
-    public BodyReader(int limit, long total, BodyClock clock) {
+    public BodyReader(int limit, Quota quota, RequestMemory.Cost cost, BodyClock clock) {
         this.limit = limit;
-        this.room = BodyRoom.of(total, limit);
+        this.quota = quota;
+        this.cost = cost;
         this.clock = clock;
+    }
+
+    /** The memory of a request whose body has yet to come. */
+    public RequestMemory memory() {
+        return new RequestMemory(quota, cost);
     }
 
     /** Returns the whole body if it has arrived already; else it is handed over later, on a thread of the container. */
@@ -57,9 +66,12 @@ public final class BodyReader {
             HttpServletRequest request, HttpServletResponse response, BodyTaker taker, FirstPart first)
             throws IOException {
         ServletInputStream in = request.getInputStream();
-        BodyBuffer body = new BodyBuffer(room, limit, request.getContentLength());
+        BodyBuffer body = new BodyBuffer(taker.memory(), limit, request.getContentLength());
         try {
-            Optional<Rejection> fault = first.read(in, body);
+            Optional<Rejection> fault = body.check();
+            if (fault.isEmpty()) {
+                fault = first.read(in, body);
+            }
             if (fault.isEmpty() && !body.whole()) {
                 if (later(request, response, BodyArrival.wanted(in, body, clock, taker))) {
                     return Optional.empty();
@@ -100,7 +112,7 @@ public final class BodyReader {
     /** Reads and drops for 2 s what still arrives of a body that was rejected. */
     public void forget(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
         if (request.getHeader("Expect") == null) {
-            BodyBuffer nothing = new BodyBuffer(room, limit, 0);
+            BodyBuffer nothing = new BodyBuffer(taker.memory(), limit, 0);
             drop(request, response, BodyArrival.refused(request.getInputStream(), nothing, clock, taker), taker);
         } else {
             taker.end();

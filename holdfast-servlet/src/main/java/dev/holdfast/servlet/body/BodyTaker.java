@@ -4,6 +4,9 @@ import dev.holdfast.servlet.guard.Rejection;
 
 /** Receives a body, or the reason why there is none. */
 public interface BodyTaker {
+    /** What the request takes of the memory for all. */
+    RequestMemory memory();
+
     /** Takes the body, which has arrived completely. */
     void whole(byte[] body);
 

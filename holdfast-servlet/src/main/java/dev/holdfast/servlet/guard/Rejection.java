@@ -35,10 +35,16 @@ public record Rejection(
         return switch (refusal) {
             // what comes next on this connection would find the server gone
             case DRAINING -> comeBack(503, refusal).with("Connection", "close");
-            case SESSIONS, PRINCIPAL_SESSIONS, NODE_CALLS, STORE, BACKENDS, BACKEND_OPENING -> comeBack(503, refusal);
+            case SESSIONS,
+                    PRINCIPAL_SESSIONS,
+                    PRINCIPAL_SHARE,
+                    NODE_CALLS,
+                    STORE,
+                    BACKENDS,
+                    BACKEND_OPENING,
+                    BODY_ROOM -> comeBack(503, refusal);
             case SESSION_CALLS, BACKEND -> comeBack(429, refusal);
             case JOURNAL -> of(refusal, 429, JsonRpc.SERVER_ERROR, refusal.text());
-            case BODY_ROOM -> comeBack(503, refusal).with("Connection", "close");
             case BODY_TIME ->
                 of(refusal, 408, JsonRpc.INVALID_REQUEST, refusal.text()).with("Connection", "close");
             case UNAUTHENTICATED -> of(refusal, 401, JsonRpc.INVALID_REQUEST, refusal.text());
@@ -66,6 +72,14 @@ public record Rejection(
     public static Rejection tooLarge(int limit) {
         return of(Refusal.BODY_SIZE, 413, JsonRpc.INVALID_REQUEST, "the request body exceeds " + limit + " bytes")
                 .with("Connection", "close");
+    }
+
+    public static Rejection tooMuchMemory() {
+        return of(
+                Refusal.BODY_SIZE,
+                413,
+                JsonRpc.INVALID_REQUEST,
+                "the request takes more memory than this server has for it");
     }
 
     public static Rejection brokenBody() {

@@ -4,6 +4,7 @@ import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.JsonRpc;
+import dev.holdfast.servlet.body.RequestMemory;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.io.Faults;
 import dev.holdfast.spi.RequestId;
@@ -25,12 +26,14 @@ public final class Answer {
     private final HttpServletResponse response;
     private final boolean multiplexed;
     private final SessionEngine engine;
+    private final RequestMemory memory;
 
-    Answer(ServletRequestHeaders request, HttpServletResponse response, SessionEngine engine) {
+    Answer(ServletRequestHeaders request, HttpServletResponse response, SessionEngine engine, RequestMemory memory) {
         this.request = request.request();
         this.response = response;
         this.multiplexed = request.multiplexed();
         this.engine = engine;
+        this.memory = memory;
     }
 
     /** Answers with a status and no body. */
@@ -89,6 +92,7 @@ public final class Answer {
 
     /** Ends the request, whatever was answered. */
     public void end() {
+        memory.answered();
         try {
             if (request.isAsyncStarted()) {
                 request.getAsyncContext().complete();

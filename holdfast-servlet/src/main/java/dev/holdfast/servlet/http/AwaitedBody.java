@@ -1,6 +1,7 @@
 package dev.holdfast.servlet.http;
 
 import dev.holdfast.servlet.body.BodyTaker;
+import dev.holdfast.servlet.body.RequestMemory;
 import dev.holdfast.servlet.guard.Rejection;
 import java.util.Optional;
 import java.util.function.Function;
@@ -12,6 +13,11 @@ import java.util.function.Function;
  * @param then takes the body, and returns the next step
  */
 record AwaitedBody(Exchange exchange, Function<byte[], Step> then) implements BodyTaker {
+    @Override
+    public RequestMemory memory() {
+        return exchange.memory();
+    }
+
     @Override
     public void whole(byte[] body) {
         exchange.follow(() -> then.apply(body));

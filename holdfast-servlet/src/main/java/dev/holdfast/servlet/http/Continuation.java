@@ -87,6 +87,8 @@ record Continuation<T>(
             }
         } catch (Throwable e) {
             exchange.answer().fail(id, e);
+        } finally {
+            exchange.memory().answered();
         }
     }
 

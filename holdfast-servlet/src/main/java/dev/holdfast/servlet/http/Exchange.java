@@ -7,6 +7,7 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.servlet.body.BodyReader;
 import dev.holdfast.servlet.body.BodyTaker;
+import dev.holdfast.servlet.body.RequestMemory;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestHeaders;
 import dev.holdfast.servlet.io.Faults;
@@ -32,6 +33,7 @@ public final class Exchange {
     private final HttpServletResponse response;
     private final ServletRequestHeaders headers;
     private final BodyReader bodies;
+    private final RequestMemory memory;
     private final Answer answer;
     private RequestThread thread = RequestThread.LEAVES;
     private Object context = InboundMessage.NO_CONTEXT;
@@ -45,7 +47,8 @@ public final class Exchange {
         this.response = response;
         this.bodies = bodies;
         this.headers = new ServletRequestHeaders(request);
-        this.answer = new Answer(headers, response, engine);
+        this.memory = bodies.memory();
+        this.answer = new Answer(headers, response, engine, memory);
     }
 
     /** The request as the container has it. */
@@ -61,6 +64,11 @@ public final class Exchange {
     /** The headers of the request. */
     public RequestHeaders headers() {
         return headers;
+    }
+
+    /** What the request takes of the memory for all. */
+    public RequestMemory memory() {
+        return memory;
     }
 
     /** The answer to the request. */
@@ -86,6 +94,7 @@ public final class Exchange {
     /** Notes who asks. */
     public void principal(String known) {
         principal = known;
+        memory.principal(known);
     }
 
     /** Notes the session that was found for this request at a time. */
@@ -146,7 +155,11 @@ public final class Exchange {
 
     /** Hands a call to its backend, on this thread if the request stays on it. */
     public void dispatch(Call call) {
-        thread.dispatch(call);
+        try {
+            thread.dispatch(call);
+        } finally {
+            memory.answered();
+        }
     }
 
     /** Does one step after the other, until the request is answered or waits. Whatever fails, it is answered. */

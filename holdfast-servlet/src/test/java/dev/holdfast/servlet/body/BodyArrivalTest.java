@@ -2,6 +2,7 @@ package dev.holdfast.servlet.body;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.io.EdgeClock;
@@ -35,7 +36,8 @@ class BodyArrivalTest {
     private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1);
     private final EdgeClock time = new EdgeClock(this::time, scheduler);
     private final BodyClock clock = new BodyClock(time, DEADLINE);
-    private final BodyRoom room = BodyRoom.of(8 * LIMIT, LIMIT);
+    private final Quota room = new Quota(8 * LIMIT, 50, Refusal.BODY_ROOM);
+    private final RequestMemory memory = new RequestMemory(room, (bytes, tokens) -> bytes);
     private final CountDownLatch gate = new CountDownLatch(1);
 
     @AfterEach
@@ -115,9 +117,14 @@ class BodyArrivalTest {
     }
 
     /** Writes down what it is told, and has nobody who reads an answer where it is so told. */
-    private static class Client implements BodyTaker {
+    private class Client implements BodyTaker {
         private final List<Refusal> refusals = new CopyOnWriteArrayList<>();
         private final CompletableFuture<String> end = new CompletableFuture<>();
+
+        @Override
+        public RequestMemory memory() {
+            return memory;
+        }
 
         @Override
         public void whole(byte[] body) {
@@ -159,7 +166,7 @@ class BodyArrivalTest {
     }
 
     private void begin(Client client) throws IOException {
-        BodyBuffer body = new BodyBuffer(room, LIMIT, LIMIT);
+        BodyBuffer body = new BodyBuffer(memory, LIMIT, LIMIT);
         body.grow();
         assertThat(body.readFrom(new ByteArrayInputStream(new byte[100]))).isEqualTo(100);
         BodyArrival.wanted(new Silent(), body, clock, client).begin();
@@ -167,7 +174,7 @@ class BodyArrivalTest {
 
     /** Lets a body come that is not announced, as far as it is there. */
     private void arrive(ServletInputStream in, Client client) throws IOException {
-        BodyArrival arrival = BodyArrival.wanted(in, new BodyBuffer(room, LIMIT, -1), clock, client);
+        BodyArrival arrival = BodyArrival.wanted(in, new BodyBuffer(memory, LIMIT, -1), clock, client);
         assertThat(arrival.begin()).isTrue();
         arrival.onDataAvailable();
     }

@@ -1,0 +1,172 @@
+package dev.holdfast.it;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntFunction;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Clients that together send or ask for more than the heap of the server holds: some are told to come back, and nobody ends it. */
+@ParameterizedClass
+@EnumSource(ContainerKind.class)
+@Timeout(300)
+class SmallHeapTest {
+    private static final int SESSIONS = 4;
+    private static final int CLIENTS = 100;
+    private static final int SERVER_ERROR = -32000;
+    private static final String BATCHES = "2025-03-26";
+
+    private final ContainerKind kind;
+    private final List<RawSession> sessions = new ArrayList<>();
+    private final Map<Integer, AtomicInteger> statuses = new ConcurrentSkipListMap<>();
+
+    @AutoClose
+    private JavaProcess server;
+
+    SmallHeapTest(ContainerKind kind) {
+        this.kind = kind;
+    }
+
+    /** What fills the arguments of a call: a mapper makes one string of it, or very many objects. */
+    enum Filling {
+        TEXT("\"%s\"", "x", 1 << 20),
+        ARRAYS("[%s[]]", "[],", 1 << 18),
+        OBJECTS("[%s{}]", "{},", 1 << 18),
+        NUMBERS("[%s0]", "0,", 1 << 18),
+        MEMBERS("[%s{}]", "{\"a\":1.5},", 1 << 18);
+
+        private final String around;
+        private final String piece;
+        private final int bytes;
+
+        Filling(String around, String piece, int bytes) {
+            this.around = around;
+            this.piece = piece;
+            this.bytes = bytes;
+        }
+
+        String of(int bytes) {
+            return String.format(around, piece.repeat(bytes / piece.length()));
+        }
+    }
+
+    @BeforeEach
+    void start() throws Exception {
+        start(128);
+    }
+
+    private void start(int megabytes) throws Exception {
+        server = SmallHeapServer.start(kind, megabytes);
+        openSessions();
+    }
+
+    private void openSessions() {
+        sessions.clear();
+        for (int i = 0; i < SESSIONS; i++) {
+            sessions.add(RawSession.open(server.port(), BATCHES));
+        }
+    }
+
+    /** Nothing is held any more: a call that needs most of the room finds it. */
+    @AfterEach
+    void theServerIsHealthy() {
+        byte[] large = call("\"last\"", Filling.TEXT, 5 << 20);
+        await().atMost(Duration.ofSeconds(20))
+                .pollInterval(Duration.ofMillis(200))
+                .until(() -> sessions.get(0).status(sessions.get(0).post(large)) == 200);
+        sessions.forEach(RawSession::assertAlive);
+        assertThat(server.isAlive()).isTrue();
+    }
+
+    private static byte[] call(String id, Filling filling, int bytes) {
+        return Json.request(id, "tools/call", "{\"name\":\"hold\",\"arguments\":{\"fill\":" + filling.of(bytes) + "}}")
+                .getBytes(UTF_8);
+    }
+
+    private RawSession session(int number) {
+        return sessions.get(number % SESSIONS);
+    }
+
+    /** All clients at once; each is served, or told to come back. */
+    private void storm(int count, IntFunction<byte[]> body) throws Exception {
+        Parallel.times(count, number -> {
+            try (RawConnection connection = session(number).send(session(number).post(body.apply(number)))) {
+                count(connection);
+            } catch (UncheckedIOException e) {
+                // cut while it sent what nobody reads
+                statuses.computeIfAbsent(0, any -> new AtomicInteger()).incrementAndGet();
+            }
+        });
+        assertThat(server.isAlive()).isTrue();
+        assertThat(statuses.get(503)).isNotNull();
+        assertThat(statuses.keySet()).isSubsetOf(0, 200, 202, 503);
+    }
+
+    private void count(RawConnection connection) {
+        RawConnection.Head head = connection.head(Duration.ofSeconds(60));
+        statuses.computeIfAbsent(head.status(), any -> new AtomicInteger()).incrementAndGet();
+        if (head.status() == 200) {
+            assertThat(connection.message().data()).contains("held 1");
+        } else if (head.status() == 503) {
+            assertThat(head.header("Retry-After")).isPresent();
+            assertThat(connection.body()).contains("room");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Filling.class)
+    void callsAtOnce(Filling filling) throws Exception {
+        storm(CLIENTS, number -> call(String.valueOf(number), filling, filling.bytes));
+    }
+
+    @Test
+    void batchesAtOnce() throws Exception {
+        storm(
+                CLIENTS,
+                number -> ("[" + new String(call("1" + number + "0", Filling.TEXT, 1 << 19), UTF_8) + ","
+                                + new String(call("1" + number + "1", Filling.ARRAYS, 1 << 17), UTF_8) + "]")
+                        .getBytes(UTF_8));
+        assertThat(statuses.get(200)).isNotNull();
+    }
+
+    @Test
+    void notificationsAtOnce() throws Exception {
+        storm(
+                CLIENTS,
+                number -> Json.notification("notifications/made/up", "{\"fill\":" + Filling.ARRAYS.of(1 << 18) + "}")
+                        .getBytes(UTF_8));
+    }
+
+    /** Each is there several times while it is written as JSON, and as long as its client reads it. */
+    @Test
+    void largeResponsesAtOnce() throws Exception {
+        server.close();
+        start(256);
+        Parallel.times(40, number -> {
+            try (RawConnection connection =
+                    session(number).send(session(number).post(Json.call(String.valueOf(number), "large")))) {
+                connection.head(Duration.ofSeconds(60));
+                connection.messages();
+            } catch (UncheckedIOException e) {
+                // its session has ended for what it keeps
+            }
+        });
+        assertThat(server.isAlive()).isTrue();
+        openSessions();
+    }
+}
