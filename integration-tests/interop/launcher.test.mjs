@@ -141,3 +141,50 @@ test('Java raises a soft limit of open files by itself', { timeout: 120_000 }, a
   gateway.stdout.on('data', text => (said += text));
   await waitFor('the gateway listens', () => said.includes(' listens on '), 90_000);
 });
+
+test('a gateway ends with the process that ran the launcher, and its server process does', { timeout: 120_000 }, async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-'));
+  const noted = join(folder, 'noted');
+  const script = `echo $$ >"$1.new"; mv "$1.new" "$1"; exec cat`;
+  const words = ['serve', '--port', '0', '--store', 'memory', '--exit-with-parent', '--', 'sh', '-c', script, 'sh', noted];
+  // an application that starts the launcher, and is killed
+  const application = spawn(
+    process.execPath,
+    ['-e', `const [file, ...words] = process.argv.slice(1);
+      const gateway = require('node:child_process').spawn(file, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+      console.log(gateway.pid);
+      gateway.stdout.pipe(process.stdout);
+      setInterval(() => {}, 1000);`, holdfast, ...words],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  let said = '';
+  application.stdout.on('data', text => (said += text));
+  const runs = pid => {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  };
+  t.after(async () => {
+    application.kill('SIGKILL');
+    const pid = parseInt(said, 10);
+    if (pid && runs(pid)) process.kill(pid, 'SIGKILL');
+    await rm(folder, { recursive: true, force: true });
+  });
+  await waitFor('the gateway listens', () => /listens on \S+\n/.test(said), 90_000);
+  const gateway = parseInt(said, 10);
+  fetch(/listens on (\S+)/.exec(said)[1], {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({
+      jsonrpc: '2.0', id: 0, method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'launcher', version: '1' } },
+    }),
+  }).catch(() => {});
+  await waitFor('the child runs', () => existsSync(noted));
+  const child = parseInt(await readFile(noted, 'utf8'), 10);
+  assert.ok(runs(gateway) && runs(child));
+  application.kill('SIGKILL');
+  await waitFor('both are gone', () => !runs(gateway) && !runs(child), 60_000);
+});

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -87,6 +88,9 @@ final class ConnectCommand implements Runnable {
             description = "error, warn, info, debug or trace" + DEFAULT)
     private LogLevel logLevel = LogLevel.INFO;
 
+    @Mixin
+    private ParentWatch parent = new ParentWatch();
+
     @Override
     public void run() {
         URI uri = uri();
@@ -104,6 +108,7 @@ final class ConnectCommand implements Runnable {
                 // System.out does not tell when nobody reads
                 new FileOutputStream(FileDescriptor.out));
         Runtime.getRuntime().addShutdownHook(new Thread(bridge::close, "holdfast-shutdown"));
+        parent.begin();
         bridge.run();
     }
 

@@ -31,6 +31,9 @@ final class ServeCommand implements Runnable {
     @Mixin
     private ServeFlags flags = new ServeFlags();
 
+    @Mixin
+    private ParentWatch parent = new ParentWatch();
+
     /**
      * The command.
      *
@@ -46,6 +49,7 @@ final class ServeCommand implements Runnable {
         flags.logLevel().apply();
         Gateway gateway = Gateway.start(options);
         Shutdown.onSignal(gateway, options.drainTimeout());
+        parent.begin();
         // after the hook: a reader of this line may send SIGTERM at once
         PrintWriter out = spec.commandLine().getOut();
         out.println("holdfast " + Main.Version.text() + " listens on " + gateway.url());

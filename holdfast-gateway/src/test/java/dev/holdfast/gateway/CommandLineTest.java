@@ -305,6 +305,7 @@ class CommandLineTest {
                         "--lease=",
                         "(default: 3s)",
                         "--park-after=",
+                        "--exit-with-parent",
                         "(default: 10m)");
     }
 
