@@ -7,6 +7,7 @@ import dev.holdfast.gateway.stdio.StdioBed;
 import java.net.URI;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -47,6 +48,50 @@ class GatewayTest {
                     .contains("2030-01-01")
                     .contains("served are 2025-11-25");
             Wait.until("the session has ended", () -> gateway.gateway.engine().size() == 0);
+        }
+    }
+
+    /** Tells of its progress, asks, and answers with what it was told. */
+    private static final String ASKING = """
+            read -r line; read -r line
+            while read -r line; do
+              echo '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}'
+              echo '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"may I?"}}'
+              read -r answer
+              case $answer in *'cannot be asked'*) told=declined ;; *) told=something ;; esac
+              echo '{"jsonrpc":"2.0","id":7,"result":{"told":"'$told'"}}'
+            done
+            """;
+
+    @Test
+    void openLiberty35727_aClientOfJsonIsAnsweredByJsonThoughTheServerAsks() {
+        String script = "echo '" + Json.INITIALIZED_RESULT + "'; " + ASKING;
+        try (TestGateway gateway = new TestGateway(0, new ServerChoice.Command(StdioBed.script(script)))) {
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+            HttpResponse<String> response = peer.post(
+                    "{'jsonrpc':'2.0','id':7,'method':'tools/call','params':{'_meta':{'progressToken':1}}}",
+                    "application/json");
+
+            assertThat(response.headers().firstValue("Content-Type")).contains("application/json;charset=utf-8");
+            assertThat(response.body()).contains("{\"told\":\"declined\"}").doesNotContain("progress");
+        }
+    }
+
+    @Test
+    void honojs1799_eachFormOfAnAnswerAloneIsEnough() {
+        try (TestGateway gateway = new TestGateway()) {
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+            for (String type : List.of("application/json", "text/event-stream")) {
+                for (String message : List.of(Json.INITIALIZE, "{'jsonrpc':'2.0','id':7,'method':'who'}")) {
+                    HttpResponse<String> response = peer.post(message, type);
+                    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+                    assertThat(response.headers().firstValue("Content-Type")).contains(type + ";charset=utf-8");
+                    assertThat(response.body()).contains("\"result\"");
+                }
+            }
+            HttpResponse<String> refused = peer.post("{'jsonrpc':'2.0','id':8,'method':'who'}", "text/html");
+            assertThat(refused.statusCode()).isEqualTo(406);
+            assertThat(refused.body()).contains("must accept application/json or text/event-stream");
         }
     }
 

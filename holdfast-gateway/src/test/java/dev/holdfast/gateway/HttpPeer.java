@@ -95,15 +95,24 @@ final class HttpPeer {
     }
 
     private HttpRequest posting(String message) {
+        return posting(message, "application/json, text/event-stream");
+    }
+
+    private HttpRequest posting(String message, String accept) {
         return request()
                 .header("Content-Type", "application/json")
-                .header("Accept", "application/json, text/event-stream")
+                .header("Accept", accept)
                 .POST(BodyPublishers.ofString(Json.of(message)))
                 .build();
     }
 
     HttpResponse<String> post(String message) {
         return send(posting(message));
+    }
+
+    /** The same from a client that takes other answers. */
+    HttpResponse<String> post(String message, String accept) {
+        return send(posting(message, accept));
     }
 
     /** The answer to a request, as the one event with data in its stream. */

@@ -197,6 +197,17 @@ class RedisGatewaysTest {
     }
 
     @Test
+    void openLiberty35727_aClientOfJsonReachesTheChildOfAnotherGateway() {
+        serveChildren();
+        HttpPeer here = HttpPeer.connected(one.url());
+        for (HttpPeer peer : List.of(here.at(two.url()), here)) {
+            HttpResponse<String> answer = peer.post("{'jsonrpc':'2.0','id':7,'method':'slow'}", "application/json");
+            assertThat(answer.headers().firstValue("Content-Type")).contains("application/json;charset=utf-8");
+            assertThat(answer.body()).startsWith("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\"");
+        }
+    }
+
+    @Test
     void aCallForTheChildOfAnotherGatewayIsRefusedWhileRedisIsFull() {
         serveChildren();
         HttpPeer there = HttpPeer.connected(one.url()).at(two.url());

@@ -42,7 +42,7 @@ record CallStart(PostFace face) {
                 outcome -> {
                     if (outcome instanceof Call.Accepted accepted) {
                         accepted.call().whenOver(exchange.memory().use());
-                        return run(exchange, session, accepted, id, others);
+                        return run(exchange, session, accepted, id, messages, others);
                     } else if (outcome instanceof Call.Duplicate duplicate) {
                         return exchange.reply(Rejection.badRequest(
                                         Refusal.DUPLICATE_ID,
@@ -53,8 +53,11 @@ record CallStart(PostFace face) {
                     } else if (outcome instanceof Call.Closed closed) {
                         exchange.answer().reply(closed.reason(), id);
                     } else if (outcome instanceof Call.Undecided) {
+                        if (!session.listensOnly()) {
+                            return exchange.message(undecided(messages));
+                        }
                         // over HTTP+SSE nobody reads an answer here but for its status
-                        exchange.answer().json(session.listensOnly() ? 500 : 200, undecided(messages));
+                        exchange.answer().json(500, undecided(messages));
                     }
                     return Step.DONE;
                 },
@@ -73,9 +76,14 @@ record CallStart(PostFace face) {
 
     /** A call that was taken runs, whatever becomes of the messages that came with it. */
     private Step run(
-            Exchange exchange, Session session, Call.Accepted accepted, Optional<RequestId> id, List<Envelope> others) {
+            Exchange exchange,
+            Session session,
+            Call.Accepted accepted,
+            Optional<RequestId> id,
+            List<InboundMessage> requests,
+            List<Envelope> others) {
         if (others.isEmpty()) {
-            return face.run(exchange, session, accepted.call());
+            return face.run(exchange, session, accepted.call(), requests);
         }
         CompletionStage<Optional<Refusal>> handed;
         try {
@@ -93,7 +101,7 @@ record CallStart(PostFace face) {
         return exchange.when(
                 ready,
                 id,
-                outcome -> face.run(exchange, session, accepted.call()),
+                outcome -> face.run(exchange, session, accepted.call(), requests),
                 outcome -> orphaned(exchange, outcome));
     }
 

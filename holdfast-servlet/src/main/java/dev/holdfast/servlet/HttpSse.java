@@ -73,13 +73,10 @@ final class HttpSse implements Face {
         return listens ? streams.get(exchange) : posts.receive(exchange);
     }
 
-    /** Clients of this protocol need not say what they accept. */
-    private static Optional<Rejection> checkGet(Exchange exchange) {
+    private Optional<Rejection> checkGet(Exchange exchange) {
         RequestHeaders headers = exchange.headers();
         return RequestGuard.checkMethod("GET", headers)
-                .or(() -> headers.header("Accept")
-                        .filter(named -> !named.isBlank())
-                        .flatMap(named -> RequestGuard.checkGet(headers)))
+                .or(() -> context.guard().checkGet(headers))
                 .or(() -> RequestGuard.checkRevision(headers));
     }
 

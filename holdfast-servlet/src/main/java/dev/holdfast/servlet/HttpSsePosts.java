@@ -7,7 +7,9 @@ import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Acceptances;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.http.Step;
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -57,7 +59,7 @@ final class HttpSsePosts implements PostFace {
     }
 
     @Override
-    public Step run(Exchange exchange, Session session, Call call) {
+    public Step run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
         return acceptances.accept(exchange, call);
     }
 

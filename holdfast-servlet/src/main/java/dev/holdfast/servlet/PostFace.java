@@ -5,7 +5,9 @@ import dev.holdfast.Session;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.http.Step;
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -25,5 +27,5 @@ interface PostFace {
     Step find(Exchange exchange, Optional<RequestId> message, Function<Session, Step> then);
 
     /** Answers the POST of a call that was taken, and hands the call to the backend. */
-    Step run(Exchange exchange, Session session, Call call);
+    Step run(Exchange exchange, Session session, Call call, List<InboundMessage> requests);
 }

@@ -10,9 +10,11 @@ import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.http.Step;
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -75,8 +77,11 @@ final class StreamableHttp implements Face, PostFace {
 
     private Optional<Rejection> check(Exchange exchange) {
         return switch (exchange.headers().method()) {
-            case "POST" -> context.guard().checkPost(exchange.headers());
-            case "GET" -> RequestGuard.checkGet(exchange.headers());
+            case "POST" -> {
+                exchange.accept(context.guard().accept(exchange.headers()));
+                yield context.guard().checkPost(exchange.headers(), exchange.accept());
+            }
+            case "GET" -> context.guard().checkGet(exchange.headers());
             case "DELETE" ->
                 context.options().allowDelete()
                         ? Optional.empty()
@@ -129,23 +134,20 @@ final class StreamableHttp implements Face, PostFace {
             return answer(exchange, opening);
         }
         return exchange.when(((Opening.Opened) opening).session().terminate(), id, ended -> {
-            exchange.answer().json(200, JsonRpc.errorBody(id, JsonRpc.SERVER_ERROR, unserved.get()));
-            return Step.DONE;
+            return exchange.message(JsonRpc.errorBody(id, JsonRpc.SERVER_ERROR, unserved.get()));
         });
     }
 
     private static Step answer(Exchange exchange, Opening opening) {
         if (opening instanceof Opening.Opened opened) {
             exchange.response().setHeader("Mcp-Session-Id", opened.session().id());
-            exchange.answer().json(200, opened.response().bytes());
+            return exchange.message(opened.response().bytes());
         } else if (opening instanceof Opening.Refused refused) {
-            exchange.answer().json(200, refused.response().bytes());
+            return exchange.message(refused.response().bytes());
         } else if (opening instanceof Unavailable unavailable) {
-            exchange.answer().reply(Rejection.of(unavailable.reason()));
-        } else {
-            throw new IllegalStateException("a session was opened that waits for its initialize");
+            return exchange.reply(Rejection.of(unavailable.reason()));
         }
-        return Step.DONE;
+        throw new IllegalStateException("a session was opened that waits for its initialize");
     }
 
     @Override
@@ -154,7 +156,12 @@ final class StreamableHttp implements Face, PostFace {
     }
 
     @Override
-    public Step run(Exchange exchange, Session session, Call call) {
-        return streams.run(exchange, session, call);
+    public Step run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
+        return streams.run(exchange, session, call, requests);
+    }
+
+    @Override
+    public void stop() {
+        streams.stop();
     }
 }

@@ -6,23 +6,40 @@ import dev.holdfast.Refusal;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.StreamReader;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.servlet.guard.Accept;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.http.Step;
 import dev.holdfast.servlet.http.Streams;
+import dev.holdfast.servlet.io.Writers;
 import dev.holdfast.servlet.sse.Era;
 import dev.holdfast.servlet.sse.Framing;
+import dev.holdfast.servlet.sse.JsonAnswer;
 import dev.holdfast.servlet.sse.SseConnection;
 import dev.holdfast.servlet.sse.SseSource;
 import dev.holdfast.servlet.sse.WithoutRetry;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
 import jakarta.servlet.http.HttpServletResponse;
+import java.util.List;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The streams of Streamable HTTP: the one of each call, and those that a client listens to by GET. */
-record StreamableHttpStreams(Streams streams) {
+/**
+ * The streams of Streamable HTTP: the one of each call, and those that a client listens to by GET.
+ *
+ * @param declining answers questions in the place of clients that cannot be asked; a handler may go on there
+ */
+record StreamableHttpStreams(Streams streams, Writers declining) {
     private static final Logger log = LoggerFactory.getLogger(StreamableHttpStreams.class);
+    private static final int MAX_DECLINED = 256;
+
+    StreamableHttpStreams(Streams streams) {
+        this(streams, new Writers("holdfast-decline", MAX_DECLINED));
+    }
 
     /** Answers a GET with the listening stream, or with the rest of a stream that the client names by an event id. */
     Step get(Exchange exchange, Session session) {
@@ -57,15 +74,48 @@ record StreamableHttpStreams(Streams streams) {
         return WithoutRetry.where(agent, new Era(session.revision()));
     }
 
+    /** How the stream of a call is written: for a client that takes JSON only it is one answer. */
+    private Framing framing(Exchange exchange, Session session, List<InboundMessage> requests) {
+        if (exchange.accept() != Accept.JSON) {
+            return framing(exchange, session);
+        }
+        return new JsonAnswer(
+                requests.stream().map(InboundMessage::requiredId).toList(), question -> decline(session, question));
+    }
+
+    /** Answers a question with an error, for no client sees it. */
+    private void decline(Session session, RequestId question) {
+        byte[] error = JsonRpc.errorBody(
+                Optional.of(question),
+                JsonRpc.METHOD_NOT_FOUND,
+                "the client cannot be asked: it accepts application/json only, and not text/event-stream");
+        InboundMessage answer = new InboundMessage(
+                InboundMessage.Kind.RESPONSE, question, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
+        Runnable give = () -> session.answer(answer).whenComplete((taken, failure) -> {
+            if (failure != null) {
+                log.warn("session {}: a question could not be declined", session.shortId(), failure);
+            }
+        });
+        if (!declining.offer(give)) {
+            give.run();
+        }
+    }
+
+    /** Ends its threads. */
+    void stop() {
+        declining.stop();
+    }
+
     private void listen(Exchange exchange, Session session, StreamReader reader) {
         streams.open(exchange, reader, cursor -> SseSource.get(cursor, framing(exchange, session)))
                 .ifPresent(SseConnection::startNow);
     }
 
     /** Opens the stream before the backend is called, so that the backend can end it on request from the first moment on. */
-    Step run(Exchange exchange, Session session, Call call) {
-        Optional<SseConnection> connection = streams.open(
-                exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, framing(exchange, session)));
+    Step run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
+        Framing framing = framing(exchange, session, requests);
+        Optional<SseConnection> connection =
+                streams.open(exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, framing));
         try {
             exchange.dispatch(call);
         } catch (Throwable e) {

@@ -96,6 +96,15 @@ class SpringAiTest {
         assertThat(alice.as().post(ping).statusCode()).isEqualTo(404);
     }
 
+    @Test
+    void openLiberty35727_aClientOfJsonIsAnsweredByJson() throws Exception {
+        Wire client = Wire.open(port, "/tools/mcp", "Accept", "application/json");
+
+        assertThat(client.call("greet", "{\"name\":\"you\"}"))
+                .startsWith("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\"")
+                .contains("hello you");
+    }
+
     private static String basic(String user) {
         return "Basic " + Base64.getEncoder().encodeToString((user + ":secret").getBytes(UTF_8));
     }

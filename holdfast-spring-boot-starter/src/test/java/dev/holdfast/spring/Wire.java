@@ -6,6 +6,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.List;
 import java.util.stream.Stream;
 
 /** A client that shows what is on the wire. */
@@ -80,8 +81,10 @@ final class Wire {
                 // under the JDK's own name it would get streams without a retry line
                 .header("User-Agent", "test")
                 .timeout(Duration.ofSeconds(30))
-                .header("Content-Type", "application/json")
-                .header("Accept", "application/json, text/event-stream");
+                .header("Content-Type", "application/json");
+        if (!List.of(headers).contains("Accept")) {
+            request.header("Accept", "application/json, text/event-stream");
+        }
         if (!session.isEmpty()) {
             request.header("Mcp-Session-Id", session);
         }

@@ -50,7 +50,8 @@ class BrokenStreamTest {
 
         @Override
         protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
-            ServletSseChannel channel = ServletSseChannel.open(request, new Told(response), () -> {});
+            ServletSseChannel channel =
+                    ServletSseChannel.open(request, new Told(response), "text/event-stream", () -> {});
             channel.listen(new SseChannel.Events() {
                 @Override
                 public void onWritable() {}

@@ -52,22 +52,6 @@ class HeadersTest {
         return server.session().post(Json.echo("1", "hello"));
     }
 
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "application/json",
-                "text/event-stream",
-                "text/html",
-                "application/json, text/event-stream;q=0",
-                "application/json;q=0.0, text/event-stream",
-                ""
-            })
-    void aPostThatDoesNotAcceptBothTypesIsRefused(String accept) {
-        refusal(echo().with("Accept", accept)).assertIs(406, INVALID_REQUEST, "must accept both");
-        refusal(RawRequest.post(Json.initialize(RawSession.NEWEST)).with("Accept", accept))
-                .assertIs(406, INVALID_REQUEST, "must accept both");
-    }
-
     /** Reads it to its answer: the next call has the same id. */
     private void assertServed(RawRequest request) {
         try (RawConnection call = server.session().stream(request)) {
@@ -86,15 +70,6 @@ class HeadersTest {
             })
     void aPostThatAcceptsBothTypesIsTaken(String accept) {
         assertServed(echo().with("Accept", accept));
-    }
-
-    @Test
-    void aRequestThatDoesNotSayWhatItAcceptsIsRefused() {
-        refusal(echo().without("Accept")).assertIs(406, INVALID_REQUEST, "must accept both");
-        refusal(server.session().get().without("Accept"))
-                .assertIs(406, INVALID_REQUEST, "must accept text/event-stream");
-        refusal(server.session().get().with("Accept", "application/json"))
-                .assertIs(406, INVALID_REQUEST, "must accept text/event-stream");
     }
 
     @ParameterizedTest

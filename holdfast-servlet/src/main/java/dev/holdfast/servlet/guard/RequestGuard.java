@@ -5,7 +5,6 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -13,14 +12,10 @@ import java.util.stream.Stream;
  * Rejection} that says what is wrong; the faces decide which checks apply to which request.
  */
 public final class RequestGuard {
-    private static final String EVENT_STREAM = "text/event-stream";
-    private static final String JSON = "application/json";
     private static final String IDENTITY = "identity";
-    private static final Pattern ZERO_QUALITY = Pattern.compile(";\\s*+q=0(?:\\.0*+)?+\\s*+$");
 
     private final int maxRequestSize;
-    private final LastPassed<String> postAccepts =
-            new LastPassed<>(all -> accepts(all, JSON) && accepts(all, EVENT_STREAM));
+    private final LastPassed<String> acceptBoth = new LastPassed<>(header -> Accept.of(header) == Accept.BOTH);
     private final LastPassed<String> contentTypes = new LastPassed<>(RequestGuard::isJson);
 
     /**
@@ -37,17 +32,25 @@ public final class RequestGuard {
         return request.method().equals(only) ? Optional.empty() : Optional.of(methodNotAllowed(only));
     }
 
-    /** What the headers of a GET rule out. */
-    public static Optional<Rejection> checkGet(RequestHeaders request) {
-        return accepts(request.header("Accept").orElse(""), EVENT_STREAM)
-                ? Optional.empty()
-                : Optional.of(notAcceptable("a GET must accept " + EVENT_STREAM));
+    /** Which forms of an answer the client takes. */
+    public Accept accept(RequestHeaders request) {
+        String header = request.header("Accept").orElse("");
+        return acceptBoth.test(header) ? Accept.BOTH : Accept.of(header);
     }
 
-    /** What the headers of a POST rule out whose answer may be a stream. */
-    public Optional<Rejection> checkPost(RequestHeaders request) {
-        if (!postAccepts.test(request.header("Accept").orElse(""))) {
-            return Optional.of(notAcceptable("a POST must accept both " + JSON + " and " + EVENT_STREAM));
+    /** What the headers of a GET rule out. */
+    public Optional<Rejection> checkGet(RequestHeaders request) {
+        Accept accept = accept(request);
+        return accept == Accept.BOTH || accept == Accept.EVENT_STREAM
+                ? Optional.empty()
+                : Optional.of(notAcceptable("a GET must accept " + Accept.EVENT_STREAM_TYPE));
+    }
+
+    /** What the headers of a POST rule out whose client takes these answers. */
+    public Optional<Rejection> checkPost(RequestHeaders request, Accept accept) {
+        if (accept == Accept.NEITHER) {
+            return Optional.of(notAcceptable("a POST must accept " + Accept.JSON_TYPE + " or "
+                    + Accept.EVENT_STREAM_TYPE + ", and should accept both"));
         }
         return checkBody(request);
     }
@@ -59,7 +62,7 @@ public final class RequestGuard {
                     Refusal.NOT_SERVED,
                     415,
                     JsonRpc.INVALID_REQUEST,
-                    "the Content-Type of a POST must be " + JSON + " in UTF-8"));
+                    "the Content-Type of a POST must be " + Accept.JSON_TYPE + " in UTF-8"));
         }
         Optional<String> coding = request.header("Content-Encoding").filter(all -> !isPlain(all));
         if (coding.isPresent()) {
@@ -133,7 +136,7 @@ public final class RequestGuard {
 
     private static boolean isJson(String contentType) {
         String[] parts = contentType.toLowerCase(Locale.ROOT).split(";", -1);
-        if (!parts[0].trim().equals(JSON)) {
+        if (!parts[0].trim().equals(Accept.JSON_TYPE)) {
             return false;
         }
         for (int i = 1; i < parts.length; i++) {
@@ -150,18 +153,5 @@ public final class RequestGuard {
         return Stream.of(codings.split(",", -1))
                 .map(String::trim)
                 .allMatch(coding -> coding.isEmpty() || coding.equalsIgnoreCase(IDENTITY));
-    }
-
-    /** Whether a media type is among those accepted; quality zero means it is not. */
-    private static boolean accepts(String all, String type) {
-        String family = type.substring(0, type.indexOf('/') + 1) + "*";
-        for (String range : all.toLowerCase(Locale.ROOT).split(",", -1)) {
-            String[] parts = range.split(";", -1);
-            String name = parts[0].trim();
-            if (name.equals(type) || name.equals(family) || name.equals("*/*")) {
-                return parts.length == 1 || !ZERO_QUALITY.matcher(range).find();
-            }
-        }
-        return false;
     }
 }

@@ -1,5 +1,7 @@
 package dev.holdfast.servlet.http;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
 import dev.holdfast.engine.SessionEngine;
@@ -7,6 +9,7 @@ import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.body.RequestMemory;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.io.Faults;
+import dev.holdfast.servlet.sse.Framing;
 import dev.holdfast.spi.RequestId;
 import jakarta.servlet.AsyncContext;
 import jakarta.servlet.http.HttpServletRequest;
@@ -20,6 +23,7 @@ import org.slf4j.LoggerFactory;
 public final class Answer {
     private static final Logger log = LoggerFactory.getLogger(Answer.class);
 
+    private static final String JSON = "application/json;charset=utf-8";
     private static final String CONNECTION = "Connection";
 
     private final HttpServletRequest request;
@@ -46,7 +50,16 @@ public final class Answer {
     /** Answers with a JSON body. */
     public void json(int status, byte[] body) {
         response.setContentLength(body.length);
-        write(status, body);
+        write(status, JSON, body);
+        end();
+    }
+
+    /** Answers with a stream of one message, which has no id: there is nothing to come back for. */
+    void event(byte[] json) {
+        String line = new String(json, UTF_8).replace('\r', ' ').replace('\n', ' ');
+        byte[] event = ("event: message\ndata: " + line + "\n\n").getBytes(UTF_8);
+        response.setContentLength(event.length);
+        write(HttpServletResponse.SC_OK, Framing.EVENT_STREAM, event);
         end();
     }
 
@@ -75,7 +88,7 @@ public final class Answer {
      */
     void send(Rejection rejection) {
         begin(rejection);
-        write(rejection.status(), rejection.body());
+        write(rejection.status(), JSON, rejection.body());
         response.setContentLength(rejection.body().length);
         try {
             response.flushBuffer();
@@ -127,10 +140,10 @@ public final class Answer {
         }
     }
 
-    private void write(int status, byte[] body) {
+    private void write(int status, String type, byte[] body) {
         try {
             response.setStatus(status);
-            response.setHeader("Content-Type", "application/json;charset=utf-8");
+            response.setHeader("Content-Type", type);
             response.setHeader("Cache-Control", "no-store");
             response.getOutputStream().write(body);
         } catch (IOException | RuntimeException e) {

@@ -8,6 +8,7 @@ import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.servlet.body.BodyReader;
 import dev.holdfast.servlet.body.BodyTaker;
 import dev.holdfast.servlet.body.RequestMemory;
+import dev.holdfast.servlet.guard.Accept;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestHeaders;
 import dev.holdfast.servlet.io.Faults;
@@ -38,6 +39,7 @@ public final class Exchange {
     private RequestThread thread = RequestThread.LEAVES;
     private Object context = InboundMessage.NO_CONTEXT;
     private String principal = "";
+    private Accept accept = Accept.BOTH;
     private Optional<Session> found = Optional.empty();
     private long foundAt;
 
@@ -95,6 +97,16 @@ public final class Exchange {
     public void principal(String known) {
         principal = known;
         memory.principal(known);
+    }
+
+    /** Which forms of an answer the client takes. */
+    public Accept accept() {
+        return accept;
+    }
+
+    /** Notes which forms of an answer the client takes. */
+    public void accept(Accept said) {
+        accept = said;
     }
 
     /** Notes the session that was found for this request at a time. */
@@ -177,6 +189,16 @@ public final class Exchange {
     /** Answers with a rejection. */
     public Step reply(Rejection rejection) {
         answer.reply(rejection);
+        return Step.DONE;
+    }
+
+    /** Answers with a message: as JSON, but to a client that takes only a stream as its one event. */
+    public Step message(byte[] json) {
+        if (accept == Accept.EVENT_STREAM) {
+            answer.event(json);
+        } else {
+            answer.json(200, json);
+        }
         return Step.DONE;
     }
 

@@ -31,9 +31,13 @@ public record Streams(
             Exchange exchange, StreamReader reader, Function<StreamReader, SseSource> source) {
         Optional<SseConnection> opened = Optional.empty();
         try {
-            ServletSseChannel channel =
-                    ServletSseChannel.open(exchange.request(), exchange.response(), reset.apply(exchange.request()));
-            SseConnection connection = new SseConnection(channel, source.apply(reader), clock);
+            SseSource carried = source.apply(reader);
+            ServletSseChannel channel = ServletSseChannel.open(
+                    exchange.request(),
+                    exchange.response(),
+                    carried.framing().contentType(),
+                    reset.apply(exchange.request()));
+            SseConnection connection = new SseConnection(channel, carried, clock);
             opened = Optional.of(connection);
             channel.listen(connection);
             connection.open();

@@ -24,10 +24,10 @@ public record EndpointFraming(String endpoint, String session) implements Framin
 
     @Override
     public void add(SseFrames frames, Event event, String position) {
-        if (tellsPosition()) {
-            frames.add(event, id(position));
-        } else {
+        if (position.isEmpty() || !tellsPosition()) {
             frames.add(event);
+        } else {
+            frames.add(event, id(position));
         }
     }
 

@@ -37,6 +37,10 @@ public record Era(String revision) implements Framing {
 
     @Override
     public void add(SseFrames frames, Event event, String position) {
-        frames.add(event, position);
+        if (position.isEmpty()) {
+            frames.add(event);
+        } else {
+            frames.add(event, position);
+        }
     }
 }

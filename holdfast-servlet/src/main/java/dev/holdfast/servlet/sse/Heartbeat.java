@@ -4,11 +4,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The heartbeat of one connection: an SSE comment in two writes. A peer that is gone answers the first with a reset, which the
+ * The heartbeat of one connection in two writes: an SSE comment, or white space. A peer that is gone answers the first with a reset, which the
  * second then meets; so the two are more than a round trip apart. The clock says what is due, the holder of the pump writes it.
  */
 final class Heartbeat {
-    private static final byte[] FIRST = ":".getBytes(StandardCharsets.US_ASCII);
+    /** The first half of a comment. */
+    static final byte[] COMMENT = ":".getBytes(StandardCharsets.US_ASCII);
+
     private static final byte[] SECOND = "\n".getBytes(StandardCharsets.US_ASCII);
     private static final long GAP_NANOS = TimeUnit.MILLISECONDS.toNanos(110);
 
@@ -20,10 +22,12 @@ final class Heartbeat {
     }
 
     private final long intervalNanos;
+    private final byte[] first;
     private volatile Part part = Part.NONE;
 
-    Heartbeat(long intervalNanos) {
+    Heartbeat(long intervalNanos, byte[] first) {
         this.intervalNanos = intervalNanos;
+        this.first = first;
     }
 
     /**
@@ -46,7 +50,7 @@ final class Heartbeat {
     /** Adds the part that is due. */
     void beat(SseFrames frames) {
         if (part == Part.FIRST_DUE && frames.isEmpty()) {
-            frames.add(FIRST);
+            frames.add(first);
             part = Part.HALF_WRITTEN;
         } else if (part == Part.SECOND_DUE) {
             finish(frames);

@@ -62,10 +62,11 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
     }
 
     /** Turns a request into an SSE response, on the thread that handles it. */
-    public static ServletSseChannel open(HttpServletRequest request, HttpServletResponse response, Runnable reset)
+    public static ServletSseChannel open(
+            HttpServletRequest request, HttpServletResponse response, String contentType, Runnable reset)
             throws IOException {
         response.setStatus(HttpServletResponse.SC_OK);
-        response.setHeader("Content-Type", "text/event-stream;charset=utf-8");
+        response.setHeader("Content-Type", contentType);
         response.setHeader("Cache-Control", "no-cache, no-transform");
         response.setHeader("X-Accel-Buffering", "no");
         return new ServletSseChannel(request, response, reset);

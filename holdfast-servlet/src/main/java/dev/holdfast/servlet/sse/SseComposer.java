@@ -1,6 +1,5 @@
 package dev.holdfast.servlet.sse;
 
-import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
 import dev.holdfast.StreamReader.Close;
 import dev.holdfast.spi.Event;
@@ -33,7 +32,7 @@ final class SseComposer {
         this.framing = source.framing();
         this.heartbeat = heartbeat;
         this.clock = clock;
-        this.stays = source.proof() != null;
+        this.stays = source.proof() != null || !framing.resumable();
         this.returnable = source.returnable();
         if (framing.tellsPosition()) {
             reader.positionTold();
@@ -117,12 +116,7 @@ final class SseComposer {
     }
 
     private void add(Event event) {
-        String position = reader.position(event);
-        if (position.isEmpty()) {
-            frames.add(event);
-        } else {
-            framing.add(frames, event, position);
-        }
+        framing.add(frames, event, reader.position(event));
         asks |= EventKind.asks(event.kind());
     }
 
@@ -132,7 +126,11 @@ final class SseComposer {
             case POLLING -> handOver(end.retry().orElse(retry).toMillis());
             case DRAINED, TAKEN_OVER ->
                 handOver(retry.toMillis() + ThreadLocalRandom.current().nextLong(retry.toMillis() + 1));
-            default -> closing = end.reason() == EndReason.SUPERSEDED ? Close.BROKEN : Close.IN_ORDER;
+            case SUPERSEDED -> closing = Close.BROKEN;
+            default -> {
+                frames.add(framing.ending());
+                closing = Close.IN_ORDER;
+            }
         }
     }
 

@@ -66,7 +66,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         this.openedAt = clock.now();
         this.wroteAt = openedAt;
         this.maxAgeNanos = clock.jitteredMaxAge();
-        this.heartbeat = new Heartbeat(clock.heartbeatNanos());
+        this.heartbeat = new Heartbeat(clock.heartbeatNanos(), source.framing().beat());
         this.composer = new SseComposer(source, heartbeat, clock);
         this.proof = source.proof();
         this.phase = new BlockingPhase(clock.helpers());

@@ -11,7 +11,7 @@ final class SseFrames {
     private static final byte[] ID = ascii("id: ");
     private static final byte[] EVENT = ascii("event: message\ndata: ");
     private static final byte[] END = ascii("\n\n");
-    private static final byte[] NOTHING = {};
+    static final byte[] NOTHING = {};
     private static final int FIRST_SIZE = 256;
 
     /** A message that is longer is not copied before it is written: a client may be slow to take it. */
@@ -48,18 +48,23 @@ final class SseFrames {
 
     /** One event as a frame without an id. */
     void add(Event event) {
-        byte[] json = event.bytes();
         room(roomOf(event));
         put(EVENT);
+        addMessage(event.bytes());
+        add(END);
+    }
+
+    /** A message alone, on one line. */
+    void addMessage(byte[] json) {
         if (json.length > LONG_BYTES) {
             endPart();
             addPart(SseBatch.Part.message(json));
         } else {
+            room(json.length);
             int from = size;
             put(json);
             SseBatch.toOneLine(bytes, from, size);
         }
-        add(END);
     }
 
     private static int roomOf(Event event) {

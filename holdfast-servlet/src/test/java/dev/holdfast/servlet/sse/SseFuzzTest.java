@@ -53,7 +53,7 @@ class SseFuzzTest {
                 new EndpointFraming(ENDPOINT, ""),
                 new EndpointFraming(ENDPOINT, "k3tKx0V8")));
         Script script = new Script(data.consumeBoolean());
-        Heartbeat heartbeat = new Heartbeat(HEARTBEAT_NANOS);
+        Heartbeat heartbeat = new Heartbeat(HEARTBEAT_NANOS, Heartbeat.COMMENT);
         SseComposer composer = new SseComposer(SseSource.get(script, framing), heartbeat, CLOCK);
         List<SseText.Read> expected = new ArrayList<>();
         if (framing instanceof EndpointFraming) {

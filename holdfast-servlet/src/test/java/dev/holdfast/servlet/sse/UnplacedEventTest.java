@@ -45,8 +45,8 @@ class UnplacedEventTest {
     @ParameterizedTest
     @MethodSource("framings")
     void hasNoId(Framing framing) {
-        SseComposer composer =
-                new SseComposer(SseSource.get(new Ending(), framing), new Heartbeat(Long.MAX_VALUE / 2), CLOCK);
+        SseComposer composer = new SseComposer(
+                SseSource.get(new Ending(), framing), new Heartbeat(Long.MAX_VALUE / 2, Heartbeat.COMMENT), CLOCK);
         SseBatch batch = Objects.requireNonNull(composer.next(true, false, false, 1 << 16));
         ByteBuffer all = batch.next(batch.remaining());
         String wire = US_ASCII.decode(all).toString();
