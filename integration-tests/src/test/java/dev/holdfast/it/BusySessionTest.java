@@ -22,7 +22,6 @@ import tools.jackson.databind.JsonNode;
 @EnumSource(ContainerKind.class)
 @Timeout(30)
 class BusySessionTest {
-    private static final int INVALID_REQUEST = -32600;
     private static final int SERVER_ERROR = -32000;
     private static final int MOST = 3;
 
