@@ -50,10 +50,14 @@ public record OpenStore(SessionStore sessions, Supplier<StoreHealth> health) imp
         if (choice instanceof StoreChoice.Redis shared) {
             shared.password().ifPresent(file -> file.give(shared.store()::credentials));
             shared.sentinelPassword().ifPresent(file -> file.give(shared.store()::sentinelCredentials));
+            ServerChoice.Identity owner = server.identity();
             try {
-                return of(shared.store().open());
+                return of(shared.store().belongsTo(owner.name(), owner.words()).open());
             } catch (RedisStoreException e) {
-                throw new GatewayException(e.getMessage() + "; choose another by --store", e);
+                String hint = e.belongsToAnother()
+                        ? "another prefix by --redis-prefix, or take it over by --take-over-store"
+                        : "another by --store";
+                throw new GatewayException(e.getMessage() + "; choose " + hint, e);
             }
         }
         NoStore none = new NoStore();

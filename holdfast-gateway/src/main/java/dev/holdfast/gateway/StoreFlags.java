@@ -44,8 +44,8 @@ final class StoreFlags {
 
     @Option(
             names = "--take-over-store",
-            description = "serve the sessions in the folder of --store though another COMMAND, or one with other"
-                    + " arguments, has kept them there")
+            description = "serve the sessions in the folder, or under the prefix in Redis, of --store though another"
+                    + " COMMAND, or one with other arguments, has kept them there")
     private boolean takeOver;
 
     @Option(
@@ -112,12 +112,13 @@ final class StoreFlags {
      */
     StoreChoice choice() {
         if (store.equals(MEMORY)) {
-            refuseOnDisk("memory");
+            refuseSync("memory");
+            refuse(takeOver, "--take-over-store needs a store on disk or in Redis, and --store is memory");
             refuseShared("memory");
             return new StoreChoice.Memory();
         }
         if (store.matches("redis[a-z-]*://.*")) {
-            refuseOnDisk("redis");
+            refuseSync("redis");
             return redis();
         }
         refuseShared("on disk");
@@ -129,9 +130,8 @@ final class StoreFlags {
         return new StoreChoice.RocksDb(path(folder), sync ? Durability.POWER_LOSS : Durability.PROCESS_DEATH, takeOver);
     }
 
-    private void refuseOnDisk(String kind) {
+    private void refuseSync(String kind) {
         refuse(sync, "--store-sync needs a store on disk, and --store is " + kind);
-        refuse(takeOver, "--take-over-store needs a store on disk, and --store is " + kind);
     }
 
     private void refuseShared(String kind) {
@@ -163,6 +163,9 @@ final class StoreFlags {
             } catch (IllegalArgumentException e) {
                 throw new IllegalArgumentException("--redis-prefix: " + e.getMessage(), e);
             }
+        }
+        if (takeOver) {
+            builder.takeOver();
         }
         Duration waits = lease == null ? StoreChoice.Node.ALONE.lease() : lease;
         ServeFlags.range("--lease", waits, Duration.ofMillis(500), Duration.ofMinutes(5));

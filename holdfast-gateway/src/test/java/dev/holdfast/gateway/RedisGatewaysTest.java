@@ -1,7 +1,9 @@
 package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.RedisStore;
 import java.io.IOException;
@@ -144,6 +146,7 @@ class RedisGatewaysTest {
 
     @Test
     void theSessionsOfAPrincipalCountForBothGateways(@TempDir Path folder) throws IOException {
+        serveChildren();
         Path tokens = Files.writeString(folder.resolve("tokens"), "alice alice-0123456789abcdef\n");
         Trust trust = new Trust(Optional.of(tokens), false, false, List.of(), List.of());
         Limits most = Limits.DEFAULT;
@@ -172,6 +175,7 @@ class RedisGatewaysTest {
     private void serveChildren() {
         one.close();
         two.close();
+        redis.command("FLUSHALL");
         one = new TestGateway(store("one"));
         two = new TestGateway(store("two"));
     }
@@ -254,5 +258,22 @@ class RedisGatewaysTest {
             Wait.until("health says so", () -> peer.get("/healthz").body().contains("\"status\":\"ok\""));
         }
         assertThat(HttpPeer.connectedAtLast(two.url()).session()).isNotEmpty();
+    }
+
+    @Test
+    void aGatewayOfAnotherServerIsRefusedUnderThePrefixUnlessItTakesItOver() {
+        assertThatThrownBy(() -> new TestGateway(store("another")))
+                .isInstanceOf(GatewayException.class)
+                .hasMessageContaining(" keeps under holdfast: the sessions of the demo, and this is sh; choose another"
+                        + " prefix by --redis-prefix, or take it over by --take-over-store");
+        try (TestGateway more = TestGateway.demo(store("more"))) {
+            assertThat(echo(HttpPeer.connected(more.url()), 1).statusCode()).isEqualTo(200);
+        }
+        StoreChoice taken = new StoreChoice.Redis(
+                RedisStore.builder(redis.url()).timeout(Wait.PATIENCE).takeOver(),
+                new StoreChoice.Node("another", Wait.PATIENCE.plusSeconds(10)));
+        try (TestGateway another = new TestGateway(taken)) {
+            assertThat(ping(HttpPeer.connected(another.url()))).isEqualTo(200);
+        }
     }
 }

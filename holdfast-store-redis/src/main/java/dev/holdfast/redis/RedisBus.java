@@ -25,15 +25,19 @@ final class RedisBus implements ClusterBus, AutoCloseable {
     private final RedisConnections connections;
     private final Scripts scripts;
     private final Optional<InstantSource> clock;
+    private final Optional<PrefixOwner> owner;
+    private final String prefix;
     private final String slot;
     private final byte[] leases;
     /** Those that are not closed yet. */
     private final Map<String, InboxReader> inboxes = new ConcurrentHashMap<>();
 
-    RedisBus(RedisConnections connections, String prefix, Optional<InstantSource> clock) {
+    RedisBus(RedisConnections connections, String prefix, Optional<InstantSource> clock, Optional<PrefixOwner> owner) {
         this.connections = connections;
         this.scripts = connections.scripts();
         this.clock = clock;
+        this.owner = owner;
+        this.prefix = prefix;
         this.slot = prefix + "{bus}";
         this.leases = Codec.text(slot + "leases");
     }
@@ -42,8 +46,19 @@ final class RedisBus implements ClusterBus, AutoCloseable {
         return Codec.text(slot + "inbox:" + node);
     }
 
+    /** Completes when the prefix is this service's; fails where it is another one's. */
+    CompletionStage<Void> enter() {
+        return owner.map(service -> service.enter(connections.commands(), connections.shown(), prefix))
+                .orElse(CompletableFuture.completedFuture(null));
+    }
+
+    /** Redis may have lost whose the prefix is, and another service have come. */
     @Override
     public CompletionStage<Void> begin(String node, Duration lease) {
+        return enter().thenCompose(entered -> beginEntered(node, lease));
+    }
+
+    private CompletionStage<Void> beginEntered(String node, Duration lease) {
         CompletableFuture<Void> begun = new CompletableFuture<>();
         run(Script.BEGIN, node, answer -> word(answer) != REFUSED, Codec.digits(lease.toMillis()))
                 .whenComplete((lives, failure) -> {

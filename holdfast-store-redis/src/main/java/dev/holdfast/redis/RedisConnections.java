@@ -48,7 +48,7 @@ final class RedisConnections implements AutoCloseable {
             return stage.toCompletableFuture().get(LONGEST_OPENING_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException e) {
             Throwable cause = e.getCause() == null ? e : e.getCause();
-            throw new RedisStoreException(address.shown(), cause);
+            throw cause instanceof RedisStoreException told ? told : new RedisStoreException(address.shown(), cause);
         } catch (TimeoutException e) {
             throw new RedisStoreException(address.shown(), e);
         } catch (InterruptedException e) {
@@ -60,6 +60,11 @@ final class RedisConnections implements AutoCloseable {
     /** Waits for what a store needs to be open. */
     <T> T await(CompletionStage<T> stage) {
         return await(stage, address);
+    }
+
+    /** Where Redis is, for people. */
+    String shown() {
+        return address.shown();
     }
 
     Connector connector() {

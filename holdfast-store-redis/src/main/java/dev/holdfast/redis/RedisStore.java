@@ -44,7 +44,8 @@ public final class RedisStore implements SharedSessionStore {
             scripts =
                     new SessionScripts(connections.scripts(), connections.completions(), builder.prefix, builder.clock);
             tails = new Tails(connections);
-            bus = new RedisBus(connections, builder.prefix, builder.clock);
+            bus = new RedisBus(connections, builder.prefix, builder.clock, builder.owner());
+            connections.await(bus.enter());
             principals = new PrincipalScripts(
                     connections.scripts(), connections.completions(), builder.prefix, builder.clock);
         } catch (RuntimeException | Error e) {

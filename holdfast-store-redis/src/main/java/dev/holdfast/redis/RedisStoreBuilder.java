@@ -19,6 +19,8 @@ public final class RedisStoreBuilder {
     private final SslOptions.Builder tls = SslOptions.builder();
 
     String prefix = "holdfast:";
+    private Optional<PrefixOwner> owner = Optional.empty();
+    private boolean takesOver;
     private Duration timeout = Duration.ofSeconds(2);
     private int mostWaiting = 65_536;
     /** For tests: the clock that sessions expire and leases lapse by, in the place of that of Redis. */
@@ -71,6 +73,32 @@ public final class RedisStoreBuilder {
         }
         prefix = value;
         return this;
+    }
+
+    /**
+     * The service whose sessions stand under the prefix, for each of its nodes the same: a prefix of another service is refused, at the
+     * start and whenever this node begins anew, one that is nobody's is taken by this one. Default: none, and any prefix is used.
+     *
+     * @param name for messages, on one line; it is written into Redis
+     * @param words all that tells one from another, in each of its versions; only a fingerprint of them is written, for they may hold
+     *     secrets
+     */
+    public RedisStoreBuilder belongsTo(String name, List<String> words) {
+        owner = Optional.of(PrefixOwner.of(name, words));
+        return this;
+    }
+
+    /**
+     * Lets this service have the prefix of another, with the sessions under it; nodes of that one which run, or start again, have it too.
+     * Default: it is refused.
+     */
+    public RedisStoreBuilder takeOver() {
+        takesOver = true;
+        return this;
+    }
+
+    Optional<PrefixOwner> owner() {
+        return takesOver ? owner.map(PrefixOwner::takingOver) : owner;
     }
 
     /**
@@ -134,7 +162,8 @@ public final class RedisStoreBuilder {
     /**
      * Connects to Redis; blocks until that is done, two minutes at most for each step.
      *
-     * @throws RedisStoreException where Redis cannot be reached, refuses the user, or is older than 6.2, or the thread is interrupted
+     * @throws RedisStoreException where Redis cannot be reached, refuses the user, or is older than 6.2, where the prefix is another
+     *     service's, or the thread is interrupted
      */
     public RedisStore open() {
         return new RedisStore(this);

@@ -6,12 +6,30 @@ import org.jspecify.annotations.Nullable;
 public final class RedisStoreException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
+    private final boolean belongsToAnother;
+
     RedisStoreException(String shown, String what) {
+        this(shown, what, false);
+    }
+
+    private RedisStoreException(String shown, String what, boolean belongsToAnother) {
         super(shown + " " + what);
+        this.belongsToAnother = belongsToAnother;
+    }
+
+    static RedisStoreException ofAnother(String shown, String prefix, String owner, String comer) {
+        String difference = owner.equals(comer) ? " with other arguments" : ", and this is " + comer;
+        return new RedisStoreException(shown, "keeps under " + prefix + " the sessions of " + owner + difference, true);
+    }
+
+    /** Whether the prefix is another service's, from which {@link RedisStoreBuilder#takeOver} would take it. */
+    public boolean belongsToAnother() {
+        return belongsToAnother;
     }
 
     RedisStoreException(String shown, @Nullable Throwable cause) {
         super(shown + " cannot be used: " + reason(cause), cause);
+        this.belongsToAnother = false;
     }
 
     /** The innermost cause says most. */

@@ -199,11 +199,13 @@ public record HoldfastProperties(
      * @param url Where Redis is, redis://, rediss://, redis-sentinel:// or redis-cluster://; without it, what spring.data.redis says
      * @param prefix What the names of all keys begin with; services that share a Redis need different ones
      * @param timeout How long Redis may take to answer, 50 ms to 1 min; less than the lease of a node
+     * @param takeOver Whether sessions under the prefix are served though an application of another spring.application.name has kept them
      */
     public record Redis(
             @Nullable String url,
             @DefaultValue("holdfast:") String prefix,
-            @DefaultValue("2s") Duration timeout) {}
+            @DefaultValue("2s") Duration timeout,
+            @DefaultValue("false") boolean takeOver) {}
 
     /**
      * How the application ends.

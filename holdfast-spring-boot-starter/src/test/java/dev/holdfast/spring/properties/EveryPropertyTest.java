@@ -41,7 +41,8 @@ class EveryPropertyTest {
             "holdfast.store.rocksdb.sweep-interval",
             "holdfast.store.redis.url",
             "holdfast.store.redis.prefix",
-            "holdfast.store.redis.timeout");
+            "holdfast.store.redis.timeout",
+            "holdfast.store.redis.take-over");
 
     private static final Map<String, Case> CASES = new TreeMap<>();
 
@@ -275,7 +276,8 @@ class EveryPropertyTest {
             "holdfast.store.rocksdb.sweep-interval",
             "holdfast.store.redis.url",
             "holdfast.store.redis.prefix",
-            "holdfast.store.redis.timeout");
+            "holdfast.store.redis.timeout",
+            "holdfast.store.redis.take-over");
 
     static Stream<String> withoutARange() throws Exception {
         Set<String> ranges = wrong().map(Wrong::property).collect(Collectors.toSet());

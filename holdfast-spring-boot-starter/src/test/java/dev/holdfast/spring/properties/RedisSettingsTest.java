@@ -19,7 +19,7 @@ import org.springframework.mock.env.MockEnvironment;
 /** The store in Redis is where its own property says, or where Spring Data Redis is told to look. */
 class RedisSettingsTest {
     private static final HoldfastProperties.Redis UNSET =
-            new HoldfastProperties.Redis(null, "holdfast:", Duration.ofSeconds(2));
+            new HoldfastProperties.Redis(null, "holdfast:", Duration.ofSeconds(2), false);
 
     private static MockEnvironment environment(String properties) {
         MockEnvironment environment = new MockEnvironment();
@@ -61,7 +61,8 @@ class RedisSettingsTest {
 
     @Test
     void thePropertiesOfTheStoreWin() {
-        HoldfastProperties.Redis own = new HoldfastProperties.Redis("redis://own", "svc:", Duration.ofSeconds(1));
+        HoldfastProperties.Redis own =
+                new HoldfastProperties.Redis("redis://own", "svc:", Duration.ofSeconds(1), false);
         assertThat(redis(own, environment("url=redis://other")))
                 .hasFieldOrPropertyWithValue("prefix", "svc:")
                 .hasFieldOrPropertyWithValue("timeout", Duration.ofSeconds(1))
@@ -121,17 +122,17 @@ class RedisSettingsTest {
     void aWrongValueIsRefusedWithItsProperty() {
         MockEnvironment none = new MockEnvironment();
         HoldfastProperties.Redis url =
-                new HoldfastProperties.Redis("http://u:secret@h", "holdfast:", Duration.ofSeconds(2));
+                new HoldfastProperties.Redis("http://u:secret@h", "holdfast:", Duration.ofSeconds(2), false);
         InvalidPropertyException refused = assertThrows(InvalidPropertyException.class, () -> redis(url, none));
         assertThat(refused.property()).isEqualTo("holdfast.store.redis.url");
         assertThat(refused.getMessage()).contains("redis://").doesNotContain("secret");
 
-        HoldfastProperties.Redis prefix = new HoldfastProperties.Redis(null, "{a}", Duration.ofSeconds(2));
+        HoldfastProperties.Redis prefix = new HoldfastProperties.Redis(null, "{a}", Duration.ofSeconds(2), false);
         assertThat(assertThrows(InvalidPropertyException.class, () -> redis(prefix, none))
                         .property())
                 .isEqualTo("holdfast.store.redis.prefix");
 
-        HoldfastProperties.Redis timeout = new HoldfastProperties.Redis(null, "a:", Duration.ofHours(1));
+        HoldfastProperties.Redis timeout = new HoldfastProperties.Redis(null, "a:", Duration.ofHours(1), false);
         assertThat(assertThrows(InvalidPropertyException.class, () -> redis(timeout, none))
                         .property())
                 .isEqualTo("holdfast.store.redis.timeout");

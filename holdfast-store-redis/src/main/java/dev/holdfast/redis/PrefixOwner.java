@@ -1,0 +1,69 @@
+package dev.holdfast.redis;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Whose sessions stand under a prefix: a service, known by a name for people and a fingerprint of all that tells it from others. They
+ * stand in a hash, by their fingerprints, and the first of them under a name of its own. A service that takes the prefix over stands
+ * beside the one before, whose nodes go on: an update is rolled out so.
+ *
+ * @param name on one line
+ * @param fingerprint may be shown to anybody who reads in Redis
+ */
+record PrefixOwner(String name, String fingerprint, boolean takesOver) {
+    private static final byte[] FIRST = Codec.text("first");
+
+    /** A service that is identified by these words, which may hold secrets. */
+    static PrefixOwner of(String name, List<String> words) {
+        try {
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            for (String word : words) {
+                digest.update(word.getBytes(UTF_8));
+                digest.update((byte) 0);
+            }
+            String fingerprint = HexFormat.of().formatHex(digest.digest());
+            return new PrefixOwner(name.replaceAll("\\p{Cntrl}", "?"), fingerprint, false);
+        } catch (NoSuchAlgorithmException e) {
+            throw new AssertionError("every JDK has SHA-256", e);
+        }
+    }
+
+    PrefixOwner takingOver() {
+        return new PrefixOwner(name, fingerprint, true);
+    }
+
+    /** Makes a prefix its own that is nobody's; fails with a {@link RedisStoreException} where it is another one's. */
+    CompletionStage<Void> enter(CommandConnection redis, String shown, String prefix) {
+        byte[] key = Codec.text(prefix + "{bus}owner");
+        byte[] own = Codec.text(fingerprint);
+        return redis.run(commands -> commands.hsetnx(key, FIRST, own))
+                .thenCompose(isFirst -> isFirst || takesOver ? named(redis, key) : look(redis, key, shown, prefix));
+    }
+
+    private CompletionStage<Void> named(CommandConnection redis, byte[] key) {
+        return redis.run(commands -> commands.hset(key, Codec.text(fingerprint), Codec.text(name)))
+                .thenAccept(isNew -> {});
+    }
+
+    private CompletionStage<Void> look(CommandConnection redis, byte[] key, String shown, String prefix) {
+        return redis.run(commands -> commands.hgetall(key)).thenCompose(found -> {
+            Map<String, String> owners = new HashMap<>();
+            found.forEach((field, value) -> owners.put(Codec.text(field), Codec.text(value)));
+            String first = owners.getOrDefault(Codec.text(FIRST), "");
+            if (owners.containsKey(fingerprint) || first.equals(fingerprint)) {
+                return CompletableFuture.completedFuture(null);
+            }
+            return CompletableFuture.failedFuture(
+                    RedisStoreException.ofAnother(shown, prefix, owners.getOrDefault(first, "another service"), name));
+        });
+    }
+}
