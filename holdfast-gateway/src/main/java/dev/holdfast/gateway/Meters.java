@@ -60,6 +60,10 @@ final class Meters implements Metrics {
         counter("holdfast.children.died", backend, StdioBackend::died)
                 .description("Child processes that ended before they were told to, or broke a rule")
                 .register(registry);
+        counter("holdfast.children.left.behind", backend, StdioBackend::leftBehind)
+                .description(
+                        "Child processes that left others behind, outside of their group, which had their pipes open")
+                .register(registry);
         Gauge.builder("holdfast.children.waiting", backend.outputs(), OutputRoom::waiting)
                 .description("Child processes that are held back, since a large message of theirs waits for room")
                 .register(registry);

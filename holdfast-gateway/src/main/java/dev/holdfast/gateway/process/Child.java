@@ -4,6 +4,7 @@ import dev.holdfast.LogThrottle;
 import dev.holdfast.gateway.text.Durations;
 import dev.holdfast.json.backend.LogText;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -13,6 +14,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,6 +55,10 @@ public final class Child {
     /** How many lines one child may cause in ten seconds: enough for a stack trace or the greeting of a server. */
     public static final int LOG_LINES = 100;
 
+    /** How long after the end of a child and its group others may keep its pipes open. */
+    private static final long PIPES_MILLIS = 1_000;
+
+    private static final int NAMED = 10;
     private static final Duration SETTLE = Duration.ofMillis(500);
     /** How long the exit of a child may take after the end of its output. One that does not exit is dead then as well. */
     private static final long EXIT_MILLIS = 2_000;
@@ -64,6 +70,8 @@ public final class Child {
 
     private final ChildName name;
     private final Process process;
+    private final ChildPipes pipes;
+    private final Runnable leftBehind;
     private final StdioOptions options;
     private final Workers workers;
     private final LogThrottle lines;
@@ -86,6 +94,7 @@ public final class Child {
      * @param inputs what may wait for this child and others
      * @param outputs where its large lines take room
      * @param forget called when nothing is left of it, before anybody else is told
+     * @param leftBehind called when others have its pipes open still, some time after its end
      */
     public Child(
             ChildName name,
@@ -94,9 +103,12 @@ public final class Child {
             InputRoom inputs,
             OutputRoom outputs,
             Workers workers,
-            Consumer<Child> forget) {
+            Consumer<Child> forget,
+            Runnable leftBehind) {
         this.name = name;
         this.process = process;
+        this.pipes = ChildPipes.of(process.pid());
+        this.leftBehind = leftBehind;
         this.options = options;
         this.workers = workers;
         this.input = new ChildInput(
@@ -110,6 +122,9 @@ public final class Child {
         this.lines = new LogThrottle(LOG_LINES, System::nanoTime);
         this.errors = new ChildErrors(name, process.getErrorStream(), lines);
         this.gone = ended.thenRun(() -> forget.accept(this));
+        ended.thenRunAsync(
+                this::closePipes,
+                CompletableFuture.delayedExecutor(PIPES_MILLIS, TimeUnit.MILLISECONDS, workers.blocking()));
     }
 
     /** The child's name in the log. */
@@ -208,13 +223,17 @@ public final class Child {
 
     private void read(Listener listener) {
         try {
-            boolean more = true;
-            while (more) {
-                if (listener.busy()) {
-                    time.standsDuring(listener::awaitReady);
+            // When the process has ended, the JDK takes this lock, and then all that is in the pipe: without an end, if
+            // others write.
+            synchronized (process.getInputStream()) {
+                boolean more = true;
+                while (more) {
+                    if (listener.busy()) {
+                        time.standsDuring(listener::awaitReady);
+                    }
+                    more = passed(output.next(), listener);
+                    output.passedOn();
                 }
-                more = passed(output.next(), listener);
-                output.passedOn();
             }
         } finally {
             output.dropLarge();
@@ -319,6 +338,25 @@ public final class Child {
         return code > SIGNALLED
                 ? "the server process was ended by signal " + (code - SIGNALLED)
                 : "the server process exited with code " + code;
+    }
+
+    /** What others write into its pipes, or do not read from them, holds no thread and no file any more. */
+    private void closePipes() {
+        output.close();
+        errors.close();
+        if (outputEnded && errors.ended().isDone() && input.ended()) {
+            return;
+        }
+        Set<Long> holders = pipes.holders();
+        pipes.wake();
+        if (!holders.isEmpty()) {
+            leftBehind.run();
+            log.warn(
+                    "{}: has left processes behind that are not of its process group and had its pipes open: {}{}",
+                    name,
+                    holders.stream().limit(NAMED).map(String::valueOf).collect(Collectors.joining(", ")),
+                    holders.size() > NAMED ? " and " + (holders.size() - NAMED) + " more" : "");
+        }
     }
 
     private void end(Duration closeGrace) {

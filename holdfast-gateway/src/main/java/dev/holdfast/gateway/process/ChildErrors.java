@@ -29,6 +29,7 @@ final class ChildErrors {
     private final Deque<String> last = new ArrayDeque<>(0);
     private final AtomicBoolean reading = new AtomicBoolean();
     private volatile boolean exited;
+    private volatile boolean closed;
     /** The line that has no end yet, up to its limit. */
     private ByteArrayOutputStream line = new ByteArrayOutputStream(0);
 
@@ -58,11 +59,14 @@ final class ChildErrors {
     void read() {
         byte[] chunk = new byte[CHUNK];
         boolean more = true;
-        while (more && (exited || available() > 0)) {
-            int read = fill(chunk);
-            more = read >= 0;
-            for (int i = 0; i < read; i++) {
-                take(chunk[i]);
+        // as in Child
+        synchronized (stream) {
+            while (more && (exited || available() > 0)) {
+                int read = fill(chunk);
+                more = read >= 0;
+                for (int i = 0; i < read; i++) {
+                    take(chunk[i]);
+                }
             }
         }
         if (!more) {
@@ -77,6 +81,11 @@ final class ChildErrors {
         if (claim()) {
             read();
         }
+    }
+
+    /** Ends the stream behind what is read next, and closes it then. For any thread. */
+    void close() {
+        closed = true;
     }
 
     /** Gives the claim back. If the child has exited meanwhile, nobody else will read the rest: this thread claims it again. */
@@ -98,7 +107,12 @@ final class ChildErrors {
 
     private int fill(byte[] chunk) {
         try {
-            return stream.read(chunk);
+            int read = closed ? -1 : stream.read(chunk);
+            if (closed) {
+                stream.close();
+                return -1;
+            }
+            return read;
         } catch (IOException e) {
             return -1;
         }

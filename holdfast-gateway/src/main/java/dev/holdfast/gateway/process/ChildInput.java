@@ -30,6 +30,7 @@ final class ChildInput {
 
     private boolean draining;
     private boolean closed;
+    private volatile boolean ended;
 
     /**
      * A queue in front of a pipe.
@@ -101,6 +102,7 @@ final class ChildInput {
             }
             if (done()) {
                 pipe.close();
+                ended = true;
             }
         } catch (IOException e) {
             giveUp("the server process closed its input");
@@ -134,7 +136,13 @@ final class ChildInput {
         return closed;
     }
 
+    /** Whether nobody will write to the pipe any more. */
+    boolean ended() {
+        return ended;
+    }
+
     private void giveUp(String cause) {
+        ended = true;
         boolean first;
         synchronized (this) {
             first = !closed;

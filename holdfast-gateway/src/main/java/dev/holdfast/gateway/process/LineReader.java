@@ -22,6 +22,7 @@ public final class LineReader {
     private int kept;
 
     private boolean skipping;
+    private volatile boolean closed;
 
     /** The next piece of the output. */
     public sealed interface Next {}
@@ -118,6 +119,11 @@ public final class LineReader {
         large.close();
     }
 
+    /** Ends the stream behind what is read next, and closes it then. For any thread. */
+    void close() {
+        closed = true;
+    }
+
     private Next line(int lineEnd, int next) {
         int start = from;
         from = next;
@@ -166,7 +172,11 @@ public final class LineReader {
             buffer = Arrays.copyOf(buffer, 2 * end);
         }
         try {
-            int read = in.read(buffer, end, buffer.length - end);
+            int read = closed ? -1 : in.read(buffer, end, buffer.length - end);
+            if (closed) {
+                in.close();
+                return false;
+            }
             end += Math.max(read, 0);
             return read >= 0;
         } catch (IOException e) {

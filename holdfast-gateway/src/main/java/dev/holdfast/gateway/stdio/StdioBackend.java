@@ -49,6 +49,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
     private final LongAdder started = new LongAdder();
     private final LongAdder unstarted = new LongAdder();
     private final LongAdder died = new LongAdder();
+    private final LongAdder leftBehind = new LongAdder();
     private volatile boolean closed;
 
     /**
@@ -115,7 +116,8 @@ public final class StdioBackend implements Backend, AutoCloseable {
 
     /** Starts a child that is ended with this backend at the latest. */
     Child start(ChildName name) throws IOException {
-        Child child = new Child(name, process(), options, inputs, outputs, workers, this::forget);
+        Child child =
+                new Child(name, process(), options, inputs, outputs, workers, this::forget, leftBehind::increment);
         children.add(child);
         if (closed) {
             child.close();
@@ -184,6 +186,11 @@ public final class StdioBackend implements Backend, AutoCloseable {
     /** How many have ended before they were told to, or broke a rule. */
     public long died() {
         return died.sum();
+    }
+
+    /** How many have left processes behind which had their pipes open. */
+    public long leftBehind() {
+        return leftBehind.sum();
     }
 
     /** Ends every child, and waits until nothing is left of them. */

@@ -11,14 +11,21 @@ import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.spi.BackendConnection;
+import java.io.File;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class StdioCloseTest {
@@ -97,6 +104,63 @@ class StdioCloseTest {
             Wait.until(connection.close());
 
             assertThat(both.ended()).isTrue();
+        }
+    }
+
+    /** Every thread that waits for a child, and every pipe of this process. */
+    private static List<String> held() {
+        List<String> held = new ArrayList<>();
+        Thread.getAllStackTraces().forEach((thread, stack) -> {
+            if (Arrays.stream(stack).anyMatch(frame -> frame.getClassName().startsWith("java.lang.ProcessImpl"))
+                    || Arrays.stream(stack)
+                            .anyMatch(frame -> frame.getMethodName().matches("readBytes|writeBytes")
+                                    && thread.getName().startsWith("holdfast-child"))) {
+                held.add(thread.getName());
+            }
+        });
+        File[] files = Objects.requireNonNull(new File("/proc/self/fd").listFiles());
+        for (File file : files) {
+            try {
+                String name = Files.readSymbolicLink(file.toPath()).toString();
+                if (name.startsWith("pipe:")) {
+                    held.add(name);
+                }
+            } catch (IOException e) {
+                // closed meanwhile
+            }
+        }
+        return held;
+    }
+
+    /** A helper that is silent, one that never stops talking, and one that has the input, too, which it does not read. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "exec sleep 100",
+                "trap '' PIPE; while :; do echo noise; echo noise >&2; done",
+                "exec yes",
+                "exec sleep 100 <&3"
+            })
+    void aHelperThatLeftItsGroupHoldsNeitherThreadsNorFiles(String helper) throws IOException {
+        Path pids = folder.resolve("pids");
+        String script = "exec 3<&0; setsid sh -c 'echo $$ >>\"$1\"; " + helper.replace("'", "'\\''")
+                + "' helper \"$1\" & read line; echo '" + Json.INITIALIZED_RESULT + "'; exec sleep 100";
+        try (StdioBed bed = new StdioBed(StdioBed.script(script, pids), StdioBed.HASTY)) {
+            List<String> before = held();
+            BackendConnection connection = bed.opened();
+            Pids left = Pids.readFrom(pids, 1);
+            // more than a pipe takes: whoever writes it waits
+            connection.notify(Json.inbound(
+                    "{'jsonrpc':'2.0','method':'notifications/x','params':{'x':'" + "x".repeat(200_000) + "'}}"));
+            try {
+                Wait.until(connection.close());
+
+                Wait.until("all is free", () -> before.containsAll(held()));
+                assertThat(bed.backend.leftBehind()).isOne();
+                assertThat(left.pids()).hasSize(1);
+            } finally {
+                left.kill(0);
+            }
         }
     }
 
