@@ -28,7 +28,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 class SmallHeapTest {
     private static final int SESSIONS = 4;
     private static final int CLIENTS = 100;
-    private static final int SERVER_ERROR = -32000;
     private static final String BATCHES = "2025-03-26";
 
     private final ContainerKind kind;
