@@ -115,6 +115,11 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
         }
     }
 
+    @Override
+    public void gone() {
+        tellGone(new HttpStatusException(404, new byte[0]));
+    }
+
     private void tellGone(Throwable cause) {
         if (link.lose(cause)) {
             stream.stop();
@@ -143,7 +148,7 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
 
     private Outcome noticed(Outcome outcome) {
         if (outcome instanceof Outcome.SessionGone) {
-            tellGone(new HttpStatusException(404, new byte[0]));
+            gone();
         } else if (outcome instanceof Outcome.Unknown lost && lost.sessionGone()) {
             tellGone(lost.cause());
         }

@@ -153,8 +153,8 @@ final class InFlight {
     }
 
     /** The stream is gone on which answers came that do not come on the streams of their requests. */
-    void lostElsewhere(String reason, Throwable cause) {
-        requests.values().forEach(posting -> posting.lostElsewhere(reason, cause));
+    void lostElsewhere() {
+        requests.values().forEach(Posting::lostElsewhere);
     }
 
     /** An answer has come, on the stream for those that have none of their own, that cannot be read. */

@@ -22,6 +22,7 @@ final class Link {
 
     private final HeartbeatWatch listening;
     private final TakenEvents taken = new TakenEvents();
+    private final Doubt doubt = new Doubt(this);
     private final Outage outage;
     private final Host host;
     private volatile Optional<String> id = Optional.empty();
@@ -43,6 +44,18 @@ final class Link {
 
         /** Whether all responses come on the one stream of the session. */
         boolean answersOnOneStream();
+
+        /**
+         * Asks the server for another session, where a ping was refused in this one, and says what that finds out. The stage never fails.
+         *
+         * @param pinged what the ping has found out
+         */
+        default CompletionStage<Probe.Finding> another(Object context, Probe.Finding pinged) {
+            return CompletableFuture.completedFuture(pinged);
+        }
+
+        /** The session was found to be lost. */
+        void gone();
     }
 
     /** The link of a session that has no id yet. */
@@ -124,6 +137,25 @@ final class Link {
     /** Whether all responses come on the one stream of the session. */
     boolean answersOnOneStream() {
         return host.answersOnOneStream();
+    }
+
+    /** Whether a refusal may mean the session: there is one, which has worked, and each message names it. */
+    boolean mayBeLost() {
+        return worked && id.isPresent();
+    }
+
+    /** Finds out whether the server still has the session. */
+    Doubt doubt() {
+        return doubt;
+    }
+
+    CompletionStage<Probe.Finding> another(Object context, Probe.Finding pinged) {
+        return host.another(context, pinged);
+    }
+
+    /** The session was found to be lost. */
+    void gone() {
+        host.gone();
     }
 
     /** The revision was negotiated. What is no revision is not sent back. */

@@ -1,5 +1,7 @@
 package dev.holdfast.client;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
@@ -8,6 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.regex.Pattern;
 
 /**
  * Reads the messages of bodies, and hands them over in their order.
@@ -19,6 +22,9 @@ record MessageBodies(SessionWatch watch, MessageSink sink) {
     private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     /** What the TypeScript SDK replays for an event without data. */
     private static final byte[] EMPTY = {'{', '}'};
+
+    /** Codes for an invalid request and a server's own, but for those of a missing resource and of a URL that is to be visited. */
+    private static final Pattern DENIAL = Pattern.compile("\"code\"\\s*:\\s*-32(600|0(?!02\\b|42\\b)\\d\\d)\\b");
 
     private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
 
@@ -53,10 +59,31 @@ record MessageBodies(SessionWatch watch, MessageSink sink) {
 
     /** Whether a body is an error for this very request: who wrote it has read the request whole. */
     static boolean isErrorFor(Envelope request, byte[] body) {
-        return request.kind() == Envelope.Kind.REQUEST
-                && read(body) instanceof EnvelopeReader.Single single
-                && single.message().kind() == Envelope.Kind.ERROR
-                && single.message().id().equals(request.id());
+        return read(body) instanceof EnvelopeReader.Single single && isErrorFor(request, single.message());
+    }
+
+    private static boolean isErrorFor(Envelope request, Envelope message) {
+        return message.kind() == Envelope.Kind.ERROR
+                && request.kind() == Envelope.Kind.REQUEST
+                && message.id().equals(request.id());
+    }
+
+    /** Whether a message is an error for this very request that may mean the session: there is no code for that, and servers take one of theirs. */
+    static boolean mayDenySession(Envelope request, Envelope message) {
+        return isErrorFor(request, message) && mayDenySession(message.bytes());
+    }
+
+    /** Whether a body has an error in it that may mean the session. */
+    static boolean mayDenySession(byte[] body) {
+        return DENIAL.matcher(new String(body, UTF_8)).find();
+    }
+
+    /** Whether a body is the response to a request, or the error for it. */
+    static boolean answers(Envelope request, byte[] body) {
+        return isErrorFor(request, body)
+                || (read(body) instanceof EnvelopeReader.Single single
+                        && single.message().kind() == Envelope.Kind.RESPONSE
+                        && single.message().id().equals(request.id()));
     }
 
     /** Takes the message or messages of a body; tells of one that cannot be read. */

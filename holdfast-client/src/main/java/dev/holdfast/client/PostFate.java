@@ -4,6 +4,7 @@ import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.json.Envelope;
 import java.net.http.HttpRequest;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -11,6 +12,9 @@ import java.util.function.BooleanSupplier;
  * What may have been executed is sent again only if that is harmless. For one thread at a time, but for what says otherwise.
  */
 final class PostFate {
+    /** Statuses that say that a request goes elsewhere, whole; others than these, and than 4xx, may come behind its execution. */
+    private static final Set<Integer> NOT_EXECUTED = Set.of(301, 307, 308);
+
     private static final int BAD_REQUEST = 400;
     private static final int SERVER_ERROR = 500;
     private static final String LATE = "the server did not come back in time";
@@ -40,6 +44,10 @@ final class PostFate {
         this.cancelled = cancelled;
     }
 
+    boolean repeatable() {
+        return repeatable;
+    }
+
     /** The server has answered, and neither accepted the message nor asked for it again at once. */
     Optional<Outcome> refused(PostVerdict verdict, ExchangeEnd.Answer answer, HttpRequest request) {
         HttpStatusException status = new HttpStatusException(answer.status(), answer.body());
@@ -47,7 +55,10 @@ final class PostFate {
             return Optional.of(notSent(none.failure()));
         }
         if (verdict instanceof PostVerdict.NoSession) {
-            // it did not execute this attempt, but perhaps one before
+            // it did not execute this attempt where the status says so, but perhaps one before
+            if (!NOT_EXECUTED.contains(answer.status()) && answer.status() / 100 != 4) {
+                sending.failed();
+            }
             return Optional.of(unlessExecuted(status));
         }
         if (verdict instanceof PostVerdict.Unknown) {

@@ -6,6 +6,7 @@ import java.net.URI;
 import java.net.http.HttpRequest;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /** Finds out what the answers to the POSTs of one message mean. For one thread at a time. */
 final class PostJudge {
@@ -15,6 +16,7 @@ final class PostJudge {
     private final Sending sending;
     private final Object context;
     private final Credentials credentials;
+    private @Nullable CompletionStage<Probe.Finding> settled;
 
     /**
      * Before the first answer.
@@ -30,27 +32,40 @@ final class PostJudge {
         this.credentials = new Credentials(link, context);
     }
 
-    /** Judges an answer; where it leaves a question open, the application or the server is asked. The stage never fails. */
-    CompletionStage<PostVerdict> judge(ExchangeEnd.Answer answer, HttpRequest request) {
+    /**
+     * Judges an answer; where it leaves a question open, the application or the server is asked. The stage never fails.
+     *
+     * @param sentAt when the request was sent, by {@link System#nanoTime}
+     */
+    CompletionStage<PostVerdict> judge(ExchangeEnd.Answer answer, HttpRequest request, long sentAt) {
         PostVerdict verdict = PostVerdict.of(answer, session());
+        boolean error = MessageBodies.isErrorFor(message, answer.body());
         if (verdict instanceof PostVerdict.Unauthorized) {
             sending.unsent();
             return credentials
                     .asked(answer, request)
-                    .handle((again, failure) -> failure != null
+                    .<PostVerdict>handle((again, failure) -> failure != null
                             ? new PostVerdict.NotSent(failure)
-                            : again ? new PostVerdict.SendAgain() : new PostVerdict.Refused());
+                            : again ? new PostVerdict.SendAgain() : new PostVerdict.Refused())
+                    .thenCompose(last -> last instanceof PostVerdict.Refused && mayMeanTheSession(error, answer)
+                            ? doubted(last, sentAt)
+                            : CompletableFuture.completedFuture(last));
         }
         if (verdict instanceof PostVerdict.PerhapsNoSession) {
-            return probed(
-                    MessageBodies.isErrorFor(message, answer.body())
-                            ? new PostVerdict.Refused()
-                            : new PostVerdict.Doubtful());
+            return doubted(error ? new PostVerdict.Refused() : new PostVerdict.Doubtful(), sentAt);
         }
-        if (verdict instanceof PostVerdict.NoSession && MessageBodies.isErrorFor(message, answer.body())) {
-            return probed(new PostVerdict.Refused());
+        if (verdict instanceof PostVerdict.NoSession && error) {
+            return doubted(new PostVerdict.Refused(), sentAt);
         }
-        return CompletableFuture.completedFuture(verdict);
+        boolean refused = verdict instanceof PostVerdict.Refused || verdict instanceof PostVerdict.Failed;
+        return refused && mayMeanTheSession(error, answer)
+                ? doubted(verdict, sentAt)
+                : CompletableFuture.completedFuture(verdict);
+    }
+
+    /** Whether a refusal may mean the session, and not the message. */
+    private boolean mayMeanTheSession(boolean error, ExchangeEnd.Answer answer) {
+        return link.mayBeLost() && (!error || MessageBodies.mayDenySession(answer.body()));
     }
 
     private PostVerdict.Session session() {
@@ -60,9 +75,16 @@ final class PostJudge {
         return link.id().isPresent() ? PostVerdict.Session.ID : PostVerdict.Session.NONE;
     }
 
-    /** The verdict where the server has the session. */
-    private CompletionStage<PostVerdict> probed(PostVerdict there) {
-        return Probe.ask(link, uri, context)
-                .thenApply(found -> found == Probe.Finding.GONE ? new PostVerdict.NoSession() : there);
+    /** The verdict, unless the session is found to be gone. */
+    private CompletionStage<PostVerdict> doubted(PostVerdict there, long sentAt) {
+        return settle(sentAt).thenApply(found -> found == Probe.Finding.GONE ? new PostVerdict.NoSession() : there);
+    }
+
+    /** Finds out whether the server still has the session: once for the message, however often it is sent. */
+    CompletionStage<Probe.Finding> settle(long sentAt) {
+        CompletionStage<Probe.Finding> finding =
+                settled != null ? settled : link.doubt().settle(uri, context, sentAt);
+        settled = finding;
+        return finding;
     }
 }

@@ -24,7 +24,6 @@ import java.util.function.Supplier;
  */
 final class Posting implements StreamOwner, StreamHandler {
     private static final int OK = 200;
-
     private final Link link;
     private final URI uri;
     private final Envelope message;
@@ -38,6 +37,7 @@ final class Posting implements StreamOwner, StreamHandler {
     private final Carrier carrier;
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     private volatile boolean cancelled;
+    private volatile long sentAt;
 
     /**
      * A message that was not sent yet.
@@ -108,6 +108,7 @@ final class Posting implements StreamOwner, StreamHandler {
             return;
         }
         if (sending.begins()) {
+            sentAt = System.nanoTime();
             exchange.start().thenAccept(end -> ended(end, request));
         } else {
             link.loss().ifPresent(this::sessionLost);
@@ -156,13 +157,13 @@ final class Posting implements StreamOwner, StreamHandler {
         if (outcome.isDone()) {
             carrier.ended();
         } else if (end instanceof ExchangeEnd.Answer answer) {
-            judge.judge(answer, request).thenAccept(verdict -> act(verdict, answer, request));
+            judge.judge(answer, request, sentAt).thenAccept(verdict -> act(verdict, answer, request));
         } else if (end instanceof ExchangeEnd.NoAnswer none && none.cause() instanceof OversizedEventException big) {
             unreadable(big);
         } else if (end instanceof ExchangeEnd.NoAnswer none) {
             fate.unanswered(none).ifPresent(this::finish);
         } else if (link.answersOnOneStream()) {
-            waitElsewhere(OK, new byte[0]);
+            waitElsewhere(OK);
         } else {
             carrier.stream().cameApart(end);
         }
@@ -185,7 +186,7 @@ final class Posting implements StreamOwner, StreamHandler {
             finish(new Outcome.Done());
         } else if (link.answersLater(answer.status())
                 && !(answer.json() && MessageBodies.mayAnswer(message, answer.body()))) {
-            waitElsewhere(answer.status(), answer.body());
+            waitElsewhere(answer.status());
         } else if (answer.json() && answer.body().length > 0) {
             handOver(answer);
         } else {
@@ -193,7 +194,7 @@ final class Posting implements StreamOwner, StreamHandler {
         }
     }
 
-    private void waitElsewhere(int status, byte[] body) {
+    private void waitElsewhere(int status) {
         Optional<Throwable> unread = sending.awaitsElsewhere();
         Optional<Throwable> loss = link.loss();
         if (unread.isPresent()) {
@@ -201,7 +202,7 @@ final class Posting implements StreamOwner, StreamHandler {
         } else if (loss.isPresent()) {
             sessionLost(loss.get()); // the stream that would bring it is gone with its session
         } else if (!link.answersLater(status)) {
-            lostElsewhere("the listening stream is gone", new HttpStatusException(status, body));
+            lostElsewhere();
         }
     }
 
@@ -219,9 +220,21 @@ final class Posting implements StreamOwner, StreamHandler {
         });
     }
 
-    /** What has come in order is no answer. */
+    /** What has come in order is no answer: because there is no session, or for a reason that lasts. */
     private void useless(String came) {
-        fate.useless(came, new IOException(came)).ifPresent(this::finish);
+        if (link.mayBeLost() && !message.method().equals("initialize")) {
+            judge.settle(sentAt).thenAccept(found -> useless(came, found == Probe.Finding.GONE));
+        } else {
+            useless(came, false);
+        }
+    }
+
+    private void useless(String came, boolean sessionGone) {
+        if (sessionGone) {
+            finish(new Outcome.Unknown(came, new IOException(came), true));
+        } else {
+            fate.useless(came, new IOException(came)).ifPresent(this::finish);
+        }
     }
 
     /** What came before it is lost with the stream. */
@@ -255,7 +268,24 @@ final class Posting implements StreamOwner, StreamHandler {
 
     @Override
     public CompletionStage<Void> message(Envelope received) {
-        return response.message(received);
+        if (received.kind() != Envelope.Kind.ERROR
+                || !link.mayBeLost()
+                || !MessageBodies.mayDenySession(message, received)) {
+            return response.message(received);
+        }
+        return judge.settle(sentAt)
+                .thenCompose(
+                        found -> found == Probe.Finding.GONE ? sessionDenied(received) : response.message(received));
+    }
+
+    /** The server has answered with an error that means the session: where that is harmless, the next one is asked. */
+    private CompletionStage<Void> sessionDenied(Envelope error) {
+        if (fate.repeatable()) {
+            useless("the server answered that it has lost the session", true);
+            return CompletableFuture.completedFuture(null);
+        }
+        link.gone();
+        return response.message(error);
     }
 
     @Override
@@ -343,9 +373,14 @@ final class Posting implements StreamOwner, StreamHandler {
     }
 
     /** The stream is lost for answers that have none of their own; nothing to a message whose response was not to come there only. */
-    void lostElsewhere(String reason, Throwable cause) {
-        if (sending.lostElsewhere()) {
-            lost(reason, cause);
+    void lostElsewhere() {
+        if (!sending.lostElsewhere()) {
+            return;
+        }
+        if (response.left().isPresent()) {
+            takeLeft(response.left().get());
+        } else {
+            useless("the server accepted it with status 202, and the listening stream is gone");
         }
     }
 

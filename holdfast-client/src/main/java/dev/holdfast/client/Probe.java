@@ -6,6 +6,8 @@ import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.client.wire.HttpExchange;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
 import java.net.URI;
 import java.net.http.HttpHeaders;
 import java.util.concurrent.CompletableFuture;
@@ -24,20 +26,27 @@ final class Probe implements StreamHandler {
     enum Finding {
         /** The server has the session. */
         THERE,
-        /** The server refuses the ping too. */
+        /** The server refuses the ping too, in the way that servers use for that. */
         GONE,
+        /** The server refuses the ping too, or answers it with what is no answer: for the session, or for credentials, or for anything. */
+        REFUSED,
         /** Nothing was found out. */
         UNKNOWN
     }
 
-    private Probe() {}
+    private final Envelope ping;
+
+    private Probe(Envelope ping) {
+        this.ping = ping;
+    }
 
     /** Asks; the stage never fails. */
     static CompletionStage<Finding> ask(Link link, URI uri, Object context) {
-        String ping =
+        String text =
                 "{\"jsonrpc\":\"2.0\",\"id\":\"holdfast-probe-" + NUMBERS.incrementAndGet() + "\",\"method\":\"ping\"}";
-        Probe probe = new Probe();
-        link.post(uri, ping.getBytes(UTF_8), context).whenComplete((request, failure) -> {
+        Envelope ping = ((EnvelopeReader.Single) MessageBodies.read(text.getBytes(UTF_8))).message();
+        Probe probe = new Probe(ping);
+        link.post(uri, ping.bytes(), context).whenComplete((request, failure) -> {
             if (failure != null) {
                 probe.finding.complete(Finding.UNKNOWN);
                 return;
@@ -55,20 +64,33 @@ final class Probe implements StreamHandler {
 
     private void ended(ExchangeEnd end) {
         if (end instanceof ExchangeEnd.Answer answer) {
-            boolean refused = answer.status() == 404 || answer.status() == 400;
-            finding.complete(refused ? Finding.GONE : answer.good() ? Finding.THERE : Finding.UNKNOWN);
+            answered(answer.body());
+            finding.complete(
+                    switch (answer.status()) {
+                        case 400, 404, 410 -> Finding.GONE;
+                        case 408, 429, 502, 503, 504, 520, 521, 522, 523, 524 -> Finding.UNKNOWN;
+                        default -> Finding.REFUSED;
+                    });
         } else {
-            finding.complete(Finding.UNKNOWN);
+            finding.complete(end instanceof ExchangeEnd.StreamEnded ? Finding.REFUSED : Finding.UNKNOWN);
+        }
+    }
+
+    /** Who answers it knows the session, be it that pings are unknown there. */
+    private void answered(byte[] body) {
+        if (MessageBodies.answers(ping, body)) {
+            finding.complete(MessageBodies.mayDenySession(body) ? Finding.REFUSED : Finding.THERE);
         }
     }
 
     @Override
     public void opened(HttpHeaders headers) {
-        finding.complete(Finding.THERE);
+        // the answer comes as an event
     }
 
     @Override
     public CompletionStage<Void> event(SseEvent event) {
+        answered(event.data());
         return CompletableFuture.completedFuture(null);
     }
 

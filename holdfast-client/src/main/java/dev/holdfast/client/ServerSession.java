@@ -44,6 +44,11 @@ public interface ServerSession {
     /** The id that the server gave the session; a server without sessions gives none. */
     Optional<String> id();
 
+    /** The session that the server has opened in the place of this one when it was asked whether this is lost; empty where it was not. */
+    default Optional<Successor> successor() {
+        return Optional.empty();
+    }
+
     /**
      * Ends the session, and tells the server: what is under way ends at once, but for a response that is being taken, whose call ends with
      * that. The stage completes when the server was told, or after 5 s.

@@ -1,6 +1,7 @@
 package dev.holdfast.client;
 
 import dev.holdfast.json.Envelope;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -38,6 +39,7 @@ public final class SessionOpening {
     private final Set<ServerSession> begun = ConcurrentHashMap.newKeySet();
 
     private volatile boolean closed;
+    private volatile Optional<Successor> successor = Optional.empty();
 
     /**
      * What sessions have in common that are opened by this.
@@ -48,6 +50,12 @@ public final class SessionOpening {
         this.server = server;
         this.listening = listening;
         this.watch = watch;
+    }
+
+    /** The same, whose first session goes on in one that the server has opened already, if there is one. */
+    public SessionOpening in(Optional<Successor> opened) {
+        successor = opened;
+        return this;
     }
 
     /** A session that begins without {@code initialize}, as servers without sessions allow. */
@@ -69,6 +77,10 @@ public final class SessionOpening {
         }
         StreamableSession session = new StreamableSession(server, listening, watch);
         began(session);
+        if (successor.filter(Successor::take).isPresent()) {
+            return session.goOn(successor.get(), initialize, context, sink)
+                    .handle((taken, failure) -> failure == null ? new Opened(session) : notTaken(session));
+        }
         return initialize(session, initialize, context, sink).thenCompose(result -> {
             boolean old = result instanceof NotOpened not
                     && not.outcome() instanceof Outcome.Refused refused
@@ -120,6 +132,12 @@ public final class SessionOpening {
             begun.remove(session);
             return CompletableFuture.completedFuture(none.apply(outcome));
         });
+    }
+
+    private Result notTaken(ServerSession session) {
+        begun.remove(session);
+        CompletionStage<Void> unused = session.close();
+        return new NotOpened(new Outcome.Closed());
     }
 
     private CompletionStage<Result> initialize(

@@ -51,9 +51,9 @@ final class StreamJudge {
         if (link.id().isEmpty() || !link.worked()) {
             return CompletableFuture.completedFuture(noPlace(answer, request, resuming));
         }
-        return Probe.ask(link, uri, context).thenApply(found -> switch (found) {
+        return link.doubt().settle(uri, context, System.nanoTime()).thenApply(found -> switch (found) {
             case GONE -> new StreamVerdict.Lost(new StreamLoss.SessionGone());
-            case THERE -> noPlace(answer, request, resuming);
+            case THERE, REFUSED -> noPlace(answer, request, resuming);
             case UNKNOWN -> later(answer, 0);
         });
     }

@@ -1,12 +1,16 @@
 package dev.holdfast.client;
 
 import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.RequestId;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A session over Streamable HTTP: a POST for each message, and a GET on which the server sends what belongs to no request.
@@ -24,12 +28,21 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
 
     private static final String INITIALIZED = "notifications/initialized";
 
+    private static final MessageSink NOBODY = message -> CompletableFuture.completedFuture(null);
+    /** How long a server may take to say whether it opens another session. */
+    private static final long EXPERIMENT_MILLIS = 30_000;
+
     private final RemoteServer server;
     private final Link link;
     private final InFlight inFlight;
     private final MessageSink listening;
     private final SessionWatch watch;
     private final AtomicReference<Listening> state = new AtomicReference<>(Listening.CLOSED);
+    /** The {@code initialize} that it was opened with. */
+    private volatile Optional<Envelope> introduction = Optional.empty();
+
+    private volatile boolean initialized;
+    private volatile Optional<Successor> successor = Optional.empty();
 
     /** The stream for what belongs to no request. */
     private sealed interface Listening {
@@ -40,7 +53,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
         /**
          * The server has none.
          *
-         * @param early whether it was asked before the session has worked: some servers give it only then
+         * @param early whether it was asked before {@code notifications/initialized}: some servers give it only then
          */
         record NotOffered(boolean early) implements Listening {}
 
@@ -71,7 +84,11 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     @Override
     public CompletionStage<Outcome> call(
             Envelope request, Repeat repeat, Object context, ToldProgress told, MessageSink sink) {
-        MessageSink taker = request.method().equals("initialize") ? negotiating(context, sink) : sink;
+        MessageSink taker = sink;
+        if (request.method().equals("initialize")) {
+            introduction = Optional.of(request);
+            taker = negotiating(context, sink);
+        }
         return inFlight.call(server.uri(), request, repeat, context, told, taker)
                 .thenApply(this::noticed);
     }
@@ -94,6 +111,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
         return message.method().equals(INITIALIZED)
                 ? sent.thenApply(outcome -> {
                     if (outcome instanceof Outcome.Done) {
+                        initialized = true;
                         listenAgain(context);
                     }
                     return outcome;
@@ -103,12 +121,54 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
 
     private Outcome noticed(Outcome outcome) {
         if (outcome.sessionLost()) {
-            tellGone();
+            gone();
         }
         return outcome;
     }
 
-    private void tellGone() {
+    @Override
+    public CompletionStage<Probe.Finding> another(Object context, Probe.Finding pinged) {
+        Optional<Envelope> said = introduction;
+        if (said.isEmpty() || !link.mayBeLost()) {
+            return CompletableFuture.completedFuture(pinged);
+        }
+        RemoteServer once = server.withLimits(server.limits().withPatience(Duration.ZERO));
+        StreamableSession other = new StreamableSession(once, NOBODY, SessionWatch.NONE);
+        Future<?> late = server.later(EXPERIMENT_MILLIS, other::close);
+        AtomicReference<@Nullable Envelope> answer = new AtomicReference<>();
+        MessageSink sink = message -> {
+            answer.set(message);
+            return NOBODY.message(message);
+        };
+        return other.inFlight
+                .call(server.uri(), said.get(), Repeat.NEVER, context, new ToldProgress(), sink)
+                .thenApply(outcome -> {
+                    late.cancel(false);
+                    Envelope came = answer.get();
+                    if (outcome instanceof Outcome.Done && came != null && came.kind() == Envelope.Kind.RESPONSE) {
+                        successor = Optional.of(new Successor(other, came, server));
+                        return Probe.Finding.GONE;
+                    }
+                    boolean answered = outcome instanceof Outcome.Done || outcome instanceof Outcome.Refused;
+                    return answered ? Probe.Finding.REFUSED : pinged;
+                });
+    }
+
+    @Override
+    public Optional<Successor> successor() {
+        return successor;
+    }
+
+    /** Goes on in a session that the server has opened already; the sink gets the answer to its {@code initialize}. */
+    CompletionStage<Void> goOn(Successor opened, Envelope initialize, Object context, MessageSink sink) {
+        introduction = Optional.of(initialize);
+        opened.id().ifPresent(link::named);
+        byte[] answer = opened.answer().withId(initialize.id().orElseThrow());
+        return negotiating(context, sink).message(((EnvelopeReader.Single) MessageBodies.read(answer)).message());
+    }
+
+    @Override
+    public void gone() {
         if (link.lose(new HttpStatusException(404, new byte[0]))) {
             stopListening();
             watch.gone();
@@ -144,7 +204,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
             return;
         }
         StreamLoop stream = new StreamLoop(link, server.uri(), context, this);
-        if (state.compareAndSet(before, new Listening.Open(stream, context, !link.worked()))) {
+        if (state.compareAndSet(before, new Listening.Open(stream, context, !initialized))) {
             if (before instanceof Listening.GivenUp) {
                 stream.comesLate();
             }
@@ -156,7 +216,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
         }
     }
 
-    /** What the server refused before the session has worked is asked for once more. */
+    /** What the server refused too early is asked for once more. */
     private void listenAgain(Object context) {
         if (state.get() instanceof Listening.NotOffered refused && refused.early()) {
             state.compareAndSet(refused, Listening.CLOSED);
@@ -209,7 +269,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     @Override
     public void lost(StreamLoss loss) {
         if (loss instanceof StreamLoss.SessionGone) {
-            tellGone();
+            gone();
             return;
         }
         if (!(state.get() instanceof Listening.Open open)) {
@@ -217,16 +277,16 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
         }
         if (loss instanceof StreamLoss.Refused refused
                 && refusedForGood(refused.answer().status())) {
-            closed(new Listening.NotOffered(open.early()), refused.cause());
+            closed(new Listening.NotOffered(open.early()));
             if (open.early()) {
-                if (link.worked()) {
+                if (initialized) {
                     listenAgain(open.context());
                 }
             } else if (!NO_STREAM.contains(refused.answer().status())) {
                 watch.failed(refused.cause());
             }
         } else {
-            closed(new Listening.GivenUp(open.context()), loss.cause());
+            closed(new Listening.GivenUp(open.context()));
             if (loss instanceof StreamLoss.GivenUp) {
                 watch.listeningGivenUp();
             }
@@ -238,9 +298,9 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
         return status == NOT_IMPLEMENTED || (status / 100 != 5 && !CREDENTIALS.contains(status));
     }
 
-    private void closed(Listening next, Throwable cause) {
+    private void closed(Listening next) {
         state.set(next);
-        inFlight.lostElsewhere("the listening stream is gone", cause);
+        inFlight.lostElsewhere();
     }
 
     @Override

@@ -39,7 +39,7 @@ class InFlightTest {
         }
 
         private void loseListening() {
-            inFlight.lostElsewhere("the listening stream is gone", new EOFException());
+            inFlight.lostElsewhere();
         }
     }
 
@@ -61,6 +61,11 @@ class InFlightTest {
             @Override
             public boolean answersOnOneStream() {
                 return onOneStream;
+            }
+
+            @Override
+            public void gone() {
+                throw new IllegalStateException("the session is lost");
             }
         });
         return new Lossy(link, new InFlight(link));

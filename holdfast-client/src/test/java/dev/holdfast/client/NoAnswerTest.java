@@ -114,14 +114,7 @@ class NoAnswerTest {
                 if (request.body().contains("tools/call")) {
                     came.act.on(request, reply);
                 } else {
-                    reply.json(answer(0)
-                            .replace(
-                                    ":0",
-                                    ":"
-                                            + Recorder.envelope(request.body())
-                                                    .id()
-                                                    .orElseThrow()
-                                                    .token()));
+                    Recorder.pong(request, reply);
                 }
             });
         }

@@ -1,9 +1,11 @@
 package dev.holdfast.client;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.time.Duration;
@@ -74,6 +76,14 @@ final class Recorder implements MessageSink, SessionWatch {
 
     static String answer(int id) {
         return "{\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"result\":{\"content\":[]}}";
+    }
+
+    /** Answers a ping, under its own id. */
+    static void pong(ScriptedServer.Request request, ScriptedServer.Reply reply) throws IOException {
+        assertThat(request.body()).contains("\"ping\"");
+        reply.json(answer(0)
+                .replace(
+                        ":0,", ":" + envelope(request.body()).id().orElseThrow().token() + ","));
     }
 
     static String log(String text) {

@@ -4,6 +4,7 @@ import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.SessionOpening;
 import dev.holdfast.client.SessionOpening.Protocol;
 import dev.holdfast.client.SessionWatch;
+import dev.holdfast.client.Successor;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.InboundMessage;
 import java.time.Duration;
@@ -57,9 +58,13 @@ final class UpstreamAttempt {
         }
     }
 
-    UpstreamAttempt(UpstreamConnection connection, RemoteServer server) {
+    /**
+     * @param successor a session that the upstream has opened already
+     */
+    UpstreamAttempt(UpstreamConnection connection, RemoteServer server, Optional<Successor> successor) {
         this.connection = connection;
-        this.opening = new SessionOpening(server, connection.news(), new Watch(connection.loss(), opened));
+        this.opening =
+                new SessionOpening(server, connection.news(), new Watch(connection.loss(), opened)).in(successor);
     }
 
     /** Asks the upstream to {@code initialize}; if it does, the connection has the session when the stage completes. */

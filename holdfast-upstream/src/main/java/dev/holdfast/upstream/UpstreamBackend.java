@@ -10,6 +10,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import java.net.URI;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -53,7 +54,8 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
                 .withRoom(AnswerRoom.ofHeap())
                 .withDeliveryAtOnce();
         boolean forwards = !knobs.forwarded.names().isEmpty();
-        Backend server = new UpstreamServer(remote, knobs.room, knobs.openTimeout, forwards, clock, new RepeatRules());
+        Backend server = new UpstreamServer(
+                remote, knobs.room, knobs.openTimeout, forwards, clock, new RepeatRules(), new ConcurrentHashMap<>());
         // without the headers of its client a server could show other tools, and no call is run again
         sessions = forwards ? server : new HintedBackend(server);
     }

@@ -6,6 +6,7 @@ import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RequestCustomizer;
 import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.ServerSession.Repeat;
+import dev.holdfast.client.Successor;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.InboundMessage;
@@ -17,6 +18,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,6 +41,7 @@ final class UpstreamLink implements RequestCustomizer {
     private final AtomicLong posted = new AtomicLong();
     private volatile Object latest = ServerSession.NO_CONTEXT;
     private volatile Runnable stuck = () -> {};
+    private volatile Consumer<Successor> successor = next -> {};
 
     /**
      * A way to a session that is not open.
@@ -59,6 +62,11 @@ final class UpstreamLink implements RequestCustomizer {
     /** Sets what to do when more is on its way than may be; called before anything is sent. */
     void onStuck(Runnable hook) {
         stuck = hook;
+    }
+
+    /** Sets who takes the session that the upstream has opened when it was found to have lost this one; called before it is open. */
+    void onSuccessor(Consumer<Successor> hook) {
+        successor = hook;
     }
 
     /** The session is open. */
@@ -126,6 +134,9 @@ final class UpstreamLink implements RequestCustomizer {
     /** Ends the session at the upstream. */
     CompletionStage<Void> close() {
         room.close();
-        return session.thenCompose(ServerSession::close);
+        return session.thenCompose(open -> {
+            open.successor().ifPresent(successor);
+            return open.close();
+        });
     }
 }

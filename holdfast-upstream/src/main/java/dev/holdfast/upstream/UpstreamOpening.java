@@ -4,6 +4,7 @@ import dev.holdfast.client.HttpStatusException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.SessionOpening;
+import dev.holdfast.client.Successor;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.Backend;
@@ -31,11 +32,20 @@ final class UpstreamOpening {
     private final OpenRequest request;
     private final UpstreamConnection connection;
     private final RemoteServer server;
+    private final Optional<Successor> successor;
     private final ScheduledExecutorService clock;
     private final CompletableFuture<Backend.Outcome> end = new CompletableFuture<>();
 
+    /**
+     * @param successor a session that the upstream has opened already
+     */
     UpstreamOpening(
-            OpenRequest request, UpstreamConnection connection, RemoteServer server, ScheduledExecutorService clock) {
+            OpenRequest request,
+            UpstreamConnection connection,
+            RemoteServer server,
+            Optional<Successor> successor,
+            ScheduledExecutorService clock) {
+        this.successor = successor;
         this.request = request;
         this.connection = connection;
         this.server = server;
@@ -60,7 +70,7 @@ final class UpstreamOpening {
 
     /** Opens a session; another, where it is lost before it is there. */
     private void attempt(int more) {
-        UpstreamAttempt attempt = new UpstreamAttempt(connection, server);
+        UpstreamAttempt attempt = new UpstreamAttempt(connection, server, successor);
         end.thenAccept(outcome -> {
             if (!(outcome instanceof Backend.Opened)) {
                 attempt.close();

@@ -2,13 +2,18 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.Requests;
+import dev.holdfast.client.Successor;
 import dev.holdfast.json.RepeatRules;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Opens sessions at one server.
@@ -19,6 +24,7 @@ import java.util.concurrent.ScheduledExecutorService;
  * @param forwards whether headers of requests are passed on to it
  * @param clock ends what takes too long
  * @param rules what its tools say of themselves
+ * @param successors what was opened in the place of lost sessions, by the ids that clients hold
  */
 record UpstreamServer(
         RemoteServer server,
@@ -26,8 +32,11 @@ record UpstreamServer(
         Duration openTimeout,
         boolean forwards,
         ScheduledExecutorService clock,
-        RepeatRules rules)
+        RepeatRules rules,
+        Map<String, Successor> successors)
         implements Backend {
+    /** So long a session is kept for whoever comes back, which has been opened when another one was found to be lost. */
+    private static final long KEPT_SECONDS = 60;
 
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
@@ -37,7 +46,13 @@ record UpstreamServer(
         RepeatRules promised = forwards ? new RepeatRules() : rules;
         UpstreamConnection connection =
                 new UpstreamConnection(request.principal(), request.incarnation(), promised, sink, link, clock);
-        UpstreamOpening opening = new UpstreamOpening(request, connection, session, clock);
+        link.onSuccessor(next -> {
+            String id = sink.sessionId();
+            successors.put(id, next);
+            Future<?> unused = clock.schedule(() -> successors.remove(id, next), KEPT_SECONDS, TimeUnit.SECONDS);
+        });
+        Optional<Successor> opened = Optional.ofNullable(successors.remove(sink.sessionId()));
+        UpstreamOpening opening = new UpstreamOpening(request, connection, session, opened, clock);
         sink.onAnswer(connection::answer);
         sink.onAbandon(() -> opening.abandon("the client has left"));
         return opening.begin(openTimeout);

@@ -11,6 +11,7 @@ import dev.holdfast.json.Envelope;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -285,7 +286,8 @@ final class Places {
         if (deadline.isDone()) {
             return;
         }
-        SessionOpening begun = begin(number);
+        ServerSession lost = retired.get();
+        SessionOpening begun = begin(number).in(lost == null ? Optional.empty() : lost.successor());
         deadline.thenAccept(found -> {
             if (found instanceof Place.Lost) {
                 begun.close();
