@@ -66,7 +66,7 @@ final class InFlight {
             return refused("there are " + link.limits().inFlight() + " requests in flight");
         }
         // whoever has the response may use its id again before this knows that the response was taken
-        if (requests.merge(id, posting, (old, next) -> old.answered() ? next : old) != posting) {
+        if (requests.merge(id, posting, (old, next) -> old.response().taken() ? next : old) != posting) {
             count.decrementAndGet();
             return refused("a request with the id " + id + " is in flight");
         }
@@ -115,7 +115,11 @@ final class InFlight {
     /** Passes progress on, unless its request is sent again and it repeats what was told before. */
     private CompletionStage<Void> progress(Envelope message, @Nullable Posting likely, MessageSink taker) {
         Posting owner = likely != null && likely.response().concerns(message) ? likely : owner(message);
-        return owner == null ? taker.message(message) : owner.response().told().pass(message, taker);
+        if (owner == null) {
+            return taker.message(message);
+        }
+        owner.response().hear();
+        return owner.response().told().pass(message, taker);
     }
 
     /**

@@ -4,7 +4,9 @@ import dev.holdfast.client.wire.HeartbeatWatch;
 import dev.holdfast.client.wire.HttpExchange;
 import dev.holdfast.client.wire.MarkedBody;
 import dev.holdfast.client.wire.StreamHandler;
+import dev.holdfast.json.Envelope;
 import java.net.URI;
+import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -94,11 +96,6 @@ final class Link {
         id = Optional.of(given);
     }
 
-    /** The server has accepted a message in the session, behind {@code initialize}. */
-    void works() {
-        worked = true;
-    }
-
     /** Whether the session has worked: what the server refuses before that it may give later, and it may not like to be asked meanwhile. */
     boolean worked() {
         return worked;
@@ -125,8 +122,13 @@ final class Link {
     }
 
     /** The server has accepted a message. */
-    void reached() {
+    void accepted(Envelope message, HttpHeaders headers) {
         host.reached();
+        if (message.method().equals("initialize")) {
+            headers.firstValue("mcp-session-id").ifPresent(this::named);
+        } else {
+            worked = true;
+        }
     }
 
     /** Whether the response of a request that was taken with this status, and without one, can come on another stream. */

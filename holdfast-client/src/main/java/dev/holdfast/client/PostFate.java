@@ -1,7 +1,9 @@
 package dev.holdfast.client;
 
 import dev.holdfast.client.wire.ExchangeEnd;
+import dev.holdfast.client.wire.OversizedEventException;
 import dev.holdfast.json.Envelope;
+import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.util.Optional;
 import java.util.Set;
@@ -96,6 +98,9 @@ final class PostFate {
 
     /** No answer has come: because the message was not sent, or nobody knows why. */
     Optional<Outcome> unanswered(ExchangeEnd.NoAnswer end) {
+        if (end.cause() instanceof OversizedEventException big) {
+            return Optional.of(new Outcome.Unreadable(String.valueOf(big.getMessage())));
+        }
         if (end.sent()) {
             return broken("the connection broke before an answer came", end.cause());
         }
@@ -116,8 +121,25 @@ final class PostFate {
         return repeatable ? again(0, cause, LATE) : unknownForGood(reason, cause);
     }
 
+    /** The stream of its answer will not come back. */
+    Optional<Outcome> lost(StreamLoss loss) {
+        if (loss instanceof StreamLoss.GivenUp) {
+            return Optional.of(new Outcome.Unknown(LATE, loss.cause(), false));
+        }
+        if (loss instanceof StreamLoss.Unreadable) {
+            return Optional.of(
+                    new Outcome.Unreadable(String.valueOf(loss.cause().getMessage())));
+        }
+        String reason = loss instanceof StreamLoss.NoCursor none ? none.reason() : "it is not given any more";
+        return unknown("the stream of its answer is lost: " + reason, loss.cause());
+    }
+
     /** What has come in order is no answer: the next time it is likely to be the same, so there is one. */
-    Optional<Outcome> useless(String came, Throwable cause) {
+    Optional<Outcome> useless(String came, boolean sessionGone) {
+        Throwable cause = new IOException(came);
+        if (sessionGone) {
+            return Optional.of(new Outcome.Unknown(came, cause, true));
+        }
         if (repeatable && useless++ == 0) {
             sending.inDoubt();
             return again(0, cause, came);

@@ -16,6 +16,7 @@ final class PostJudge {
     private final Sending sending;
     private final Object context;
     private final Credentials credentials;
+    private volatile long sentAt;
     private @Nullable CompletionStage<Probe.Finding> settled;
 
     /**
@@ -32,12 +33,13 @@ final class PostJudge {
         this.credentials = new Credentials(link, context);
     }
 
-    /**
-     * Judges an answer; where it leaves a question open, the application or the server is asked. The stage never fails.
-     *
-     * @param sentAt when the request was sent, by {@link System#nanoTime}
-     */
-    CompletionStage<PostVerdict> judge(ExchangeEnd.Answer answer, HttpRequest request, long sentAt) {
+    /** It is sent, once more perhaps. */
+    void sent() {
+        sentAt = System.nanoTime();
+    }
+
+    /** Judges an answer; where it leaves a question open, the application or the server is asked. The stage never fails. */
+    CompletionStage<PostVerdict> judge(ExchangeEnd.Answer answer, HttpRequest request) {
         PostVerdict verdict = PostVerdict.of(answer, session());
         boolean error = MessageBodies.isErrorFor(message, answer.body());
         if (verdict instanceof PostVerdict.Unauthorized) {
@@ -48,18 +50,18 @@ final class PostJudge {
                             ? new PostVerdict.NotSent(failure)
                             : again ? new PostVerdict.SendAgain() : new PostVerdict.Refused())
                     .thenCompose(last -> last instanceof PostVerdict.Refused && mayMeanTheSession(error, answer)
-                            ? doubted(last, sentAt)
+                            ? doubted(last)
                             : CompletableFuture.completedFuture(last));
         }
         if (verdict instanceof PostVerdict.PerhapsNoSession) {
-            return doubted(error ? new PostVerdict.Refused() : new PostVerdict.Doubtful(), sentAt);
+            return doubted(error ? new PostVerdict.Refused() : new PostVerdict.Doubtful());
         }
         if (verdict instanceof PostVerdict.NoSession && error) {
-            return doubted(new PostVerdict.Refused(), sentAt);
+            return doubted(new PostVerdict.Refused());
         }
         boolean refused = verdict instanceof PostVerdict.Refused || verdict instanceof PostVerdict.Failed;
         return refused && mayMeanTheSession(error, answer)
-                ? doubted(verdict, sentAt)
+                ? doubted(verdict)
                 : CompletableFuture.completedFuture(verdict);
     }
 
@@ -76,12 +78,26 @@ final class PostJudge {
     }
 
     /** The verdict, unless the session is found to be gone. */
-    private CompletionStage<PostVerdict> doubted(PostVerdict there, long sentAt) {
-        return settle(sentAt).thenApply(found -> found == Probe.Finding.GONE ? new PostVerdict.NoSession() : there);
+    private CompletionStage<PostVerdict> doubted(PostVerdict there) {
+        return settle().thenApply(found -> found == Probe.Finding.GONE ? new PostVerdict.NoSession() : there);
+    }
+
+    /** Whether the session is gone, where what came may mean that. */
+    CompletionStage<Boolean> lost() {
+        return link.mayBeLost() && !message.method().equals("initialize")
+                ? settle().thenApply(found -> found == Probe.Finding.GONE)
+                : CompletableFuture.completedFuture(false);
+    }
+
+    /** Whether a message that came as an answer may mean the session, and not the request. */
+    boolean mayDeny(Envelope received) {
+        return received.kind() == Envelope.Kind.ERROR
+                && link.mayBeLost()
+                && MessageBodies.mayDenySession(message, received);
     }
 
     /** Finds out whether the server still has the session: once for the message, however often it is sent. */
-    CompletionStage<Probe.Finding> settle(long sentAt) {
+    CompletionStage<Probe.Finding> settle() {
         CompletionStage<Probe.Finding> finding =
                 settled != null ? settled : link.doubt().settle(uri, context, sentAt);
         settled = finding;

@@ -2,19 +2,18 @@ package dev.holdfast.client;
 
 import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.client.wire.HttpExchange;
-import dev.holdfast.client.wire.OversizedEventException;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.RequestId;
-import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 
@@ -23,7 +22,11 @@ import java.util.function.Supplier;
  * unknown is sent again only if that is harmless.
  */
 final class Posting implements StreamOwner, StreamHandler {
-    private static final int OK = 200;
+    /** How often something has to be heard of a request whose answer can come on the listening stream only. */
+    private static final long LONGEST_WAIT_MILLIS = 30_000;
+
+    private static final int ACCEPTED = 202;
+
     private final Link link;
     private final URI uri;
     private final Envelope message;
@@ -37,7 +40,6 @@ final class Posting implements StreamOwner, StreamHandler {
     private final Carrier carrier;
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     private volatile boolean cancelled;
-    private volatile long sentAt;
 
     /**
      * A message that was not sent yet.
@@ -64,11 +66,6 @@ final class Posting implements StreamOwner, StreamHandler {
         this.retry = new Retry(link, this::send);
         this.fate = new PostFate(message, repeatable, retry, sending, () -> cancelled);
         this.carrier = new Carrier(link, new StreamLoop(link, uri, context, this));
-    }
-
-    /** Whether the response is there, and whoever waits for it has it or is about to. */
-    boolean answered() {
-        return response.taken();
     }
 
     /** What becomes of the message. */
@@ -104,11 +101,8 @@ final class Posting implements StreamOwner, StreamHandler {
         carrier.prepare(new StreamLoop(link, uri, context, this));
         HttpExchange exchange = link.answering(request, this);
         carrier.sent(exchange);
-        if (outcome.isDone()) {
-            return;
-        }
-        if (sending.begins()) {
-            sentAt = System.nanoTime();
+        if (!outcome.isDone() && sending.begins()) {
+            judge.sent();
             exchange.start().thenAccept(end -> ended(end, request));
         } else {
             link.loss().ifPresent(this::sessionLost);
@@ -145,25 +139,18 @@ final class Posting implements StreamOwner, StreamHandler {
 
     private void accepted(HttpHeaders headers) {
         retry.connected();
-        link.reached();
-        if (message.method().equals("initialize")) {
-            headers.firstValue("mcp-session-id").ifPresent(link::named);
-        } else {
-            link.works();
-        }
+        link.accepted(message, headers);
     }
 
     private void ended(ExchangeEnd end, HttpRequest request) {
         if (outcome.isDone()) {
             carrier.ended();
         } else if (end instanceof ExchangeEnd.Answer answer) {
-            judge.judge(answer, request, sentAt).thenAccept(verdict -> act(verdict, answer, request));
-        } else if (end instanceof ExchangeEnd.NoAnswer none && none.cause() instanceof OversizedEventException big) {
-            unreadable(big);
+            judge.judge(answer, request).thenAccept(verdict -> act(verdict, answer, request));
         } else if (end instanceof ExchangeEnd.NoAnswer none) {
             fate.unanswered(none).ifPresent(this::finish);
         } else if (link.answersOnOneStream()) {
-            waitElsewhere(OK);
+            waitElsewhere();
         } else {
             carrier.stream().cameApart(end);
         }
@@ -186,7 +173,7 @@ final class Posting implements StreamOwner, StreamHandler {
             finish(new Outcome.Done());
         } else if (link.answersLater(answer.status())
                 && !(answer.json() && MessageBodies.mayAnswer(message, answer.body()))) {
-            waitElsewhere(answer.status());
+            waitElsewhere();
         } else if (answer.json() && answer.body().length > 0) {
             handOver(answer);
         } else {
@@ -194,15 +181,37 @@ final class Posting implements StreamOwner, StreamHandler {
         }
     }
 
-    private void waitElsewhere(int status) {
+    private void waitElsewhere() {
         Optional<Throwable> unread = sending.awaitsElsewhere();
         Optional<Throwable> loss = link.loss();
         if (unread.isPresent()) {
             unreadable(unread.get());
         } else if (loss.isPresent()) {
             sessionLost(loss.get()); // the stream that would bring it is gone with its session
-        } else if (!link.answersLater(status)) {
+        } else if (!link.answersLater(ACCEPTED)) {
             lostElsewhere();
+        } else if (!link.answersOnOneStream()) {
+            expectNews();
+        }
+    }
+
+    /** A server may bring the answer of a request that it has only accepted on the listening stream, or never. */
+    private void expectNews() {
+        Future<?> check = link.later(LONGEST_WAIT_MILLIS, () -> {
+            if (response.heard()) {
+                expectNews();
+            } else if (sending.elsewhere()) {
+                // who does not answer a ping either is given up
+                judge.settle()
+                        .thenAccept(found -> unheard(found == Probe.Finding.GONE || found == Probe.Finding.UNKNOWN));
+            }
+        });
+        outcome.thenAccept(done -> check.cancel(false));
+    }
+
+    private void unheard(boolean sessionGone) {
+        if (sending.lostElsewhere()) {
+            useless("the server accepted it with status 202, and sent no answer within 30 s", sessionGone);
         }
     }
 
@@ -222,24 +231,18 @@ final class Posting implements StreamOwner, StreamHandler {
 
     /** What has come in order is no answer: because there is no session, or for a reason that lasts. */
     private void useless(String came) {
-        if (link.mayBeLost() && !message.method().equals("initialize")) {
-            judge.settle(sentAt).thenAccept(found -> useless(came, found == Probe.Finding.GONE));
-        } else {
-            useless(came, false);
-        }
+        judge.lost().thenAccept(gone -> useless(came, gone));
     }
 
     private void useless(String came, boolean sessionGone) {
-        if (sessionGone) {
-            finish(new Outcome.Unknown(came, new IOException(came), true));
-        } else {
-            fate.useless(came, new IOException(came)).ifPresent(this::finish);
-        }
+        fate.useless(came, sessionGone).ifPresent(this::finish);
     }
 
-    /** What came before it is lost with the stream. */
-    private void takeLeft(Envelope seen) {
-        deliver("the response was not taken", () -> response.message(seen));
+    /** Takes a response that was left to the stream which is lost, with what came before it; where there is none, something else follows. */
+    private void takeLeftOr(Runnable otherwise) {
+        response.left()
+                .ifPresentOrElse(
+                        seen -> deliver("the response was not taken", () -> response.message(seen)), otherwise);
     }
 
     private void deliver(String otherwise, Supplier<CompletionStage<Void>> taking) {
@@ -268,24 +271,19 @@ final class Posting implements StreamOwner, StreamHandler {
 
     @Override
     public CompletionStage<Void> message(Envelope received) {
-        if (received.kind() != Envelope.Kind.ERROR
-                || !link.mayBeLost()
-                || !MessageBodies.mayDenySession(message, received)) {
-            return response.message(received);
-        }
-        return judge.settle(sentAt)
-                .thenCompose(
-                        found -> found == Probe.Finding.GONE ? sessionDenied(received) : response.message(received));
+        return judge.mayDeny(received)
+                ? judge.lost().thenCompose(gone -> gone ? denied(received) : response.message(received))
+                : response.message(received);
     }
 
     /** The server has answered with an error that means the session: where that is harmless, the next one is asked. */
-    private CompletionStage<Void> sessionDenied(Envelope error) {
-        if (fate.repeatable()) {
-            useless("the server answered that it has lost the session", true);
-            return CompletableFuture.completedFuture(null);
-        }
+    private CompletionStage<Void> denied(Envelope error) {
         link.gone();
-        return response.message(error);
+        if (!fate.repeatable()) {
+            return response.message(error);
+        }
+        useless("the server answered that it has lost the session", true);
+        return CompletableFuture.completedFuture(null);
     }
 
     @Override
@@ -295,13 +293,11 @@ final class Posting implements StreamOwner, StreamHandler {
 
     @Override
     public boolean complete() {
-        if (cancelled) {
-            finish(new Outcome.Cancelled());
-        }
-        if (outcome.isDone()) {
+        boolean over = givenUp();
+        if (over) {
             carrier.ended();
         }
-        return outcome.isDone();
+        return over;
     }
 
     @Override
@@ -311,10 +307,6 @@ final class Posting implements StreamOwner, StreamHandler {
 
     @Override
     public boolean unreadable(RequestId request, Throwable why) {
-        return isOurs(request);
-    }
-
-    private boolean isOurs(RequestId request) {
         return message.kind() == Envelope.Kind.REQUEST
                 && message.id().filter(request::equals).isPresent();
     }
@@ -337,20 +329,17 @@ final class Posting implements StreamOwner, StreamHandler {
 
     @Override
     public void lost(StreamLoss loss) {
-        if (response.left().isPresent()) {
-            takeLeft(response.left().get());
-        } else if (loss instanceof StreamLoss.GivenUp) {
-            finish(new Outcome.Unknown("the server did not come back in time", loss.cause(), false));
-        } else if (loss instanceof StreamLoss.Unreadable) {
-            unreadable(loss.cause());
-        } else if (loss instanceof StreamLoss.NoAnswer none) {
+        takeLeftOr(() -> gone(loss));
+    }
+
+    private void gone(StreamLoss loss) {
+        if (loss instanceof StreamLoss.NoAnswer none) {
             useless(none.reason());
         } else if (loss instanceof StreamLoss.SessionGone) {
             sending.inDoubt();
             sessionLost(loss.cause());
         } else {
-            String reason = loss instanceof StreamLoss.NoCursor none ? none.reason() : "it is not given any more";
-            lost("the stream of its answer is lost: " + reason, loss.cause());
+            fate.lost(loss).ifPresent(this::finish);
         }
     }
 
@@ -374,22 +363,8 @@ final class Posting implements StreamOwner, StreamHandler {
 
     /** The stream is lost for answers that have none of their own; nothing to a message whose response was not to come there only. */
     void lostElsewhere() {
-        if (!sending.lostElsewhere()) {
-            return;
-        }
-        if (response.left().isPresent()) {
-            takeLeft(response.left().get());
-        } else {
-            useless("the server accepted it with status 202, and the listening stream is gone");
-        }
-    }
-
-    /** The response will not come on its stream. */
-    private void lost(String reason, Throwable cause) {
-        if (response.left().isPresent()) {
-            takeLeft(response.left().get());
-        } else {
-            fate.unknown(reason, cause).ifPresent(this::finish);
+        if (sending.lostElsewhere()) {
+            takeLeftOr(() -> useless("the server accepted it with status 202, and has no listening stream any more"));
         }
     }
 
@@ -398,11 +373,7 @@ final class Posting implements StreamOwner, StreamHandler {
         if (!sending.sessionGone(link.answersOnOneStream())) {
             return;
         }
-        if (response.left().isPresent()) {
-            takeLeft(response.left().get());
-        } else {
-            finish(fate.sessionGone(cause));
-        }
+        takeLeftOr(() -> finish(fate.sessionGone(cause)));
     }
 
     /** Ends it on this side. */

@@ -22,6 +22,7 @@ final class Response {
     private Optional<Runnable> question = Optional.empty();
 
     private volatile boolean tellsProgress;
+    private volatile boolean heard;
     private volatile @Nullable Envelope left;
 
     private enum State {
@@ -161,6 +162,18 @@ final class Response {
     /** Whether progress of the request has come on its stream. */
     boolean tellsProgress() {
         return tellsProgress;
+    }
+
+    /** Progress of the request has come, on whichever stream. */
+    void hear() {
+        heard = true;
+    }
+
+    /** Whether progress of the request has come since this was asked for the last time. */
+    boolean heard() {
+        boolean news = heard;
+        heard = false;
+        return news;
     }
 
     /** What was told of the progress of the request. */
