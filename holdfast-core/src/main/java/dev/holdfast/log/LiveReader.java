@@ -158,9 +158,11 @@ public final class LiveReader implements StreamReader, StreamCursor {
         return true;
     }
 
-    /** Of a stream that has ended without an event there is nothing to come back for. */
+    /** Of a stream that has ended without an event there is nothing to come back for; one that the store did not take was never told. */
     private boolean known() {
-        return stream.recorded() || stream.ended().isPresent();
+        End now = end;
+        boolean refused = now != null && now.reason() == EndReason.STORE_FAILED;
+        return stream.recorded() || (stream.ended().isPresent() && !refused);
     }
 
     @Override

@@ -70,6 +70,7 @@ public final class Outbox {
     private Turn.@Nullable Renewal renewal;
     private @Nullable Throwable doubt;
     private boolean leaving;
+    private long taken;
 
     Outbox(Epochs epochs, Keeping keeping) {
         this.epochs = epochs;
@@ -115,6 +116,11 @@ public final class Outbox {
     /** Whether the store has answered whatever it was given. */
     public boolean answered() {
         return state == State.RESTING;
+    }
+
+    /** How many batches the store has taken. */
+    public long taken() {
+        return taken;
     }
 
     /** Whether nothing will ever be taken again. */
@@ -303,6 +309,7 @@ public final class Outbox {
 
     /** Readers are woken before producers, who may do much on this thread. */
     private void commit(Effects effects) {
+        taken++;
         List<Pending> batch = current;
         current = List.of();
         for (Pending pending : batch) {

@@ -1,6 +1,7 @@
 package dev.holdfast.session;
 
 import dev.holdfast.Call;
+import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
@@ -8,6 +9,7 @@ import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveReader;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
+import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
@@ -68,7 +70,7 @@ final class CallStart {
             if (refusal.isPresent()) {
                 return () -> CompletableFuture.completedFuture(refusal.get());
             }
-            if (!core.outbox().open()) {
+            if (!core.outbox().open() || core.host().store().trouble().isPresent()) {
                 return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
             }
             long now = core.now();
@@ -151,7 +153,8 @@ final class CallStart {
 
         @Override
         public void committed(Effects effects) {
-            if (!call.stream().recorded()) {
+            // one that was refused meanwhile stays so
+            if (!call.stream().recorded() && !call.ended()) {
                 call.stream().record();
                 call.stream().reader().ifPresent(effects::wake);
             }
@@ -234,6 +237,25 @@ final class CallStart {
             dispatch.dropped();
         } else {
             backend.use(dispatch);
+        }
+    }
+
+    /**
+     * The store has decided nothing for some seconds: no client waits any longer for a call to start. One that runs already is given up.
+     * Inside a step.
+     */
+    void refuseUnstarted(Effects effects) {
+        core.outbox().dismissClients(new StoreUnavailableException(null), effects);
+        for (RequestSink sink : core.requests().all()) {
+            LiveCall call = sink.call();
+            Optional<StreamCursor> reader = call.stream().reader();
+            if (reader.isPresent() && !call.stream().recorded()) {
+                reader.get().end(EndReason.STORE_FAILED, Optional.empty());
+                effects.wake(reader.get());
+                sink.stop(effects);
+                ending.lose(sink, effects);
+                ending.own().whenOpen(() -> core.outbox().insist(List.of(new RecordChange.CallEnded(call.id()))));
+            }
         }
     }
 

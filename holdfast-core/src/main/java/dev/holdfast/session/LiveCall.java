@@ -201,6 +201,11 @@ public final class LiveCall implements Call {
         return EndReason.CANCELLED;
     }
 
+    /** Whether it is marked as ended. */
+    boolean ended() {
+        return over;
+    }
+
     /** Marks the call as ended; true the first time. */
     boolean end() {
         boolean first = !over;

@@ -51,7 +51,7 @@ public final class LiveSession implements Session, LiveCall.Host {
         this.inbound = new Inbound(core, backend, calls, outbound, identity);
         this.end = new SessionEnd(core, calls, outbound, backend, readers);
         this.sweep = new SessionSweep(
-                core, calls, end, record -> shared().follow(record), new Revival(core, backend, readers));
+                core, calls, starts, end, record -> shared().follow(record), new Revival(core, backend, readers));
         core.wire(outbound, end);
     }
 

@@ -206,7 +206,7 @@ public final class RequestSink {
 
     /** The store does not have the answer. No backend gets the request again. */
     void unanswer() {
-        progress = RequestProgress.RUNNING;
+        progress = progress == RequestProgress.ANSWERED ? RequestProgress.RUNNING : progress;
     }
 
     /** The answer is committed, or there will be none. */

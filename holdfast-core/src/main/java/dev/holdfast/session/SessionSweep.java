@@ -14,20 +14,34 @@ import java.util.function.Consumer;
  */
 final class SessionSweep {
     private final SessionCore core;
+    /** The client of a call whose start the store does not take is refused within 3 s: after this, and a sweep. */
+    private static final long STUCK_NANOS = 2_000_000_000L;
+
     private final CallEnding calls;
+    private final CallStart starts;
     private final SessionEnd end;
     private final Consumer<SessionRecord> catchUp;
     private final Revival revival;
+    private long taken;
+    private long tookAt;
 
     /**
      * @param catchUp makes the session here what its record says
      */
-    SessionSweep(SessionCore core, CallEnding calls, SessionEnd end, Consumer<SessionRecord> catchUp, Revival revival) {
+    SessionSweep(
+            SessionCore core,
+            CallEnding calls,
+            CallStart starts,
+            SessionEnd end,
+            Consumer<SessionRecord> catchUp,
+            Revival revival) {
         this.core = core;
         this.calls = calls;
+        this.starts = starts;
         this.end = end;
         this.catchUp = catchUp;
         this.revival = revival;
+        this.tookAt = core.now();
     }
 
     /**
@@ -79,8 +93,20 @@ final class SessionSweep {
                 && core.clock().passed(core.lifetime().initializationNanos(), core.since(), now);
     }
 
+    /** Whether the store takes nothing of what it was given. Where nodes share it, it is asked again and again, and says so itself. */
+    private boolean isStuck(long now) {
+        if (core.outbox().answered() || core.outbox().taken() != taken) {
+            taken = core.outbox().taken();
+            tookAt = now;
+        }
+        return !core.host().joins() && core.clock().passed(STUCK_NANOS, tookAt, now);
+    }
+
     private void grownOld(long now, Effects effects) {
         calls.timeOut(now, effects);
+        if (isStuck(now)) {
+            starts.refuseUnstarted(effects);
+        }
         if (core.streams().retention().sweep(now)) {
             core.outbox().flush();
         }

@@ -253,6 +253,11 @@ final class SimConnection implements StreamReader.Waker {
             world.check(nothingAfter(cursor), () -> this + " ends too early");
             world.check(call.map(SimCall::over).orElse(afterlife), () -> this + " ends before its call");
         }
+        if (reason == EndReason.STORE_FAILED && call.isPresent()) {
+            // its client gets 503, and can never come back
+            world.check(cursor == 0 && call.get().cursor.isEmpty(), () -> this + " is refused though it has begun");
+            call.get().requests.forEach(request -> call.get().perhapsCancelled.add(request.requiredId()));
+        }
         over = true;
         if (world.oneIn(4)) {
             breakOff();

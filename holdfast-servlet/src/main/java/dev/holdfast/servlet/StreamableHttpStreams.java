@@ -114,8 +114,12 @@ record StreamableHttpStreams(Streams streams, Writers declining) {
     /** Opens the stream before the backend is called, so that the backend can end it on request from the first moment on. */
     Step run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
         Framing framing = framing(exchange, session, requests);
+        Optional<RequestId> only =
+                requests.size() == 1 ? Optional.of(requests.get(0).requiredId()) : Optional.empty();
+        Runnable refusal =
+                () -> exchange.answer().send(Rejection.of(Refusal.STORE).to(only));
         Optional<SseConnection> connection =
-                streams.open(exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, framing));
+                streams.open(exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, framing, refusal));
         try {
             exchange.dispatch(call);
         } catch (Throwable e) {

@@ -86,7 +86,7 @@ public final class Answer {
      * set last: Tomcat reads no more of a request once that many bytes are written, and would reset the connection of a client
      * that still sends.
      */
-    void send(Rejection rejection) {
+    public void send(Rejection rejection) {
         begin(rejection);
         write(rejection.status(), JSON, rejection.body());
         response.setContentLength(rejection.body().length);

@@ -1,5 +1,6 @@
 package dev.holdfast.servlet.sse;
 
+import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
 import dev.holdfast.StreamReader.Close;
 import dev.holdfast.spi.Event;
@@ -20,6 +21,7 @@ final class SseComposer {
     private final Heartbeat heartbeat;
     private final ConnectionClock clock;
     private final boolean stays;
+    private final @Nullable Runnable refusal;
     private final SseFrames frames = new SseFrames();
     private boolean opened;
     private boolean asks;
@@ -33,6 +35,7 @@ final class SseComposer {
         this.heartbeat = heartbeat;
         this.clock = clock;
         this.stays = source.proof() != null || !framing.resumable();
+        this.refusal = source.refusal();
         this.returnable = source.returnable();
         if (framing.tellsPosition()) {
             reader.positionTold();
@@ -71,6 +74,11 @@ final class SseComposer {
         String position = opened ? "" : reader.position();
         StreamReader.Next next = reader.read(Math.max(1, batch - frames.size()));
         if (!opened) {
+            if (refusal != null && next instanceof StreamReader.End end && end.reason() == EndReason.STORE_FAILED) {
+                refusal.run();
+                closing = Close.IN_ORDER;
+                return null;
+            }
             boolean early = next == StreamReader.Rest.REST && !headDue;
             if (early || !(next instanceof StreamReader.Events || reader.recorded())) {
                 return null;
