@@ -65,6 +65,11 @@ public final class MemoryCluster implements SharedSessionStore {
     }
 
     @Override
+    public Optional<InstantSource> clock() {
+        return Optional.of(clock);
+    }
+
+    @Override
     public ClusterBus bus() {
         return bus;
     }

@@ -59,7 +59,7 @@ final class EngineHost implements SessionHost {
         this.limits = builder.limits;
         this.nodeLimits = builder.nodeLimits;
         this.clock = clock;
-        this.wallClock = builder.wallClock;
+        this.wallClock = builder.storeClock();
         this.random = builder.random;
         this.scheduler = scheduler;
         this.telemetry = telemetry;

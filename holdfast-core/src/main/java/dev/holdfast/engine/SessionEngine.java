@@ -86,7 +86,7 @@ public final class SessionEngine implements AutoCloseable {
         this.cluster = new ClusterSide(builder, scheduler, node);
         this.host = new EngineHost(builder, scheduler, clock, telemetry, node, cluster, this::terminateAny);
         this.finder = new SessionFinder(
-                host, node, new Restore(host, node, new ExpiryClock(builder.wallClock, builder.clock)));
+                host, node, new Restore(host, node, new ExpiryClock(builder.storeClock(), builder.clock)));
         this.opener = new Opener(host, node, cluster);
         this.open = new OpenSessions(live);
     }

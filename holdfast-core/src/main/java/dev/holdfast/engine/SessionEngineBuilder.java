@@ -8,6 +8,7 @@ import dev.holdfast.SessionLimits;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.SharedSessionStore;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -79,8 +80,14 @@ public final class SessionEngineBuilder {
         return this;
     }
 
+    /** What the store's records are dated by. */
+    InstantSource storeClock() {
+        return store instanceof SharedSessionStore shared ? shared.clock().orElse(wallClock) : wallClock;
+    }
+
     /**
-     * The wall clock, by which the store's records are dated; deadlines follow {@link #clock}. Where it goes ahead of that one,
+     * The wall clock, by which the store's records are dated, unless nodes share it and it has a {@linkplain SharedSessionStore#clock
+     * clock of its own}; deadlines follow {@link #clock}. Where it goes ahead of that one,
      * the machine was asleep, and sessions wait anew for their clients. Default: that of the system.
      */
     public SessionEngineBuilder wallClock(InstantSource value) {

@@ -1,5 +1,6 @@
 package dev.holdfast.spi;
 
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -125,6 +126,14 @@ public interface SharedSessionStore extends SessionStore {
      */
     @Override
     CompletionStage<Boolean> delete(SessionKey key, Epoch epoch);
+
+    /**
+     * The time by which sessions expire here, the same on each node; empty where that is the wall clock of the machine. Records of
+     * sessions are dated by it: the clock of a node's machine may be far off.
+     */
+    default Optional<InstantSource> clock() {
+        return Optional.empty();
+    }
 
     /**
      * Counts a session among those of a principal until a time; one that counts already does so until the later of both times. Nothing

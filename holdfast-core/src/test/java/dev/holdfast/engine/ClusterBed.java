@@ -13,6 +13,7 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -55,7 +56,7 @@ final class ClusterBed implements AutoCloseable {
             engine = SessionEngine.builder(backend, Wire.MESSAGES)
                     .store(store)
                     .clock(time)
-                    .wallClock(time)
+                    .wallClock(InstantSource.offset(time, kind.ahead))
                     .scheduler(store.scheduler(time))
                     .listener(news)
                     .executor(task -> executor.execute(task))
@@ -112,8 +113,13 @@ final class ClusterBed implements AutoCloseable {
      *
      * @param once whether a session has one backend in the whole cluster
      * @param connections how many backends a node may have
+     * @param ahead how far the clocks of their machines are ahead of that of the store
      */
-    private record Kind(boolean once, int connections, Duration park, NodeLimits limits) {}
+    private record Kind(boolean once, int connections, Duration park, NodeLimits limits, Duration ahead) {
+        private Kind(boolean once, int connections, Duration park, NodeLimits limits) {
+            this(once, connections, park, limits, Duration.ZERO);
+        }
+    }
 
     private static final Kind USUAL = new Kind(false, Integer.MAX_VALUE, PARK, NodeLimits.DEFAULT);
 
@@ -144,6 +150,11 @@ final class ClusterBed implements AutoCloseable {
     /** One whose sessions leave memory when their clients are away for so long. */
     static ClusterBed parking(int count, Duration after) {
         return new ClusterBed(count, new Kind(false, Integer.MAX_VALUE, after, NodeLimits.DEFAULT));
+    }
+
+    /** One whose machines have clocks that are ahead of that of the store, or behind it. */
+    static ClusterBed ahead(int count, Duration ahead) {
+        return new ClusterBed(count, new Kind(false, Integer.MAX_VALUE, PARK, NodeLimits.DEFAULT, ahead));
     }
 
     /** One that has these limits. */

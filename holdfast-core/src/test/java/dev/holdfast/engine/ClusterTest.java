@@ -18,9 +18,24 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Three nodes over one store: a session is on each that its requests reach, and its client notices nothing. */
 class ClusterTest {
+    /** A session was dated by the clock of the node's machine, and the store forgot it at once, or in years. */
+    @ParameterizedTest
+    @ValueSource(ints = {-87_600, -2, 2, 87_600})
+    void aClockThatIsFarOffEndsNoSessionAndKeepsNone(int hours) {
+        try (ClusterBed off = ClusterBed.ahead(2, Duration.ofHours(hours))) {
+            Session session = off.node(0).open();
+            assertThat(off.post(session, 1).end).isEmpty();
+            assertThat(off.node(1).has(session)).isTrue();
+            long left = off.record(session).expiresAt() - off.time.millis();
+            assertThat(Duration.ofMillis(left)).isBetween(Duration.ofSeconds(1), Duration.ofHours(2));
+        }
+    }
+
     @AutoClose
     private final ClusterBed bed = new ClusterBed(3);
 

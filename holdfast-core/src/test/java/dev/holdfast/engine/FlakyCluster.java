@@ -14,6 +14,7 @@ import dev.holdfast.spi.UnreadableSessionException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -216,6 +217,11 @@ final class FlakyCluster implements SharedSessionStore {
     @Override
     public Promise promise() {
         return store.promise();
+    }
+
+    @Override
+    public Optional<InstantSource> clock() {
+        return store.clock();
     }
 
     @Override

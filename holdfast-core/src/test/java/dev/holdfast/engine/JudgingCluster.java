@@ -11,6 +11,7 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -94,6 +95,11 @@ final class JudgingCluster implements SharedSessionStore {
     @Override
     public Promise promise() {
         return store.promise();
+    }
+
+    @Override
+    public Optional<InstantSource> clock() {
+        return store.clock();
     }
 
     @Override

@@ -9,6 +9,7 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -22,6 +23,11 @@ record TimedSharedStore(SharedSessionStore store, StoreTimers timers) implements
     @Override
     public Promise promise() {
         return store.promise();
+    }
+
+    @Override
+    public Optional<InstantSource> clock() {
+        return store.clock();
     }
 
     @Override

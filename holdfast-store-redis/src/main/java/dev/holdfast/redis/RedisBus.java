@@ -25,6 +25,7 @@ final class RedisBus implements ClusterBus, AutoCloseable {
     private final RedisConnections connections;
     private final Scripts scripts;
     private final Optional<InstantSource> clock;
+    private final RedisClock time;
     private final Optional<PrefixOwner> owner;
     private final String prefix;
     private final String slot;
@@ -32,12 +33,13 @@ final class RedisBus implements ClusterBus, AutoCloseable {
     /** Those that are not closed yet. */
     private final Map<String, InboxReader> inboxes = new ConcurrentHashMap<>();
 
-    RedisBus(RedisConnections connections, String prefix, Optional<InstantSource> clock, Optional<PrefixOwner> owner) {
+    RedisBus(RedisConnections connections, RedisStoreBuilder builder, RedisClock time) {
         this.connections = connections;
         this.scripts = connections.scripts();
-        this.clock = clock;
-        this.owner = owner;
-        this.prefix = prefix;
+        this.clock = builder.clock;
+        this.time = time;
+        this.owner = builder.owner();
+        this.prefix = builder.prefix;
         this.slot = prefix + "{bus}";
         this.leases = Codec.text(slot + "leases");
     }
@@ -75,7 +77,14 @@ final class RedisBus implements ClusterBus, AutoCloseable {
 
     @Override
     public CompletionStage<Boolean> renew(String node, Duration lease) {
-        return run(Script.RENEW, node, answer -> word(answer) != REFUSED, Codec.digits(lease.toMillis()));
+        return run(
+                Script.RENEW,
+                node,
+                answer -> {
+                    time.follow((Long) answer.get(1));
+                    return word(answer) != REFUSED;
+                },
+                Codec.digits(lease.toMillis()));
     }
 
     @Override

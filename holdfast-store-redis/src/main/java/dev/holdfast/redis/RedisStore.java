@@ -8,6 +8,7 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -25,7 +26,7 @@ import java.util.function.Function;
  * stages fail with a {@link RedisStoreException}; no method blocks. It needs no restart when Redis is back. What a
  * restart or a failover of Redis may have lost is told as a possible gap.
  *
- * <p>Sessions expire by the clock of Redis. Stages complete on threads of the store's own, or at once; whoever goes on there may
+ * <p>Sessions expire by the clock of Redis, whatever the clock of a node's machine says. Stages complete on threads of the store's own, or at once; whoever goes on there may
  * take a moment, but must not wait for another stage of the store.
  */
 public final class RedisStore implements SharedSessionStore {
@@ -35,6 +36,8 @@ public final class RedisStore implements SharedSessionStore {
     private final RedisConnections connections;
     private final SessionScripts scripts;
     private final Tails tails;
+    private final RedisClock time;
+    private final InstantSource clock;
     private final RedisBus bus;
     private final PrincipalScripts principals;
 
@@ -44,7 +47,11 @@ public final class RedisStore implements SharedSessionStore {
             scripts =
                     new SessionScripts(connections.scripts(), connections.completions(), builder.prefix, builder.clock);
             tails = new Tails(connections);
-            bus = new RedisBus(connections, builder.prefix, builder.clock, builder.owner());
+            CompletionStage<Long> now =
+                    connections.commands().run(redis -> redis.time()).thenApply(RedisStore::millis);
+            time = new RedisClock(connections.shown(), builder.wall, connections.await(now));
+            clock = builder.clock.orElse(time);
+            bus = new RedisBus(connections, builder, time);
             connections.await(bus.enter());
             principals = new PrincipalScripts(
                     connections.scripts(), connections.completions(), builder.prefix, builder.clock);
@@ -69,6 +76,17 @@ public final class RedisStore implements SharedSessionStore {
     @Override
     public Promise promise() {
         return PROMISE;
+    }
+
+    /** Seconds, and microseconds. */
+    private static long millis(List<byte[]> time) {
+        return Codec.digits(time.get(0)) * 1000 + Codec.digits(time.get(1)) / 1000;
+    }
+
+    /** The clock of Redis, read at the start and with each renewal of the lease. */
+    @Override
+    public Optional<InstantSource> clock() {
+        return Optional.of(clock);
     }
 
     @Override

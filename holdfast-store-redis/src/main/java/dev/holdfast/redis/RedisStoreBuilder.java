@@ -25,6 +25,8 @@ public final class RedisStoreBuilder {
     private int mostWaiting = 65_536;
     /** For tests: the clock that sessions expire and leases lapse by, in the place of that of Redis. */
     Optional<InstantSource> clock = Optional.empty();
+    /** For tests: the clock of this machine. */
+    InstantSource wall = InstantSource.system();
 
     RedisStoreBuilder(String url) {
         address = Address.parse(url);

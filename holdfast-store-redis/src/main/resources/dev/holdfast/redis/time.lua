@@ -1,10 +1,11 @@
--- ARGV[1] is the time in milliseconds since 1970, or empty for that of the server.
-local function now()
-  if ARGV[1] ~= '' then
-    return tonumber(ARGV[1])
-  end
+local function server_time()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- ARGV[1] is the time in milliseconds since 1970, or empty for that of the server.
+local function now()
+  return ARGV[1] ~= '' and tonumber(ARGV[1]) or server_time()
 end
 
 -- A whole number as text: tostring rounds large ones.
