@@ -25,7 +25,7 @@ final class HostileJudge {
      */
     private static final Set<Integer> CONTAINERS_OWN = Set.of(400, 405, 408, 411, 413, 414, 417, 426, 431, 501, 505);
 
-    private static final Pattern SERVED = Pattern.compile("/(mcp|sse|message)($|[?])");
+    private static final Pattern SERVED = Pattern.compile("/(mcp|sse|message)/?($|[?])");
 
     private static final String DATA = "data: ";
 
@@ -41,7 +41,7 @@ final class HostileJudge {
         if (request.method.equals("HEAD") && !request.goodHead && CONTAINERS_OWN.contains(status)) {
             return Optional.empty();
         }
-        boolean rpcError = answer.type().equals("application/json") && error(body);
+        boolean rpcError = answer.type().equals("application/json;charset=utf-8") && error(body);
         if (status >= 400) {
             if (rpcError || request.method.equals("HEAD")) {
                 return serverFault(status, answer);
