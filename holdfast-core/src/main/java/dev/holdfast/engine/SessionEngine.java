@@ -280,6 +280,11 @@ public final class SessionEngine implements AutoCloseable {
         return store.promise().durability();
     }
 
+    /** Whether other nodes serve the same sessions. */
+    public boolean sharesSessions() {
+        return store.promise().shared();
+    }
+
     /** Why the store cannot be used now, for people; empty while nothing is known to be wrong. See {@link SessionStore#trouble}. */
     public Optional<String> storeTrouble() {
         return store.trouble();

@@ -7,7 +7,11 @@ import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.RedisStore;
 import java.io.IOException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -274,6 +278,27 @@ class RedisGatewaysTest {
                 new StoreChoice.Node("another", Wait.PATIENCE.plusSeconds(10)));
         try (TestGateway another = new TestGateway(taken)) {
             assertThat(ping(HttpPeer.connected(another.url()))).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void aPostOverHttpSseThatMissesTheNodeOfItsStreamIsToldSo() throws Exception {
+        HttpClient client = HttpClient.newHttpClient();
+        HttpRequest get = HttpRequest.newBuilder(one.url().resolve("/sse"))
+                .header("Accept", "text/event-stream")
+                .build();
+        try (Stream<String> stream = client.send(get, BodyHandlers.ofLines()).body()) {
+            String endpoint = stream.filter(line -> line.startsWith("data: "))
+                    .findFirst()
+                    .orElseThrow()
+                    .substring("data: ".length());
+            HttpRequest.Builder post = HttpRequest.newBuilder()
+                    .header("Content-Type", "application/json")
+                    .POST(BodyPublishers.ofString(Json.INITIALIZE));
+            HttpResponse<String> elsewhere =
+                    client.send(post.uri(two.url().resolve(endpoint)).build(), BodyHandlers.ofString());
+            assertThat(elsewhere.statusCode()).isEqualTo(404);
+            assertThat(elsewhere.body()).contains("only the node of its stream has it");
         }
     }
 }

@@ -1,6 +1,8 @@
 package dev.holdfast.servlet;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.Refusal;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.guard.RequestHeaders;
@@ -9,6 +11,8 @@ import dev.holdfast.servlet.http.Step;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * HTTP+SSE: a GET opens a session and stays its one stream, POSTs to the path that it names are answered 202, and their results
@@ -22,6 +26,8 @@ import java.util.Optional;
  */
 final class HttpSse implements Face {
     private final FaceContext context;
+    private static final Logger logger = LoggerFactory.getLogger(HttpSse.class);
+
     private final HttpSseOptions sse;
     private final HttpSseStreams streams;
     private final HttpSsePosts posting;
@@ -30,10 +36,24 @@ final class HttpSse implements Face {
     HttpSse(FaceContext context, HttpSseOptions sse, HttpSsePeers peers) {
         this.context = context;
         this.sse = sse;
-        this.posting = new HttpSsePosts(context, peers);
+        this.posting = new HttpSsePosts(context, peers, absent(context, sse));
         this.streams = new HttpSseStreams(context, sse, lifetime(context, sse), posting.sessions(), peers);
         this.posts =
                 new PostHandler(posting, posting.sessions(), context.options().context());
+    }
+
+    /** A session that ends with its stream is on the node of the stream alone, where others may get its messages. */
+    private static Rejection absent(FaceContext context, HttpSseOptions sse) {
+        if (!sse.reconnectGrace().isZero() || !context.engine().sharesSessions()) {
+            return Rejection.of(Refusal.UNKNOWN_SESSION);
+        }
+        logger.info("over HTTP+SSE only the node of a session's stream serves it: set a reconnect grace period for"
+                + " HTTP+SSE (--sse-reconnect-grace, holdfast.sse.reconnect-grace-period) to serve it on each node");
+        return Rejection.of(
+                Refusal.UNKNOWN_SESSION,
+                404,
+                JsonRpc.SESSION_NOT_FOUND,
+                "session not found: over HTTP+SSE only the node of its stream has it; open a new stream");
     }
 
     /** The grace period after a connection that broke holds for one that ended in order too. */

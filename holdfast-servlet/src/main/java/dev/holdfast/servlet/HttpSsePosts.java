@@ -19,12 +19,16 @@ final class HttpSsePosts implements PostFace {
     private final Sessions sessions;
     private final Acceptances acceptances;
 
-    HttpSsePosts(FaceContext context, HttpSsePeers peers) {
+    /**
+     * @param absent what a client is told whose session is not there
+     */
+    HttpSsePosts(FaceContext context, HttpSsePeers peers, Rejection absent) {
         this.peers = peers;
         this.sessions = new Sessions(
                 context.engine(),
                 exchange -> exchange.parameter("sessionId"),
                 Rejection.malformed("the sessionId parameter is missing"),
+                absent,
                 session -> session.listensOnly() && peers.mayBeThere(session.id()));
         this.acceptances = new Acceptances(context.clock());
     }

@@ -24,7 +24,11 @@ import java.util.function.Predicate;
  * @param mine whether a session is one of this face
  */
 record Sessions(
-        SessionEngine engine, Function<Exchange, Optional<String>> id, Rejection missing, Predicate<Session> mine) {
+        SessionEngine engine,
+        Function<Exchange, Optional<String>> id,
+        Rejection missing,
+        Rejection absent,
+        Predicate<Session> mine) {
     /** The whole id is a credential. */
     private static final int SHOWN_OF_ID = 8;
 
@@ -86,8 +90,8 @@ record Sessions(
 
     /** What a client is told whose session is not there. */
     Rejection unknown(String name) {
-        Refusal refusal = engine.draining() ? Refusal.DRAINING : Refusal.UNKNOWN_SESSION;
+        Rejection rejection = engine.draining() ? Rejection.of(Refusal.DRAINING) : absent;
         String start = name.substring(0, Math.min(name.length(), SHOWN_OF_ID));
-        return Rejection.of(refusal).because(refusal.text() + ": session " + Rejection.quote(start));
+        return rejection.because(rejection.refusal().text() + ": session " + Rejection.quote(start));
     }
 }

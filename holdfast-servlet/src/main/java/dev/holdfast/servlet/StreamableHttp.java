@@ -2,6 +2,7 @@ package dev.holdfast.servlet;
 
 import dev.holdfast.Call;
 import dev.holdfast.Opening;
+import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.Unavailable;
 import dev.holdfast.json.Envelope;
@@ -36,6 +37,7 @@ final class StreamableHttp implements Face, PostFace {
                 context.engine(),
                 StreamableHttp::sessionId,
                 Rejection.malformed("the Mcp-Session-Id header is missing"),
+                Rejection.of(Refusal.UNKNOWN_SESSION),
                 session -> !session.listensOnly());
         this.streams = new StreamableHttpStreams(context.streams());
         this.posts = new PostHandler(this, sessions, context.options().context());
