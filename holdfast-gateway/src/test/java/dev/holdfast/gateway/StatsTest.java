@@ -51,7 +51,7 @@ class StatsTest {
     private static Map<String, Object> stats(String answer) throws IOException {
         assertThat(answer)
                 .startsWith("HTTP/1.1 200 ")
-                .contains("Content-Type: application/json\r\n", "Cache-Control: no-store\r\n");
+                .contains("Content-Type: application/json;charset=utf-8\r\n", "Cache-Control: no-store\r\n");
         return McpJsonDefaults.getMapper().readValue(answer.substring(answer.indexOf("\r\n\r\n") + 4), OBJECT);
     }
 
