@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 /** The epochs that a session had, as far as its store tells, and has. Used inside a step. */
 public final class Epochs {
     private List<Epoch> all;
-    private final int certainFrom;
+    private int certainFrom;
 
     /**
      * @param all those that it had, oldest first, the present one last
@@ -42,6 +42,7 @@ public final class Epochs {
 
     /** Another one is present, and these came before it, of whatever node. */
     void begin(SessionStore.Claim claim) {
+        certainFrom = Math.max(certainFrom, claim.certainFrom());
         all = Stream.concat(claim.before().stream(), Stream.of(claim.epoch())).toList();
     }
 

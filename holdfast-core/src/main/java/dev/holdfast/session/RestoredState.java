@@ -8,6 +8,7 @@ import dev.holdfast.log.Pending;
 import dev.holdfast.log.Retention;
 import dev.holdfast.log.Streams;
 import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
@@ -265,7 +266,11 @@ final class RestoredState {
 
     /** How far the client was told that a call is. */
     private OptionalDouble progress(LiveStream stream) {
-        // none that is kept, though something is not: nobody knows what the client was told last
+        // nobody knows what the client was told last: none that is kept, and something is not, or may not be
+        boolean doubtful = core.log().epochs().doubts(new Epoch(stream.id().epoch(), 0));
+        if (doubtful) {
+            return OptionalDouble.of(Double.POSITIVE_INFINITY);
+        }
         OptionalDouble told =
                 stream.dropped() > 0 ? OptionalDouble.of(Double.POSITIVE_INFINITY) : OptionalDouble.empty();
         for (Optional<KeptEvent> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {

@@ -85,6 +85,21 @@ class RestartTest {
         assertThat(again.read()).singleElement(STRING).startsWith("error 1 -32603: the server ended");
     }
 
+    /** The store has lost its last writes: the client was told of more progress than is kept. */
+    @Test
+    void progressDoesNotGoBackWhereTheStoreMayHaveLostWhatTheClientWasTold() {
+        bed.backend.harmless = "tools/call";
+        Connection post = bed.post(session, 1);
+        backend().call(1).sink().send(Wire.progress("1"));
+        bed.store.certainFrom = 2;
+        restart();
+        Connection again = Connection.gap(session.resume(post.cursor()));
+        again.read();
+        backend().call(1).sink().send(Wire.progress("2"));
+        backend().call(1).respond();
+        assertThat(again.read()).containsExactly("1", "result 1");
+    }
+
     private static String stream(Connection connection) {
         return connection.cursor().stream().epoch() + "."
                 + connection.cursor().stream().number();
