@@ -18,16 +18,19 @@ package dev.holdfast;
  * fair share, the limit divided by the number of sessions that keep something: if others keep more and must not drop it, the
  * largest of them end with {@link EndReason#OVERFLOW}.
  *
+ * <p>Where a named principal keeps more than {@code principalShare} of that limit, its sessions alone come down, below that fair share too.
+ *
  * <p>Where the store outlives this process, a session that was used is not ended for another but parked, as long as those that
  * are parked are no more than ten times what may be in memory: {@code sessions}, {@code principalSessions}, {@code historyBytes}.
- * Where nodes share the store, those that are parked are not counted.
+ * Where nodes share the store, each counts those that it has parked, until they come back to it or the store forgets them.
  *
  * @param sessions 1 to 10,000,000. Default 10,000
  * @param principalSessions sessions of one named principal, 1 to 10,000,000. Default 1,000
  * @param runningCalls requests in flight, 1 to 10,000,000; those of a batch count one by one. Default 10,000
  * @param historyBytes bytes that are kept, at least 1 KiB. Default a quarter of the JVM's maximum heap
  * @param historyEvents kept messages, at least 16. Default 1,000,000
- * @param principalShare percent of the memory for requests that one named principal may have, 1 to 100. Default 50
+ * @param principalShare percent that one named principal may have of the running calls, of the history where that is full, of the bytes
+ *     that are parked, of a backend's connections and of the memory for requests, 1 to 100. Default 50
  */
 public record NodeLimits(
         int sessions,

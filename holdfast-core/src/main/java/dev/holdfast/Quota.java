@@ -65,10 +65,15 @@ public final class Quota {
 
     /** Why an amount could not be taken now, if it could not. */
     public Optional<Refusal> refusal(String principal, long amount) {
-        if (taken.get() + amount > limit) {
+        if (amount > limit - taken.get()) {
             return full;
         }
-        return taken(principal) + amount > share && !principal.isEmpty() ? SHARE : Optional.empty();
+        return !principal.isEmpty() && taken(principal) + amount > share ? SHARE : Optional.empty();
+    }
+
+    /** Whether a principal has all that it may have. */
+    public boolean hasShare(String principal) {
+        return !principal.isEmpty() && taken(principal) >= share;
     }
 
     /** How much of it is taken. */

@@ -20,11 +20,11 @@ public enum Refusal {
     STORE(3008, "the session store is not available"),
     /** The backend is not there, and as much waits for it as may. */
     BACKEND(3009, "the backend is not there, and too much waits for it"),
-    /** As many backends as may be there at once are there, and all of them are in use. */
-    BACKENDS(3010, "every backend is in use"),
+    /** As many backends as may be there at once, or as one principal may have of them, are there, and all of them are in use. */
+    BACKENDS(3010, "every backend is in use, or all that one principal may have"),
     /** The backend of a new session could not be reached or started; the client has an error in the place of an answer. */
     BACKEND_OPENING(3011, "no backend could be opened"),
-    /** A principal has its share of what all have together: calls, backends, memory. */
+    /** A principal has its share of what all have together: calls, or memory for requests. */
     PRINCIPAL_SHARE(3012, "this principal holds its share of what the server may hold"),
     /** Nobody that the server knows asks. */
     UNAUTHENTICATED(3101, "the caller is not known"),

@@ -1,8 +1,8 @@
 package dev.holdfast.engine;
 
+import dev.holdfast.Quota;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -14,8 +14,8 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,32 +30,32 @@ final class BackendPlaces {
     /** How long it takes until those who wait because all connections are in use are looked after again. */
     private static final long LOOK_MILLIS = 50;
 
-    private final int most;
-    private final BooleanSupplier makeRoom;
+    private final Quota quota;
+    private final Predicate<String> makeRoom;
     private final LongSupplier clock;
     private final ScheduledExecutorService scheduler;
     private final Executor executor;
     private final ReentrantLock lock = new ReentrantLock();
     private final Set<Place> waiting = new LinkedHashSet<>();
     private final AtomicInteger looks = new AtomicInteger();
-    private int taken;
     private int leaving;
     private boolean lookComes;
 
     /**
      * Places that are all free.
      *
-     * @param makeRoom ends a connection that nobody uses, and returns when its end has begun; false if all are in use
+     * @param makeRoom ends a connection that nobody uses, of a principal, or of any for the empty one, and returns when its end has begun;
+     *     false if all are in use
      * @param clock tells nanoseconds
      * @param executor where those go on who have waited; they may block there
      */
     BackendPlaces(
-            int most,
-            BooleanSupplier makeRoom,
+            Quota quota,
+            Predicate<String> makeRoom,
             LongSupplier clock,
             ScheduledExecutorService scheduler,
             Executor executor) {
-        this.most = most;
+        this.quota = quota;
         this.makeRoom = makeRoom;
         this.clock = clock;
         this.scheduler = scheduler;
@@ -65,10 +65,12 @@ final class BackendPlaces {
     /** The place of one connection. */
     final class Place {
         private final CompletableFuture<Boolean> granted = new CompletableFuture<>();
+        private final String principal;
         private final long deadline;
         private boolean leaves;
 
-        private Place(Duration patience) {
+        private Place(String principal, Duration patience) {
+            this.principal = principal;
             this.deadline = clock.getAsLong() + patience.toNanos();
         }
 
@@ -97,7 +99,8 @@ final class BackendPlaces {
         void free() {
             locked(() -> {
                 leaving -= leaves ? 1 : 0;
-                return --taken;
+                quota.add(principal, -1);
+                return leaving;
             });
             look();
         }
@@ -117,15 +120,14 @@ final class BackendPlaces {
     /**
      * Asks for a place.
      *
+     * @param principal for whom, empty for nobody in particular
      * @param patience how long to wait where all connections are in use; one that is on its way out is waited for in any case
      */
-    Place ask(Duration patience) {
-        Place place = new Place(patience);
+    Place ask(String principal, Duration patience) {
+        Place place = new Place(principal, patience);
         boolean free = locked(() -> {
-            boolean now = taken < most && waiting.isEmpty();
-            if (now) {
-                taken++;
-            } else {
+            boolean now = waiting.isEmpty() && quota.take(principal, 1).isEmpty();
+            if (!now) {
                 waiting.add(place);
             }
             return now;
@@ -146,7 +148,7 @@ final class BackendPlaces {
         int missed = 1;
         while (missed > 0) {
             grant();
-            while (locked(() -> waiting.size() > leaving) && makeRoom.getAsBoolean()) {
+            while (makesRoom()) {
                 grant();
             }
             refuse();
@@ -154,16 +156,20 @@ final class BackendPlaces {
         }
     }
 
+    /** Makes room for the first of those for whom no connection is on its way out. Who has his share gets the place of his own only. */
+    private boolean makesRoom() {
+        List<Place> without = locked(() -> waiting.stream().skip(leaving).toList());
+        return without.stream()
+                .map(place -> quota.hasShare(place.principal) ? place.principal : "")
+                .distinct()
+                .anyMatch(makeRoom);
+    }
+
     private void grant() {
         List<Place> next = new ArrayList<>(0);
         locked(() -> {
-            Iterator<Place> first = waiting.iterator();
-            while (taken < most && first.hasNext()) {
-                next.add(first.next());
-                first.remove();
-                taken++;
-            }
-            return taken;
+            waiting.removeIf(place -> quota.take(place.principal, 1).isEmpty() && next.add(place));
+            return next;
         });
         next.forEach(Place::goOn);
     }

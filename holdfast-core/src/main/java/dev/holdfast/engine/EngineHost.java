@@ -1,7 +1,9 @@
 package dev.holdfast.engine;
 
-import dev.holdfast.NodeLimits;
+import dev.holdfast.Quota;
+import dev.holdfast.Refusal;
 import dev.holdfast.SessionLimits;
+import dev.holdfast.engine.ParkedSessions.Left;
 import dev.holdfast.engine.ParkedSessions.Parked;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.StreamSetting;
@@ -14,6 +16,7 @@ import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import java.time.InstantSource;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
@@ -29,7 +32,6 @@ final class EngineHost implements SessionHost {
     private final SessionStore store;
     private final SessionStore.Promise promise;
     private final SessionLimits limits;
-    private final NodeLimits nodeLimits;
     private final EngineClock clock;
     private final InstantSource wallClock;
     private final RandomGenerator random;
@@ -57,7 +59,6 @@ final class EngineHost implements SessionHost {
         this.cluster = cluster;
         this.promise = builder.store.promise();
         this.limits = builder.limits;
-        this.nodeLimits = builder.nodeLimits;
         this.clock = clock;
         this.wallClock = builder.storeClock();
         this.random = builder.random;
@@ -75,7 +76,8 @@ final class EngineHost implements SessionHost {
             return builder.backend;
         }
         UnusedBackends unused = new UnusedBackends(node.live(), clock::now);
-        BackendPlaces places = new BackendPlaces(most, unused::releaseOne, clock::now, scheduler, builder.executor);
+        Quota quota = new Quota(most, builder.nodeLimits.principalShare(), Refusal.BACKENDS);
+        BackendPlaces places = new BackendPlaces(quota, unused::releaseOne, clock::now, scheduler, builder.executor);
         return new LimitedBackend(builder.backend, places, builder.messages);
     }
 
@@ -185,13 +187,13 @@ final class EngineHost implements SessionHost {
     }
 
     @Override
-    public boolean hasRoomFor(int requests) {
-        return node.counts().running() + requests <= nodeLimits.runningCalls();
+    public Optional<Refusal> noRoomFor(String principal, int requests) {
+        return node.counts().noRoomFor(principal, requests);
     }
 
     @Override
-    public void running(int more) {
-        node.counts().running(more);
+    public void running(String principal, int more) {
+        node.counts().running(principal, more);
     }
 
     @Override
@@ -218,7 +220,8 @@ final class EngineHost implements SessionHost {
     public void parked(
             SessionKey key, String id, String principal, Epoch epoch, long bytes, long since, long patience) {
         if (cluster.present()) {
-            // any node may bring it back: the store ends it in time
+            // any node may bring it back: the store ends it in time, and until then it counts here
+            node.parked().left(key, new Left(principal, bytes, since + patience));
             forget(key);
             return;
         }

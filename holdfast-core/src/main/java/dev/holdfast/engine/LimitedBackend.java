@@ -32,7 +32,7 @@ final class LimitedBackend implements Backend {
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
         boolean newcomer = sink.sessionId().isEmpty();
-        BackendPlaces.Place place = places.ask(newcomer ? Duration.ZERO : PATIENCE);
+        BackendPlaces.Place place = places.ask(request.principal(), newcomer ? Duration.ZERO : PATIENCE);
         sink.onAbandon(place::abandon);
         return place.granted()
                 .thenCompose(granted -> granted

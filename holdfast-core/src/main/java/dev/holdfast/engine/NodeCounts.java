@@ -1,5 +1,9 @@
 package dev.holdfast.engine;
 
+import dev.holdfast.NodeLimits;
+import dev.holdfast.Quota;
+import dev.holdfast.Refusal;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -9,9 +13,13 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class NodeCounts {
     private final AtomicInteger sessions = new AtomicInteger();
-    private final AtomicInteger running = new AtomicInteger();
+    private final Quota running;
     private final AtomicInteger forwarded = new AtomicInteger();
     private final AtomicInteger closing = new AtomicInteger();
+
+    NodeCounts(NodeLimits limits) {
+        this.running = new Quota(limits.runningCalls(), limits.principalShare(), Refusal.NODE_CALLS);
+    }
 
     void sessionBegun() {
         sessions.incrementAndGet();
@@ -23,12 +31,17 @@ final class NodeCounts {
 
     /** How many requests are in flight, here or on their way to other nodes. */
     int running() {
-        return running.get();
+        return Math.toIntExact(running.taken());
     }
 
-    /** So many more requests are in flight, or fewer. */
-    void running(int more) {
-        running.addAndGet(more);
+    /** Why so many more requests of a principal may not be in flight, if they may not. */
+    Optional<Refusal> noRoomFor(String principal, int requests) {
+        return running.refusal(principal, requests);
+    }
+
+    /** So many more requests of a principal are in flight, or fewer. */
+    void running(String principal, int more) {
+        running.add(principal, more);
     }
 
     /** How many calls are on their way to other nodes, and have no outcome yet. */

@@ -8,8 +8,10 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -20,7 +22,7 @@ import java.util.function.ToLongFunction;
 /**
  * What all sessions keep, counted, and who makes room when that is too much: the largest histories are lowered to one level, as
  * water is let out of a lake, so that the small ones lose nothing. The level is never lower than a fair share, the limit over the
- * sessions that keep something. A session that cannot come down to it, since what it holds must not be dropped, keeps that; if it
+ * sessions that keep something. Where a named principal has more than its share of the limit, its sessions alone come down. A session that cannot come down to it, since what it holds must not be dropped, keeps that; if it
  * is too much even so, the sessions that hold most end.
  *
  * <p>Counting is safe for use by any thread, inside a step too; one thread at a time makes room, outside of one.
@@ -30,6 +32,7 @@ final class NodeMemory implements SharedMemory {
     private static final int SLACK = 16;
 
     private final LiveSessions live;
+    private final int principalShare;
     private final Measure bytes;
     private final Measure events;
     private final LongAdder dropped = new LongAdder();
@@ -59,6 +62,7 @@ final class NodeMemory implements SharedMemory {
 
     NodeMemory(LiveSessions live, NodeLimits limits) {
         this.live = live;
+        this.principalShare = limits.principalShare();
         this.bytes = new Measure(new AtomicLong(), limits.historyBytes(), LiveSession::weight);
         this.events = new Measure(new AtomicLong(), limits.historyEvents(), LiveSession::events);
     }
@@ -115,7 +119,7 @@ final class NodeMemory implements SharedMemory {
     private boolean makeRoom(Measure measure, Leveller leveller) {
         Set<LiveSession> atTheirLeast = new HashSet<>();
         while (measure.exceeded()) {
-            List<Share> shares = shares(measure);
+            List<Share> shares = first(shares(measure), measure.limit);
             long fair = measure.fair(shares);
             List<Share> above = shares.stream()
                     .filter(share -> share.size > fair && !atTheirLeast.contains(share.session))
@@ -128,6 +132,23 @@ final class NodeMemory implements SharedMemory {
             }
         }
         return true;
+    }
+
+    /** Those of the named principals that have more than their share of it, if any has: the others keep theirs. */
+    private List<Share> first(List<Share> shares, long limit) {
+        if (principalShare == 100) {
+            return shares;
+        }
+        long most = limit / 100 * principalShare + limit % 100 * principalShare / 100;
+        Map<String, Long> sums = new HashMap<>();
+        shares.forEach(share -> sums.merge(share.session.principal(), share.size, Long::sum));
+        sums.remove("");
+        sums.values().removeIf(sum -> sum <= most);
+        return sums.isEmpty()
+                ? shares
+                : shares.stream()
+                        .filter(share -> sums.containsKey(share.session.principal()))
+                        .toList();
     }
 
     /** The sessions that keep something, the largest first. */

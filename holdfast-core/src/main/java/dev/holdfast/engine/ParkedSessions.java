@@ -1,13 +1,14 @@
 package dev.holdfast.engine;
 
 import dev.holdfast.NodeLimits;
+import dev.holdfast.Quota;
+import dev.holdfast.Refusal;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
 
 /**
@@ -71,10 +72,18 @@ final class ParkedSessions {
     private final NodeLimits limits;
     private final Map<SessionKey, Parked> all = new ConcurrentHashMap<>();
     private final Map<String, Integer> ofPrincipals = new ConcurrentHashMap<>();
-    private final AtomicLong bytes = new AtomicLong();
+    private final Quota bytes;
+    /** Those that this node has left to a store which it shares with others: any of them may have brought them back since. */
+    private final Map<SessionKey, Left> left = new ConcurrentHashMap<>();
+
+    /** A session that counts here as long as the store keeps it for its client. */
+    record Left(String principal, long bytes, long until) {}
 
     ParkedSessions(NodeLimits limits) {
         this.limits = limits;
+        long most =
+                limits.historyBytes() > Long.MAX_VALUE / FOR_EACH ? Long.MAX_VALUE : FOR_EACH * limits.historyBytes();
+        this.bytes = new Quota(most - 1, limits.principalShare(), Refusal.PRINCIPAL_SHARE);
     }
 
     int size() {
@@ -83,10 +92,36 @@ final class ParkedSessions {
 
     /** Whether there is room for one more. Nobody in particular has no limit of its own. */
     boolean hasRoom(String principal, long more) {
-        return all.size() < (long) FOR_EACH * limits.sessions()
-                && (bytes.get() + more) / FOR_EACH < limits.historyBytes()
+        return all.size() + left.size() < (long) FOR_EACH * limits.sessions()
+                && bytes.refusal(principal, more).isEmpty()
                 && (principal.isEmpty()
                         || ofPrincipals.getOrDefault(principal, 0) < (long) FOR_EACH * limits.principalSessions());
+    }
+
+    /** One has left memory for a store that is shared, and waits there until a time of the engine's clock. */
+    void left(SessionKey key, Left session) {
+        count(session.principal, session.bytes, 1);
+        Optional.ofNullable(left.put(key, session)).ifPresent(this::forget);
+    }
+
+    /** It is here again, or nowhere; empty if it did not count. */
+    Optional<Left> back(SessionKey key) {
+        Optional<Left> session = Optional.ofNullable(left.remove(key));
+        session.ifPresent(this::forget);
+        return session;
+    }
+
+    /** The store keeps those no longer whose time is over. */
+    void sweep(long now) {
+        left.forEach((key, session) -> {
+            if (now - session.until > 0 && left.remove(key, session)) {
+                forget(session);
+            }
+        });
+    }
+
+    private void forget(Left session) {
+        count(session.principal, -session.bytes, -1);
     }
 
     /** Takes one in. */
@@ -105,10 +140,7 @@ final class ParkedSessions {
 
     /** It counts before it is here, so that whoever removes it takes away no more than was there. */
     private void entered(Parked session) {
-        bytes.addAndGet(session.bytes);
-        if (!session.principal.isEmpty()) {
-            ofPrincipals.merge(session.principal, 1, Integer::sum);
-        }
+        count(session.principal, session.bytes, 1);
     }
 
     /** Lets one go; empty if it is not here. */
@@ -124,8 +156,14 @@ final class ParkedSessions {
     }
 
     private void left(Parked session) {
-        bytes.addAndGet(-session.bytes);
-        ofPrincipals.computeIfPresent(session.principal, (who, count) -> count == 1 ? null : count - 1);
+        count(session.principal, -session.bytes, -1);
+    }
+
+    private void count(String principal, long moreBytes, int more) {
+        bytes.add(principal, moreBytes);
+        if (!principal.isEmpty()) {
+            ofPrincipals.merge(principal, more, (one, other) -> one + other == 0 ? null : one + other);
+        }
     }
 
     void forEach(BiConsumer<SessionKey, Parked> action) {

@@ -73,7 +73,7 @@ public final class SessionEngine implements AutoCloseable {
         this.scheduler = scheduling.scheduler();
         this.releaseOwned = scheduling.release();
         LiveSessions live = new LiveSessions();
-        NodeCounts counts = new NodeCounts();
+        NodeCounts counts = new NodeCounts(builder.nodeLimits);
         this.capacity = new Capacity(live, builder.nodeLimits);
         Drain drain = new Drain(live, counts, clock, scheduler);
         this.node = new Node(
@@ -339,6 +339,7 @@ public final class SessionEngine implements AutoCloseable {
         long now = clock.look();
         guarded("capacity", capacity::sweep);
         guarded("parked sessions", () -> finder.sweep(now));
+        guarded("sessions of other nodes", () -> node.parked().sweep(now));
         for (LiveSession session : node.live().all()) {
             guarded(session.shortId(), () -> session.sweep(now, parkNanos));
         }

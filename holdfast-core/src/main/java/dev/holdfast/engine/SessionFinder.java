@@ -6,6 +6,7 @@ import dev.holdfast.Finding.Found;
 import dev.holdfast.Finding.Missing;
 import dev.holdfast.Refusal;
 import dev.holdfast.Unavailable;
+import dev.holdfast.engine.ParkedSessions.Left;
 import dev.holdfast.engine.ParkedSessions.Parked;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SessionHost;
@@ -88,6 +89,7 @@ final class SessionFinder {
      */
     private CompletionStage<Optional<Finding>> claim(SessionKey key, String id, String principal) {
         Optional<Parked> was = parked.remove(key);
+        Optional<Left> counted = parked.back(key);
         boolean asks = host.joins() || was.isPresent() || !parked.hasRoom(principal, 0);
         Optional<Refusal> refusal = asks ? admission.wouldRefuse(principal) : Optional.empty();
         BiConsumer<Epoch, Duration> turnedAway = (epoch, left) -> {
@@ -110,6 +112,7 @@ final class SessionFinder {
                     if (finding instanceof Missing) {
                         was.ifPresent(this::expired);
                     } else if (!(finding instanceof Found)) {
+                        counted.ifPresent(session -> parked.left(key, session));
                         was.ifPresent(session -> parked.giveBack(key, session));
                     }
                     return failure == null
@@ -192,6 +195,9 @@ final class SessionFinder {
         return moves.alone(key, () -> live.has(key) ? SessionMoves.AGAIN : termination.run())
                 .thenCompose(finding -> {
                     boolean gone = finding.filter(Missing.class::isInstance).isPresent();
+                    if (gone) {
+                        parked.back(key);
+                    }
                     return gone
                             ? CompletableFuture.completedFuture(termination.found())
                             // somebody else has moved it meanwhile

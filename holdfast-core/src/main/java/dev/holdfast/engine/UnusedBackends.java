@@ -24,9 +24,10 @@ record UnusedBackends(LiveSessions live, LongSupplier clock) {
     /** A session whose backend may go, as it was seen. */
     private record Candidate(LiveSession session, State state) {}
 
-    /** Ends the one that is needed least; false if all are in use. */
-    boolean releaseOne() {
+    /** Ends the one that is needed least, of a principal, or of any for the empty one; false if all are in use. */
+    boolean releaseOne(String principal) {
         return live.all().stream()
+                .filter(session -> principal.isEmpty() || session.principal().equals(principal))
                 .map(session -> new Candidate(session, session.lifecycle().state()))
                 .filter(this::unused)
                 .sorted(FIRST)

@@ -286,7 +286,7 @@ final class CallEnding {
         }
         long now = core.now();
         core.lifecycle().callEnded(now);
-        core.host().running(-call.sinks().size());
+        core.host().running(core.principal(), -call.sinks().size());
         if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED) {
             core.streams().finish(stream, now);
         }

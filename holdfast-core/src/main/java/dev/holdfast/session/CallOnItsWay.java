@@ -52,7 +52,7 @@ public final class CallOnItsWay {
         Optional<Refusal> noRoom = core.noRoomFor(requests.size());
         if (noRoom.isEmpty()) {
             core.requests().setOut(this);
-            core.host().running(requests.size());
+            core.host().running(core.principal(), requests.size());
         }
         return noRoom.map(Call.Refused::new);
     }
@@ -66,7 +66,7 @@ public final class CallOnItsWay {
 
     /** Its requests run here from now on, or nowhere, or elsewhere; inside a step. */
     void arrive() {
-        core.host().running(-core.requests().arrive(this));
+        core.host().running(core.principal(), -core.requests().arrive(this));
     }
 
     /** All its requests. */

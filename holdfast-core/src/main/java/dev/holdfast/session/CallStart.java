@@ -88,7 +88,7 @@ final class CallStart {
 
     private Supplier<CompletionStage<Call.Outcome>> begin(
             List<InboundMessage> messages, long number, byte[] extension, long now, Effects effects) {
-        core.host().running(messages.size());
+        core.host().running(core.principal(), messages.size());
         List<RequestId> ids = messages.size() == 1
                 ? List.of(messages.get(0).requiredId())
                 : messages.stream().map(InboundMessage::requiredId).toList();

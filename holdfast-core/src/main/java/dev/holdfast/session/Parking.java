@@ -92,7 +92,9 @@ public final class Parking {
             }
             end.release(EndReason.PARKED);
             Epoch epoch = core.look(core.log().epochs()::present);
-            core.host().parked(core.key(), core.id(), core.principal(), epoch, bytes, since, patience);
+            // a store that nodes share keeps it for as long as the margin too
+            long kept = core.host().joins() ? patience + margin.toNanos() : patience;
+            core.host().parked(core.key(), core.id(), core.principal(), epoch, bytes, since, kept);
             core.host().telemetry().parked(core.id());
             end.left();
         });

@@ -171,7 +171,7 @@ final class RestoredState {
                 : running.requests().stream().map(RestoredState::unknown).toList();
         long now = host.clock().now();
         LiveCall call = LiveCall.unread(id, stream, callHost, requests, now);
-        host.running(requests.size());
+        host.running(core.principal(), requests.size());
         core.requests().start(call);
         if (rerun.isEmpty()) {
             call.sinks().forEach(sink -> calls.fail(sink, INTERRUPTED));

@@ -186,7 +186,7 @@ public final class SessionCore {
         if (requests.running() + more > host.limits().runningCalls()) {
             return Optional.of(Refusal.SESSION_CALLS);
         }
-        return host.hasRoomFor(more) ? Optional.empty() : Optional.of(Refusal.NODE_CALLS);
+        return host.noRoomFor(principal(), more);
     }
 
     public SessionLog log() {

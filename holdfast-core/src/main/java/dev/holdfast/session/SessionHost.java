@@ -1,5 +1,6 @@
 package dev.holdfast.session;
 
+import dev.holdfast.Refusal;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.StreamSetting;
@@ -9,6 +10,7 @@ import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import java.time.InstantSource;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.random.RandomGenerator;
 
@@ -78,11 +80,11 @@ public interface SessionHost {
     /** Whether connections are sent to the successor of this server. */
     boolean handingOver();
 
-    /** Whether so many more requests may be in flight; inside a step too. */
-    boolean hasRoomFor(int requests);
+    /** Why so many more requests of a principal may not be in flight, if they may not; inside a step too. */
+    Optional<Refusal> noRoomFor(String principal, int requests);
 
-    /** So many more requests are in flight, here or on their way to another node, or fewer; inside a step too. */
-    void running(int more);
+    /** So many more requests of a principal are in flight, here or on their way to another node, or fewer; inside a step too. */
+    void running(String principal, int more);
 
     /** So many more calls are on their way to other nodes, or fewer; a drain waits for them. */
     void forwarded(int more);

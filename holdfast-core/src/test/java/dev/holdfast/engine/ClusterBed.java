@@ -234,6 +234,11 @@ final class ClusterBed implements AutoCloseable {
         return TestBed.now(shared.members(SessionKey.of(session.id(), "")));
     }
 
+    /** Whether the store has a session of nobody in particular. */
+    boolean stored(Session session) {
+        return TestBed.now(shared.look(SessionKey.of(session.id(), ""))).isPresent();
+    }
+
     SessionRecord record(Session session) {
         return TestBed.now(shared.look(SessionKey.of(session.id(), "")))
                 .orElseThrow()

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 /** A backend that may have two connections: who gets one, whose ends for it, and who is told to come back. */
 class LimitedBackendTest {
-    private static final String FULL = "every backend is in use";
+    private static final String FULL = Refusal.BACKENDS.text();
     private static final Duration MOMENT = Duration.ofSeconds(6);
 
     private final TestBed bed = TestBed.limited(2);

@@ -93,6 +93,7 @@ final class Simulation {
                 oneIn(2) ? 256 : random.nextInt(3),
                 oneIn(2) ? 64 : 2 + random.nextInt(3));
         this.nodeLimits = NodeLimits.DEFAULT
+                .withPrincipalShare(100)
                 .withSessions(oneIn(4) ? 2 : 1000)
                 .withHistory(oneIn(6) ? 3000 + random.nextInt(6000) : 1 << 20, oneIn(6) ? 20 : 10_000);
         this.checks = new SimChecks(this, limits, nodeLimits);

@@ -32,6 +32,15 @@ final class LimitFlags {
     private int principalSessions;
 
     @Option(
+            names = "--principal-share",
+            paramLabel = "PERCENT",
+            defaultValue = "50",
+            description =
+                    "how much of the calls, of COMMAND's processes, of the history and of the memory for requests one principal"
+                            + " of --auth-token-file may have; 100 where there is only one" + DEFAULT)
+    private int principalShare;
+
+    @Option(
             names = "--max-calls",
             paramLabel = "N",
             defaultValue = "10000",
@@ -72,7 +81,8 @@ final class LimitFlags {
         NodeLimits node = NodeLimits.DEFAULT
                 .withSessions(range("--max-sessions", sessions))
                 .withPrincipalSessions(range("--max-principal-sessions", principalSessions))
-                .withRunningCalls(range("--max-calls", calls));
+                .withRunningCalls(range("--max-calls", calls))
+                .withPrincipalShare(range("--principal-share", principalShare, 100));
         if (requestSize < 1 || requestSize > LARGEST) {
             throw new IllegalArgumentException("--max-request-size must be 1 to 1g");
         }
@@ -82,8 +92,12 @@ final class LimitFlags {
     }
 
     private static int range(String flag, int value) {
-        if (value < 1 || value > MOST) {
-            throw new IllegalArgumentException(flag + " must be 1 to " + MOST + ", not " + value);
+        return range(flag, value, MOST);
+    }
+
+    private static int range(String flag, int value, int most) {
+        if (value < 1 || value > most) {
+            throw new IllegalArgumentException(flag + " must be 1 to " + most + ", not " + value);
         }
         return value;
     }

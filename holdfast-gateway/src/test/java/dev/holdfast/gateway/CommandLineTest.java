@@ -62,6 +62,7 @@ class CommandLineTest {
                 "serve --drain-timeout 61m         | --drain-timeout must be 0 to 1h, not 61m",
                 "serve --log-level loud            | Invalid value for option '--log-level': 'loud' is none of error, warn, info, debug, trace",
                 "serve --max-sessions 0            | --max-sessions must be 1 to 10000000, not 0",
+                "serve --principal-share 101 | --principal-share must be 1 to 100, not 101",
                 "serve --max-principal-sessions -1 | --max-principal-sessions must be 1 to 10000000, not -1",
                 "serve --max-calls 10000001        | --max-calls must be 1 to 10000000, not 10000001",
                 "serve --upstream ftp://a/mcp       | --upstream must be as in https://mcp.example/mcp, not ftp://a/mcp",

@@ -124,6 +124,7 @@ public record HoldfastProperties(
      * @param maxSessions Sessions in memory, 1 to 10,000,000
      * @param maxPrincipalSessions Sessions of one named principal, on all nodes together that share the store, 1 to 10,000,000
      * @param maxRunningCalls Requests in flight, 1 to 10,000,000
+     * @param principalShare Percent of the running calls, the history, a backend's connections and the memory for requests that one named principal may have, 1 to 100
      * @param historySize Kept messages, at least 1 KB. Default: a quarter of the heap
      * @param historyMessages Number of kept messages, at least 16
      * @param name The name of this node among those that share a store, for people who read logs
@@ -133,6 +134,7 @@ public record HoldfastProperties(
             @DefaultValue("10000") int maxSessions,
             @DefaultValue("1000") int maxPrincipalSessions,
             @DefaultValue("10000") int maxRunningCalls,
+            @DefaultValue("50") int principalShare,
             @Nullable DataSize historySize,
             @DefaultValue("1000000") long historyMessages,
             @DefaultValue("node") String name,

@@ -156,6 +156,7 @@ public record TransportSettings(
         limits = turn(
                 "holdfast.node.max-principal-sessions", from.maxPrincipalSessions(), limits::withPrincipalSessions);
         limits = turn("holdfast.node.max-running-calls", from.maxRunningCalls(), limits::withRunningCalls);
+        limits = turn("holdfast.node.principal-share", from.principalShare(), limits::withPrincipalShare);
         long bytes = limits.historyBytes();
         DataSize size = from.historySize();
         if (size != null) {

@@ -105,6 +105,7 @@ class EveryPropertyTest {
                 "7",
                 7,
                 settings -> settings.nodeLimits().principalSessions());
+        is("node.principal-share", "7", 7, settings -> settings.nodeLimits().principalShare());
         is("node.max-running-calls", "7", 7, settings -> settings.nodeLimits().runningCalls());
         is(
                 "node.history-size",
@@ -236,6 +237,7 @@ class EveryPropertyTest {
                 new Wrong("holdfast.history.running-calls", "0", "1 to"),
                 new Wrong("holdfast.node.max-sessions", "0", "1 to"),
                 new Wrong("holdfast.node.max-principal-sessions", "0", "1 to"),
+                new Wrong("holdfast.node.principal-share", "101", "1 to"),
                 new Wrong("holdfast.node.max-running-calls", "0", "1 to"),
                 new Wrong("holdfast.node.history-size", "1B", "at least 1024"),
                 new Wrong("holdfast.node.history-messages", "1", "at least 16"),
