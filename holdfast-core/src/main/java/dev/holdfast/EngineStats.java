@@ -20,7 +20,7 @@ import java.util.Map;
  * @param gaps how often a client missed messages that were dropped before it could read them, or may have missed some that the
  *     store lost
  * @param dropped messages that were dropped because a limit asked for it
- * @param unsolicited messages of backends that were not sent, since no running call had asked for them
+ * @param unsolicited progress of backends that was not sent, since no running call had asked for it
  * @param timedOut calls that ran longer than they may
  * @param listened how often a client came to read its listening stream
  * @param resumed how often a client came back to a stream with an event id, those included who missed something

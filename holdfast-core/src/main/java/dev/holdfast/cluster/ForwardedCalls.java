@@ -67,7 +67,7 @@ final class ForwardedCalls {
             decline(call);
             return;
         }
-        StoreQuestion.ask(() -> session.call(call.requests(), call.number())
+        StoreQuestion.ask(() -> session.call(call.requests(), call.number(), call.behind())
                         .thenCompose(begun -> versions.catchUpFor(session, begun)))
                 .whenComplete((outcome, failure) -> {
                     if (outcome instanceof Call.Accepted accepted) {

@@ -6,6 +6,7 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
 import dev.holdfast.session.CallOnItsWay;
 import dev.holdfast.session.Cancellation;
+import dev.holdfast.session.LiveCall;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Epoch;
@@ -13,6 +14,7 @@ import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.SessionStore.Look;
 import dev.holdfast.spi.SharedSessionStore.Member;
 import dev.holdfast.spi.StreamId;
@@ -44,13 +46,9 @@ final class Forwarding {
     private static final long FIRST_PAUSE_MILLIS = 25;
     private static final long MOST_PAUSE_MILLIS = 500;
     private static final int MOST_DOUBLINGS = 5;
-    /**
-     * Numbers begin at random between these, so that no two nodes give the same; what a session counts itself lies below them, and what a
-     * store's script takes for a number, and not for a fraction, above.
-     */
-    private static final long LEAST_NUMBER = 1L << 40;
+    /** Numbers begin at random, so that no two nodes give the same to calls of one session. */
+    private static final long MOST_NUMBER = 1L << 40;
 
-    private static final long MOST_NUMBER = 1L << 52;
     /** With the pauses between them some 30 s: so long a call waits for a backend that nobody has to give. */
     private static final int MOST_ATTEMPTS = 64;
 
@@ -102,7 +100,7 @@ final class Forwarding {
         this.versions = versions;
         this.forBackends = forBackends;
         this.surroundings = surroundings;
-        this.numbers = new AtomicLong(random.nextLong(LEAST_NUMBER, MOST_NUMBER));
+        this.numbers = new AtomicLong(random.nextLong(LiveCall.LEAST_NUMBER_ELSEWHERE, MOST_NUMBER));
     }
 
     /** A number that no node gives to anything else. */
@@ -196,7 +194,7 @@ final class Forwarding {
         return placement
                 .of(session)
                 .thenCompose(place -> place instanceof Placement.There there
-                        ? forward(session, call, there.member(), attempt)
+                        ? listened(session).thenCompose(last -> forward(session, call, there.member(), attempt, last))
                         : session.call(call).thenCompose(outcome -> versions.catchUpFor(session, outcome)));
     }
 
@@ -214,19 +212,37 @@ final class Forwarding {
                 : call(session, call, attempt + 1));
     }
 
-    private CompletionStage<Call.Outcome> forward(LiveSession session, CallOnItsWay call, Member host, int attempt) {
+    /** How far the listening stream goes, where the answer to a call goes to that: its id may be that of one which stands there. */
+    private CompletionStage<Long> listened(LiveSession session) {
+        return session.listensOnly()
+                ? store.look(session.key())
+                        .thenApply(look -> look.map(found -> found.streams().get(StreamId.LISTENING))
+                                .map(Extent::last)
+                                .orElse(0L))
+                : CompletableFuture.completedFuture(0L);
+    }
+
+    /**
+     * Sends a call.
+     *
+     * @param last how far the listening stream went before
+     */
+    private CompletionStage<Call.Outcome> forward(
+            LiveSession session, CallOnItsWay call, Member host, int attempt, long last) {
         String node = lease.node();
         long number = nextNumber();
+        call.sent(number);
         CompletableFuture<Optional<NodeMessage>> answer = new CompletableFuture<>();
         waiting.put(number, answer);
         // what is cancelled before it is sent, be it once more, does not run there
         Supplier<byte[]> message =
-                () -> new NodeMessage.Forwarded(session.key(), host.epoch(), node, number, call.wanted()).pack();
+                () -> new NodeMessage.Forwarded(session.key(), host.epoch(), node, number, call.wanted(), call.behind())
+                        .pack();
         send(node, host, message, answer);
-        answer.whenComplete((said, failure) -> tellCancelled(node, session, call, host));
+        answer.whenComplete((said, failure) -> tellCancelled(node, session, call, number, host));
         return answer.thenCompose(said -> said.isPresent()
                         ? answered(node, session, call, host, said.get())
-                        : store.insist(node, () -> dead(session, number, call.requests(), host)))
+                        : store.insist(node, () -> dead(session, number, last, call.requests(), host)))
                 .whenComplete((outcome, failure) -> waiting.remove(number))
                 .exceptionally(failure -> undecided(session, failure))
                 .thenCompose(outcome -> outcome.<CompletionStage<Call.Outcome>>map(CompletableFuture::completedFuture)
@@ -234,9 +250,9 @@ final class Forwarding {
     }
 
     /** What was cancelled may have been sent before that: the node to which it was sent hears of the cancellation behind it. */
-    private void tellCancelled(String node, LiveSession session, CallOnItsWay call, Member host) {
+    private void tellCancelled(String node, LiveSession session, CallOnItsWay call, long number, Member host) {
         call.cancellations().forEach(cancellation -> {
-            Cancellation told = session.shared().toldElsewhere(cancellation);
+            Cancellation told = session.shared().toldElsewhere(cancellation.of(number));
             byte[] message = new NodeMessage.Cancelled(session.key(), told).pack();
             CompletionStage<Boolean> unused =
                     store.insist(node, () -> store.bus().send(host.node(), message));
@@ -315,7 +331,7 @@ final class Forwarding {
 
     /** The node that was asked has died: the log knows whether it has started the call. */
     private CompletionStage<Optional<Call.Outcome>> dead(
-            LiveSession session, long number, List<InboundMessage> requests, Member host) {
+            LiveSession session, long number, long last, List<InboundMessage> requests, Member host) {
         // from here on it starts nothing, under none of its epochs
         return store.members(session.key())
                 .thenCompose(members -> store.fence(
@@ -329,6 +345,7 @@ final class Forwarding {
                 .thenCompose(look -> started(
                         session,
                         number,
+                        last,
                         requests,
                         host.epoch(),
                         look.orElseThrow(() -> new IllegalStateException("the session has ended meanwhile"))))
@@ -342,10 +359,11 @@ final class Forwarding {
 
     /**
      * The stream of a call that was started under an epoch, or a later one: one that runs, or one that has an answer. It is known by its
-     * number, for its ids may be those of other calls too; on the listening stream, where no two may be alike, an answer by those.
+     * number, for its ids may be those of other calls too; an answer on the listening stream by its id, behind what stood there when the
+     * call was sent.
      */
     private CompletionStage<Optional<StreamId>> started(
-            LiveSession session, long number, List<InboundMessage> requests, Epoch epoch, Look look) {
+            LiveSession session, long number, long last, List<InboundMessage> requests, Epoch epoch, Look look) {
         Optional<StreamId> own = Stream.concat(
                         look.record().running().keySet().stream(), look.streams().keySet().stream())
                 .filter(stream -> stream.epoch() >= epoch.counter() && stream.number() == number)
@@ -354,24 +372,26 @@ final class Forwarding {
             return CompletableFuture.completedFuture(own);
         }
         Set<RequestId> ids = requests.stream().map(InboundMessage::requiredId).collect(Collectors.toSet());
-        return answers(session, StreamId.LISTENING, ids).thenApply(answered -> {
-            if (!answered && trimmed(look)) {
+        return answers(session, last, ids).thenApply(answered -> {
+            if (!answered && trimmed(look, last)) {
                 throw new IllegalStateException("an answer may have been trimmed");
             }
             return answered ? Optional.of(StreamId.LISTENING) : Optional.empty();
         });
     }
 
-    private static boolean trimmed(Look look) {
+    private static boolean trimmed(Look look, long last) {
         return Optional.ofNullable(look.streams().get(StreamId.LISTENING))
-                .filter(extent -> extent.trimmed() > 0)
+                .filter(extent -> extent.trimmed() > last)
                 .isPresent();
     }
 
-    private CompletionStage<Boolean> answers(LiveSession session, StreamId stream, Set<RequestId> requests) {
-        return store.all(session.key(), stream)
+    private CompletionStage<Boolean> answers(LiveSession session, long last, Set<RequestId> requests) {
+        return store.all(session.key(), StreamId.LISTENING)
                 .thenApply(events -> events.stream()
-                        .anyMatch(event -> EventKind.answers(event.kind()) && requests.contains(event.id())));
+                        .anyMatch(event -> event.offset() > last
+                                && EventKind.answers(event.kind())
+                                && requests.contains(event.id())));
     }
 
     /** Another node has said what became of a call. */

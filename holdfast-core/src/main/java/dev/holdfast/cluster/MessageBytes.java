@@ -125,6 +125,18 @@ final class MessageBytes {
             return all;
         }
 
+        List<Long> numbers() {
+            long count = number();
+            if (count < 0 || count > in.remaining() / Long.BYTES) {
+                throw new IllegalArgumentException("a message that was cut");
+            }
+            List<Long> all = new ArrayList<>();
+            for (long i = 0; i < count; i++) {
+                all.add(number());
+            }
+            return all;
+        }
+
         InboundMessage message() {
             InboundMessage.Kind kind = InboundMessage.Kind.valueOf(text());
             String id = text();

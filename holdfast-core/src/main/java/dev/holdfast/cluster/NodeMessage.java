@@ -52,8 +52,10 @@ sealed interface NodeMessage {
      *
      * @param from who gets the answer
      * @param number which question of that node this is, and the number of the call's stream
+     * @param behind the cancellations that had come before it, where it came in
      */
-    record Forwarded(SessionKey key, Epoch host, String from, long number, List<InboundMessage> requests)
+    record Forwarded(
+            SessionKey key, Epoch host, String from, long number, List<InboundMessage> requests, List<Long> behind)
             implements NodeMessage {}
 
     /** A forwarded call is taken: its start is in the log under this epoch, and its answers go to this stream. */
@@ -81,12 +83,15 @@ sealed interface NodeMessage {
             into.head(7, key())
                     .text(m.cancellation.request().token())
                     .message(m.cancellation.notification())
-                    .number(m.cancellation.number());
+                    .number(m.cancellation.number())
+                    .number(m.cancellation.call());
         } else if (this instanceof Notified m) {
             into.head(8, key()).epoch(m.host).message(m.notification);
         } else if (this instanceof Forwarded m) {
             into.head(9, key()).epoch(m.host).text(m.from).number(m.number).number(m.requests.size());
             m.requests.forEach(into::message);
+            into.number(m.behind.size());
+            m.behind.forEach(into::number);
         } else if (this instanceof Taken m) {
             into.head(10, key()).number(m.number).stream(m.stream).epoch(m.epoch);
         } else if (this instanceof Declined m) {
@@ -122,9 +127,12 @@ sealed interface NodeMessage {
             case 4 -> new Released(key, from.number());
             case 5 -> new Delivered(key, from.stream());
             case 6 -> new Answered(key, from.message());
-            case 7 -> new Cancelled(key, new Cancellation(new RequestId(from.text()), from.message(), from.number()));
+            case 7 ->
+                new Cancelled(
+                        key,
+                        new Cancellation(new RequestId(from.text()), from.message(), from.number(), from.number()));
             case 8 -> new Notified(key, from.epoch(), from.message());
-            case 9 -> new Forwarded(key, from.epoch(), from.text(), from.number(), from.messages());
+            case 9 -> new Forwarded(key, from.epoch(), from.text(), from.number(), from.messages(), from.numbers());
             case 10 -> new Taken(key, from.number(), from.stream(), from.epoch());
             case 11 ->
                 new Declined(

@@ -17,6 +17,7 @@ import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -124,26 +125,28 @@ final class SharedSession implements Session {
     }
 
     /**
-     * Where a backend exists once, a call may come to its node behind its cancellation. So all nodes hear of that twice: a call that
-     * comes even behind the second word was on its way at the first, where it had come in. That node tells of the cancellation again
-     * when it hears what has become of the call; where it dies before that, or loses its lease, or the node to which it has sent the
-     * call takes no more into its inbox, nobody does. Of a call that runs here it has to hear too: it would run the call as a new one
-     * if this node died before it had said that the call is taken.
+     * Where a backend exists once, a call may come to its node behind its cancellation. If the call came in here, or runs here, its number
+     * is known, and other nodes hear of that call: the one that runs it, or the one that has sent it and would run it as a new one if this
+     * node died. Else all nodes hear of the cancellation twice: a call that comes even behind the second word was on its way at the
+     * first, where it had come in. That node tells of the cancellation again when it hears what has become of the call; where it dies
+     * before that, or loses its lease, or the node to which it has sent the call takes no more into its inbox, nobody does.
      */
     @Override
     public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
+        boolean once = node.forwarding.isPresent();
         long number = node.forwarding.map(Forwarding::nextNumber).orElse(Cancellation.ONCE);
-        Cancellation cancellation = new Cancellation(request, notification, number);
-        boolean runs = here.shared().runs(request);
-        here.cancel(cancellation);
-        if (node.forwarding.isEmpty()) {
-            return runs ? CompletableFuture.completedFuture(null) : tellOthers(cancellation);
+        Cancellation cancellation = new Cancellation(request, notification, number, Cancellation.ANY);
+        OptionalLong found = here.cancel(cancellation);
+        if (found.isPresent()) {
+            return found.getAsLong() == Cancellation.ANY
+                    ? CompletableFuture.completedFuture(null)
+                    : tellOthers(cancellation.of(found.getAsLong()));
         }
         CompletionStage<Void> told = tellOthers(cancellation);
-        return runs
-                ? told
-                : told.thenCompose(done -> tellOthers(cancellation))
-                        .thenRunAsync(() -> here.cancel(cancellation), node.blocking);
+        return once
+                ? told.thenCompose(done -> tellOthers(cancellation))
+                        .thenRunAsync(() -> here.cancel(cancellation), node.blocking)
+                : told;
     }
 
     private CompletionStage<Void> tellOthers(Cancellation cancellation) {

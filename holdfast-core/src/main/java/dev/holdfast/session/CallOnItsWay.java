@@ -16,6 +16,10 @@ import java.util.Optional;
 public final class CallOnItsWay {
     private final SessionCore core;
     private final List<InboundMessage> requests;
+    /** Changed inside steps, and read outside of them too. */
+    private volatile List<Long> behind = List.of();
+
+    private long number = Cancellation.ANY;
     /** How its requests were cancelled; changed inside steps. */
     private final Map<RequestId, Cancellation> cancelled = new LinkedHashMap<>(0);
 
@@ -51,6 +55,7 @@ public final class CallOnItsWay {
         }
         Optional<Refusal> noRoom = core.noRoomFor(requests.size());
         if (noRoom.isEmpty()) {
+            behind = core.requests().heard(requests);
             core.requests().setOut(this);
             core.host().running(core.principal(), requests.size());
         }
@@ -86,10 +91,30 @@ public final class CallOnItsWay {
         return core.look(() -> List.copyOf(cancelled.values()));
     }
 
-    /** Whether a request with this id is one of its own, and not cancelled; inside a step. */
-    boolean wants(RequestId id) {
-        return !cancelled.containsKey(id)
+    /** Whether a cancellation means a request of its own that is not cancelled; inside a step. */
+    boolean isMeant(Cancellation cancellation) {
+        RequestId id = cancellation.request();
+        boolean known = cancellation.call() == Cancellation.ANY
+                ? !behind.contains(cancellation.number())
+                : cancellation.call() == number;
+        return known
+                && !cancelled.containsKey(id)
                 && requests.stream().anyMatch(request -> request.requiredId().equals(id));
+    }
+
+    /** It is about to be sent under a number. */
+    public void sent(long as) {
+        core.run(effects -> number = as);
+    }
+
+    /** The number under which it was sent last, {@link Cancellation#ANY} if it was not; inside a step. */
+    long number() {
+        return number;
+    }
+
+    /** Which cancellations had come before it. */
+    public List<Long> behind() {
+        return behind;
     }
 
     /** The client cancels one of its requests; inside a step. */

@@ -19,6 +19,7 @@ import dev.holdfast.spi.StreamId;
 import dev.holdfast.spi.TooLargeException;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -48,21 +49,21 @@ final class CallStart {
      * is stored with its first message; else it runs when the store has its start.
      */
     CompletionStage<Call.Outcome> call(List<InboundMessage> messages) {
-        return call(messages, NEXT_NUMBER, Optional.empty());
+        return call(messages, NEXT_NUMBER, () -> core.requests().heard(messages), Optional.empty());
     }
 
     /** Opens a call of another node, whose stream gets a number that no other one has. */
-    CompletionStage<Call.Outcome> call(List<InboundMessage> messages, long number) {
-        return call(messages, number, Optional.empty());
+    CompletionStage<Call.Outcome> call(List<InboundMessage> messages, long number, List<Long> behind) {
+        return call(messages, number, () -> behind, Optional.empty());
     }
 
     /** Opens a call that was on its way until now. */
     CompletionStage<Call.Outcome> call(CallOnItsWay arriving) {
-        return call(arriving.requests(), NEXT_NUMBER, Optional.of(arriving));
+        return call(arriving.requests(), NEXT_NUMBER, arriving::behind, Optional.of(arriving));
     }
 
     private CompletionStage<Call.Outcome> call(
-            List<InboundMessage> messages, long number, Optional<CallOnItsWay> arriving) {
+            List<InboundMessage> messages, long number, Supplier<List<Long>> behind, Optional<CallOnItsWay> arriving) {
         byte[] extension = harmless(messages) ? Rerun.first(messages.get(0)) : SessionRecord.NO_EXTENSION;
         Supplier<CompletionStage<Call.Outcome>> outcome = core.step(effects -> {
             arriving.ifPresent(CallOnItsWay::arrive);
@@ -79,20 +80,28 @@ final class CallStart {
                 effects.then(() -> core.alive(move));
                 return () -> CompletableFuture.completedFuture(new Call.Closed(core.ended()));
             }
-            Supplier<CompletionStage<Call.Outcome>> begun = begin(messages, number, extension, now, effects);
-            arriving.ifPresent(call -> call.cancellations().forEach(cancelled -> cancel(cancelled, effects)));
+            Supplier<CompletionStage<Call.Outcome>> begun =
+                    begin(messages, number, behind.get(), extension, now, effects);
+            arriving.ifPresent(call ->
+                    call.cancellations().forEach(by -> cancelInFlight(by.of(Cancellation.ANY), effects)));
             return begun;
         });
         return outcome.get();
     }
 
     private Supplier<CompletionStage<Call.Outcome>> begin(
-            List<InboundMessage> messages, long number, byte[] extension, long now, Effects effects) {
+            List<InboundMessage> messages,
+            long number,
+            List<Long> behind,
+            byte[] extension,
+            long now,
+            Effects effects) {
         core.host().running(core.principal(), messages.size());
         List<RequestId> ids = messages.size() == 1
                 ? List.of(messages.get(0).requiredId())
                 : messages.stream().map(InboundMessage::requiredId).toList();
         LiveCall call = create(messages, ids, number, now);
+        call.comesBehind(behind);
         if (extension.length > 0) {
             call.mayBeRerun();
         }
@@ -293,21 +302,33 @@ final class CallStart {
         ending.end(call);
     }
 
-    /** The client cancels a request, on its way or in the hands of the backend; without such a request nothing happens. */
-    void cancel(Cancellation cancellation) {
-        core.run(effects -> {
-            if (!core.requests().cancelOnItsWay(cancellation)) {
-                cancel(cancellation, effects);
+    /**
+     * The client cancels a request, on its way or in the hands of the backend.
+     *
+     * @return the number by which other nodes know its call, {@link Cancellation#ANY} where none does; empty if no request is found
+     */
+    OptionalLong cancel(Cancellation cancellation) {
+        return core.step(effects -> {
+            if (core.requests().isFollowed(cancellation)) {
+                return OptionalLong.of(Cancellation.ANY);
             }
+            Optional<CallOnItsWay> onItsWay = core.requests().cancelOnItsWay(cancellation);
+            return onItsWay.isPresent()
+                    ? OptionalLong.of(onItsWay.get().number())
+                    : cancelInFlight(cancellation, effects);
         });
     }
 
-    private void cancel(Cancellation cancellation, Effects effects) {
-        core.requests().newest(cancellation.request()).ifPresent(sink -> {
-            sink.cancel(Optional.of(cancellation.notification()), effects);
-            core.requests().follow(cancellation);
-            cancelled(sink, effects);
-        });
+    private OptionalLong cancelInFlight(Cancellation cancellation, Effects effects) {
+        Optional<RequestSink> found = core.requests().meant(cancellation);
+        if (found.isEmpty()) {
+            return OptionalLong.empty();
+        }
+        RequestSink sink = found.get();
+        sink.cancel(Optional.of(cancellation.notification()), effects);
+        core.requests().hear(cancellation, true);
+        cancelled(sink, effects);
+        return OptionalLong.of(sink.call().numberElsewhere());
     }
 
     private void cancelled(RequestSink sink, Effects effects) {

@@ -4,7 +4,6 @@ import dev.holdfast.EndReason;
 import dev.holdfast.Lifetime;
 import dev.holdfast.SessionState;
 import dev.holdfast.log.EngineClock;
-import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
@@ -205,20 +204,18 @@ public final class Lifecycle {
 
     /** Why time has ended a session that was in this state, and by which knob, for a log line. */
     String limit(State s) {
-        if (!s.used || s.phase == SessionState.ATTACHED) {
-            return "its client did not go on within the initialization timeout of " + text(lifetime.initialization())
+        boolean waits = s.used && s.phase != SessionState.ATTACHED;
+        if (!waits && lifetime.initialization().compareTo(lifetime.idle()) <= 0) {
+            return "its client did not go on within the initialization timeout of "
+                    + TimeText.of(lifetime.initialization())
                     + " (initializationTimeout, holdfast.session.initialization-timeout)";
         }
-        if (s.phase == SessionState.DETACHED) {
-            return "its client did not come back within the grace period of " + text(lifetime.grace())
+        if (waits && patience(s) == lifetime.graceNanos() && (s.phase == SessionState.DETACHED || s.handover)) {
+            return "its client did not come back within the grace period of " + TimeText.of(lifetime.grace())
                     + " (sessionReconnectGracePeriod, --reconnect-grace, holdfast.session.reconnect-grace-period)";
         }
-        return "no request came within the idle timeout of " + text(Duration.ofNanos(patience(s)))
+        return "no request came within the idle timeout of " + TimeText.of(lifetime.idle())
                 + " (sessionIdleTimeout, --idle-timeout, holdfast.session.idle-timeout)";
-    }
-
-    private static String text(Duration duration) {
-        return TimeText.of(duration);
     }
 
     private static State expired(State s) {

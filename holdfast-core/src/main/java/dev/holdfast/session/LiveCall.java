@@ -56,6 +56,9 @@ public final class LiveCall implements Call {
         public void run() {}
     }
 
+    /** The streams of calls that came in on other nodes have numbers from here on: those of this one count from 1. */
+    public static final long LEAST_NUMBER_ELSEWHERE = 1L << 32;
+
     private static final String INITIALIZE = "initialize";
 
     private final Host host;
@@ -64,6 +67,7 @@ public final class LiveCall implements Call {
     private final Optional<LiveReader> reader;
     private final List<RequestSink> sinks;
     private final long startedAt;
+    private List<Long> behind = List.of();
     private boolean over;
     private final AtomicReference<Runnable> afterwards = new AtomicReference<>(Nothing.YET);
     private boolean rerunnable;
@@ -101,6 +105,11 @@ public final class LiveCall implements Call {
         return id;
     }
 
+    /** The number by which other nodes know it, if one has sent it here; else {@link Cancellation#ANY}. */
+    long numberElsewhere() {
+        return id.number() < LEAST_NUMBER_ELSEWHERE ? Cancellation.ANY : id.number();
+    }
+
     Host host() {
         return host;
     }
@@ -112,6 +121,16 @@ public final class LiveCall implements Call {
     /** The stream that its client reads. */
     public StreamId streamRead() {
         return stream.id();
+    }
+
+    /** It began behind these cancellations, where it came in. */
+    void comesBehind(List<Long> cancellations) {
+        behind = cancellations;
+    }
+
+    /** The cancellations that had come before it. */
+    List<Long> behind() {
+        return behind;
     }
 
     long startedAt() {

@@ -18,6 +18,7 @@ import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -145,9 +146,10 @@ public final class LiveSession implements Session, LiveCall.Host {
      * Lets a call of another node begin here.
      *
      * @param number that of its stream, which no other stream of the session has
+     * @param behind the cancellations that had come before it, where it came in
      */
-    public CompletionStage<Call.Outcome> call(List<InboundMessage> requests, long number) {
-        return starts.call(requests, number);
+    public CompletionStage<Call.Outcome> call(List<InboundMessage> requests, long number, List<Long> behind) {
+        return starts.call(requests, number, behind);
     }
 
     /** Lets a call begin here that was on its way; those of its requests that are cancelled do not run. */
@@ -175,14 +177,18 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     @Override
     public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
-        cancel(new Cancellation(request, notification, Cancellation.ONCE));
+        cancel(new Cancellation(request, notification, Cancellation.ONCE, Cancellation.ANY));
         return SessionLog.DONE;
     }
 
-    /** The same for a cancellation that may come more than once. */
-    public void cancel(Cancellation cancellation) {
+    /**
+     * The same for a cancellation that may come more than once.
+     *
+     * @return the number by which other nodes know the call that was found, {@link Cancellation#ANY} where none does
+     */
+    public OptionalLong cancel(Cancellation cancellation) {
         visit();
-        starts.cancel(cancellation);
+        return starts.cancel(cancellation);
     }
 
     @Override

@@ -26,15 +26,18 @@ final class OpenRequests {
     static final int MOST_PINGS = 128;
 
     /** How many cancellations are remembered that may come again. */
-    private static final int MOST_FOLLOWED = 64;
+    private static final int MOST_HEARD = 64;
 
     /** In the order in which they began; a client may use one id for several. */
     private final Set<RequestSink> inFlight = new LinkedHashSet<>(0);
 
     private Set<CallOnItsWay> onTheirWay = Collections.emptySet();
-    private Set<Long> followed = Collections.emptySet();
+    private Map<Long, Heard> heard = Collections.emptyMap();
     private Map<RequestId, Question> asked = Collections.emptyMap();
     private int pings;
+
+    /** A cancellation of this id, and whether it has found its request here. */
+    private record Heard(RequestId id, boolean followed) {}
 
     /**
      * A request to the client.
@@ -50,13 +53,14 @@ final class OpenRequests {
 
     /** The first id that occurs twice. */
     static Optional<RequestId> repeated(List<InboundMessage> requests) {
+        if (requests.size() == 1) {
+            return Optional.empty();
+        }
         Set<RequestId> ids = new HashSet<>();
-        return requests.size() == 1
-                ? Optional.empty()
-                : requests.stream()
-                        .map(InboundMessage::requiredId)
-                        .filter(id -> !ids.add(id))
-                        .findFirst();
+        return requests.stream()
+                .map(InboundMessage::requiredId)
+                .filter(id -> !ids.add(id))
+                .findFirst();
     }
 
     /** The first id that is in flight already. */
@@ -83,10 +87,6 @@ final class OpenRequests {
         return arrived;
     }
 
-    private Optional<CallOnItsWay> onItsWay(RequestId id) {
-        return onTheirWay.stream().filter(call -> call.wants(id)).reduce((older, newer) -> newer);
-    }
-
     /** How many requests of the client are in flight. */
     int running() {
         int running = inFlight.size();
@@ -104,35 +104,57 @@ final class OpenRequests {
         inFlight.remove(sink);
     }
 
-    /** The newest request with this id that is not answered. */
-    Optional<RequestSink> newest(RequestId id) {
+    /** The request in flight that a cancellation means, if it is not answered. */
+    Optional<RequestSink> meant(Cancellation cancellation) {
         return inFlight.stream()
-                .filter(sink -> sink.open() && sink.id().equals(id))
+                .filter(sink -> sink.open() && sink.id().equals(cancellation.request()))
+                .filter(sink -> cancellation.call() == Cancellation.ANY
+                        ? !sink.call().behind().contains(cancellation.number())
+                        : sink.call().id().number() == cancellation.call())
                 .reduce((older, newer) -> newer);
     }
 
-    /** Cancels the newest such request that is on its way; false if none is, and the cancellation has not found its request before. */
-    boolean cancelOnItsWay(Cancellation cancellation) {
-        if (followed.contains(cancellation.number())) {
-            return true;
-        }
-        Optional<CallOnItsWay> call = onItsWay(cancellation.request());
-        call.ifPresent(found -> {
-            found.cancel(cancellation);
-            follow(cancellation);
-        });
-        return call.isPresent();
+    /** Cancels the request on its way that a cancellation means; returns its call, if there is one. */
+    Optional<CallOnItsWay> cancelOnItsWay(Cancellation cancellation) {
+        Optional<CallOnItsWay> call = isFollowed(cancellation)
+                ? Optional.empty()
+                : onTheirWay.stream()
+                        .filter(onItsWay -> onItsWay.isMeant(cancellation))
+                        .reduce((older, newer) -> newer);
+        call.ifPresent(found -> found.cancel(cancellation));
+        hear(cancellation, call.isPresent());
+        return call;
     }
 
-    /** A cancellation has found its request. */
-    void follow(Cancellation cancellation) {
-        if (cancellation.number() != Cancellation.ONCE) {
-            followed = followed.isEmpty() ? new LinkedHashSet<>() : followed;
-            followed.add(cancellation.number());
-            if (followed.size() > MOST_FOLLOWED) {
-                followed.remove(followed.iterator().next());
-            }
+    /** Whether a cancellation has found its request here before. */
+    boolean isFollowed(Cancellation cancellation) {
+        Heard before = heard.get(cancellation.number());
+        return before != null && before.followed;
+    }
+
+    /** A cancellation has come, and may come again. */
+    void hear(Cancellation cancellation, boolean followed) {
+        if (cancellation.number() == Cancellation.ONCE || cancellation.call() != Cancellation.ANY) {
+            return;
         }
+        heard = heard.isEmpty() ? new LinkedHashMap<>() : heard;
+        boolean before = isFollowed(cancellation);
+        heard.put(cancellation.number(), new Heard(cancellation.request(), followed || before));
+        if (heard.size() > MOST_HEARD) {
+            heard.remove(heard.keySet().iterator().next());
+        }
+    }
+
+    /** Which cancellations of these ids have come: they mean none of these requests, which come behind them. */
+    List<Long> heard(List<InboundMessage> requests) {
+        if (heard.isEmpty()) {
+            return List.of();
+        }
+        return heard.entrySet().stream()
+                .filter(entry -> requests.stream()
+                        .anyMatch(request -> request.requiredId().equals(entry.getValue().id)))
+                .map(Map.Entry::getKey)
+                .toList();
     }
 
     /** The requests of calls that run for too long and have no answer yet; of two calls the older one is late first. */

@@ -73,7 +73,9 @@ final class Outbound implements Outbox.Owner {
             if (sink.isHeldBy(way) && sink.takes(message)) {
                 return !progress || sink.tellsProgress(here);
             }
-            core.host().telemetry().unsolicited();
+            if (progress) {
+                core.host().telemetry().unsolicited();
+            }
             return false;
         };
         return send(sink.call().stream(), message, sink, way.incarnation(), taken);

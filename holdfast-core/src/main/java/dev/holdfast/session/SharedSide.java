@@ -104,11 +104,6 @@ public final class SharedSide {
         return new LastWords(core).lost(unanswered);
     }
 
-    /** Whether a request of the client runs here. */
-    public boolean runs(RequestId request) {
-        return core.look(() -> core.requests().newest(request).isPresent());
-    }
-
     /** A connection begins to read what other nodes write; false if the session is at its end. */
     public boolean enter(StreamCursor reader, boolean listening, Attachment how) {
         return readers.enter(reader, listening, how);
@@ -272,7 +267,7 @@ public final class SharedSide {
         InboundMessage notification =
                 messages.read(messages.cancelled(cancellation.request(), "the client has cancelled it")
                         .bytes());
-        return new Cancellation(cancellation.request(), notification, cancellation.number());
+        return new Cancellation(cancellation.request(), notification, cancellation.number(), cancellation.call());
     }
 
     /** What a question gets in the place of a client's answer that is too large to reach the node that has asked. */

@@ -161,8 +161,10 @@ public final class Telemetry {
         of(ended, EndReason.EXPIRED)
                 .lines
                 .write(more -> logger.info(
-                        "session {}: ended in the store, {} after it had left memory: its client did not come back in time"
-                                + " (sessionReconnectGracePeriod, --reconnect-grace, holdfast.session.reconnect-grace-period){}",
+                        "session {}: ended in the store, {} after it had left memory: its client did not come back within the"
+                                + " grace period or the idle timeout (sessionReconnectGracePeriod, --reconnect-grace,"
+                                + " holdfast.session.reconnect-grace-period; sessionIdleTimeout, --idle-timeout,"
+                                + " holdfast.session.idle-timeout){}",
                         shortened(sessionId),
                         TimeText.of(away),
                         more));
@@ -180,7 +182,7 @@ public final class Telemetry {
         Told all = of(ended, EndReason.EXPIRED);
         all.count.increment();
         all.lines.write(more -> logger.info(
-                "session {}: ended after {}, last used {} ago: {}{}",
+                "session {}: ended after {} in memory, last used {} ago: {}{}",
                 shortened(sessionId),
                 TimeText.of(age),
                 TimeText.of(unused),

@@ -35,7 +35,7 @@ class NodeMessageTest {
             new NodeMessage.Cancelled(
                     KEY,
                     new Cancellation(
-                            new RequestId("1"), message(InboundMessage.Kind.NOTIFICATION, JournalChange.NONE), 10)),
+                            new RequestId("1"), message(InboundMessage.Kind.NOTIFICATION, JournalChange.NONE), 10, 11)),
             new NodeMessage.Notified(
                     KEY, new Epoch(2, -3), message(InboundMessage.Kind.NOTIFICATION, new JournalChange.Put("k"))),
             new NodeMessage.Read(KEY),
@@ -47,7 +47,8 @@ class NodeMessageTest {
                     9,
                     List.of(
                             message(InboundMessage.Kind.REQUEST, new JournalChange.Put("a")),
-                            message(InboundMessage.Kind.REQUEST, new JournalChange.Remove("b")))),
+                            message(InboundMessage.Kind.REQUEST, new JournalChange.Remove("b"))),
+                    List.of(12L, 13L)),
             new NodeMessage.Taken(KEY, 9, STREAM, new Epoch(3, -4)),
             new NodeMessage.Declined(KEY, 9, new ForwardedAnswer(ForwardedAnswer.Kind.DUPLICATE, "1")));
 

@@ -113,7 +113,7 @@ class NewsLogTest {
         assertThat(lines("session " + session.shortId() + ": ended"))
                 .singleElement()
                 .asString()
-                .matches(".*: ended after .*, last used .* ago: no request came within the idle timeout of .*"
+                .matches(".*: ended after .* in memory, last used .* ago: no request came within the idle timeout of .*"
                         + " \\(sessionIdleTimeout, --idle-timeout, holdfast.session.idle-timeout\\)");
     }
 

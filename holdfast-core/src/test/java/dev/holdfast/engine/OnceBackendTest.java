@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
+import dev.holdfast.Opening;
 import dev.holdfast.Session;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
@@ -374,5 +375,30 @@ class OnceBackendTest {
         CompletionStage<Call.Outcome> tooMuch = there.call(TestBed.requests(1));
         bed.pass(Duration.ofSeconds(35));
         assertThat(tooMuch.toCompletableFuture()).isCompletedExceptionally();
+    }
+
+    @Test
+    void overHttpSseACallThatNeverReachedADeadNodeIsNotTakenForAnEarlierOneWithItsId() {
+        Opening opening = TestBed.now(first.engine.open("", TestBed.LIFETIME));
+        Session here = ((Opening.Awaiting) opening).session();
+        TestBed.accepted(here.call(List.of(Wire.initialize()))).dispatch();
+        bed.settle();
+        Session there = second.find(here);
+        CompletionStage<Call.Outcome> before = there.call(TestBed.requests(1));
+        bed.settle();
+        TestBed.accepted(before).dispatch();
+        bed.settle();
+        first.backend.life().call(1).respond();
+        bed.settle();
+        first.store.deaf = true;
+        CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
+        bed.settle();
+        first.die();
+        bed.pass(ClusterBed.LEASE.multipliedBy(2).plusSeconds(1));
+        assertThat(TestBed.now(outcome)).isInstanceOf(Call.Accepted.class);
+        TestBed.accepted(outcome).dispatch();
+        bed.settle();
+        assertThat(second.backend.lives).as("it runs as a new one").isNotEmpty();
+        assertThat(second.backend.life().heard).contains("tools/call 1");
     }
 }

@@ -260,4 +260,65 @@ class OnceCancelTest {
         endsCancelled(outcome, 1);
         assertThat(second.backend.lives).isEmpty();
     }
+
+    @Test
+    void aCallOnItsWayIsCancelledAndNotTheOlderOneThatRunsWithItsId() {
+        Connection running = bed.connected(call(1));
+        first.engine.drain(Duration.ofSeconds(20));
+        CompletionStage<Call.Outcome> waiting = call(1);
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(waiting.toCompletableFuture()).isNotDone();
+        cancel(there, 1);
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(bed.read(running)).isEmpty();
+        assertThat(running.end).as("the older call goes on").isEmpty();
+    }
+
+    @Test
+    void aCallThatBeginsBehindTheCancellationOfOneThatIsOverIsNotCancelled() {
+        Connection over = bed.connected(call(1));
+        first.backend.life().call(1).respond();
+        assertThat(bed.read(over)).containsExactly("result 1");
+        Session elsewhere = third.find(here);
+        bed.settle();
+        // both nodes hear of it at once, and again later
+        third.store.decreeSendings(
+                FlakyCluster.Fate.DONE, FlakyCluster.Fate.DONE, FlakyCluster.Fate.HELD, FlakyCluster.Fate.HELD);
+        CompletionStage<Void> cancelled = elsewhere.cancel(Wire.id(1), Wire.cancelled(1));
+        bed.settle();
+        assertThat(cancelled.toCompletableFuture()).isNotDone();
+        Connection next = bed.connected(call(1));
+        third.store.letGo();
+        bed.settle();
+        TestBed.now(cancelled);
+        bed.pass(Duration.ofSeconds(4));
+        assertThat(bed.read(next)).isEmpty();
+        assertThat(next.end).as("the next call goes on").isEmpty();
+    }
+
+    @Test
+    void aCallThatBeginsBehindTheCancellationOfAnOlderOneIsNotCancelled() {
+        Connection older = bed.connected(call(1));
+        Session elsewhere = third.find(here);
+        bed.settle();
+        third.store.decreeSendings(
+                FlakyCluster.Fate.DONE,
+                FlakyCluster.Fate.DONE,
+                FlakyCluster.Fate.HELD,
+                FlakyCluster.Fate.HELD,
+                FlakyCluster.Fate.HELD);
+        CompletionStage<Void> cancelled = elsewhere.cancel(Wire.id(1), Wire.cancelled(1));
+        bed.settle();
+        assertThat(bed.record(here).running()).as("the older one is cancelled").isEmpty();
+        assertThat(cancelled.toCompletableFuture()).isNotDone();
+        CompletionStage<Call.Outcome> next = elsewhere.call(TestBed.requests(1));
+        bed.settle();
+        third.store.letGo();
+        bed.settle();
+        TestBed.now(cancelled);
+        bed.pass(Duration.ofSeconds(4));
+        Connection connected = bed.connected(next);
+        assertThat(bed.read(connected)).isEmpty();
+        assertThat(connected.end).as("the next call goes on").isEmpty();
+    }
 }

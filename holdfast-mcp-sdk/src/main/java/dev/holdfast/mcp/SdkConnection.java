@@ -11,8 +11,10 @@ import io.modelcontextprotocol.common.McpTransportContext;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import java.io.IOException;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
@@ -44,7 +46,32 @@ final class SdkConnection implements BackendConnection {
         this.listening = listening;
         this.messages = messages;
         this.onClose = onClose;
-        session.listeningStream(new SinkTransport(messages, listening::sessionId, listening::send));
+        session.listeningStream(
+                new SinkTransport(messages, listening::sessionId, message -> asked(message, null), listening::send));
+    }
+
+    /** Whether a message may be sent: progress may under the token of its call only, and is counted otherwise. */
+    private boolean asked(McpSchema.JSONRPCMessage message, @Nullable Object token) {
+        boolean foreign = message instanceof McpSchema.JSONRPCNotification notification
+                && notification.params() instanceof McpSchema.ProgressNotification progress
+                && !isToken(token, progress.progressToken());
+        if (foreign) {
+            listening.unsolicited();
+        }
+        return !foreign;
+    }
+
+    /** JSON knows one kind of number. */
+    private static boolean isToken(@Nullable Object token, @Nullable Object told) {
+        return token instanceof Number asked && told instanceof Number said
+                ? asked.longValue() == said.longValue()
+                : token != null && token.equals(told);
+    }
+
+    private static @Nullable Object token(McpSchema.JSONRPCRequest request) {
+        return request.params() instanceof Map<?, ?> params && params.get("_meta") instanceof Map<?, ?> meta
+                ? meta.get("progressToken")
+                : null;
     }
 
     McpStreamableServerSession session() {
@@ -79,8 +106,12 @@ final class SdkConnection implements BackendConnection {
             return;
         }
         CallWork work = new CallWork();
-        SinkTransport transport =
-                new SinkTransport(messages, sink::sessionId, message -> work.send(() -> sink.send(message)));
+        @Nullable Object token = token(parsed);
+        SinkTransport transport = new SinkTransport(
+                messages,
+                sink::sessionId,
+                message -> asked(message, token),
+                message -> work.send(() -> sink.send(message)));
         running.add(work);
         sink.onCancel(notification -> work.dispose());
         FatalErrors fatal = new FatalErrors(error -> {

@@ -8,6 +8,7 @@ import io.modelcontextprotocol.spec.McpStreamableServerTransport;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -18,18 +19,28 @@ import reactor.core.scheduler.Schedulers;
  * connected makes no difference to it.
  */
 final class SinkTransport implements McpStreamableServerTransport {
-    /** A large message is there several times until the history counts it: one at a time. */
+    /** A large message is there several times while it is written as JSON: one at a time. */
     private static final ReentrantLock LARGE = new ReentrantLock();
 
     private final SdkMessages messages;
     private final Supplier<String> sessionId;
+    private final Predicate<McpSchema.JSONRPCMessage> asked;
     private final Function<OutboundMessage, CompletionStage<Void>> sink;
     private volatile boolean answered;
 
+    /**
+     * A way into the log.
+     *
+     * @param asked whether a message may be sent: progress that no running call has asked for may not
+     */
     SinkTransport(
-            SdkMessages messages, Supplier<String> sessionId, Function<OutboundMessage, CompletionStage<Void>> sink) {
+            SdkMessages messages,
+            Supplier<String> sessionId,
+            Predicate<McpSchema.JSONRPCMessage> asked,
+            Function<OutboundMessage, CompletionStage<Void>> sink) {
         this.messages = messages;
         this.sessionId = sessionId;
+        this.asked = asked;
         this.sink = sink;
     }
 
@@ -46,20 +57,24 @@ final class SinkTransport implements McpStreamableServerTransport {
     @Override
     public Mono<Void> sendMessage(McpSchema.JSONRPCMessage message) {
         return Mono.defer(() -> {
-            if (!SdkMessages.isLarge(message)) {
-                return send(message);
+            if (!asked.test(message)) {
+                return Mono.empty();
             }
+            if (!SdkMessages.isLarge(message)) {
+                return send(messages.outbound(message, sessionId));
+            }
+            OutboundMessage large;
             LARGE.lock();
             try {
-                return send(message);
+                large = messages.outbound(message, sessionId);
             } finally {
                 LARGE.unlock();
             }
+            return send(large);
         });
     }
 
-    private Mono<Void> send(McpSchema.JSONRPCMessage message) {
-        OutboundMessage outbound = messages.outbound(message, sessionId);
+    private Mono<Void> send(OutboundMessage outbound) {
         CompletionStage<Void> commit = sink.apply(outbound);
         if (EventKind.answers(outbound.kind())) {
             // nobody sends anything after it, and if it cannot be stored, the engine tells the client

@@ -16,7 +16,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /** The calls of one session that an upstream works on, oldest first. Safe for use by any thread. */
@@ -38,9 +37,6 @@ final class UpstreamCalls {
         }
     };
 
-    private final Counting countedIds = new Counting();
-    private final Counting countedTokens = new Counting();
-
     /**
      * A call.
      *
@@ -60,6 +56,11 @@ final class UpstreamCalls {
             CallSink sink,
             boolean harmless,
             Function<Outcome, Optional<OutboundMessage>> unanswered) {
+        /** Whether progress is told under its token, which is that of the client. */
+        boolean hasOwn(Envelope progress) {
+            return token.isPresent() && token.equals(names.token()) && token.equals(progress.progressToken());
+        }
+
         /** The upstream's id. */
         RequestId id() {
             return names.id();
@@ -76,43 +77,15 @@ final class UpstreamCalls {
 
     /** Begins a call, under names that no other call of the session has, and none that may come late had. */
     synchronized Call start(Envelope request, Function<Names, Call> named) {
-        RequestId id = free(request.id().orElseThrow(), countedIds, running::containsKey);
-        Optional<RequestId> token = request.progressToken().map(own -> free(own, countedTokens, this::inUse));
-        Call call = named.apply(new Names(id, token));
-        running.put(id, call);
+        Names names = ids.names(request, running::containsKey, this::inUse);
+        Call call = named.apply(names);
+        running.put(names.id(), call);
         return call;
-    }
-
-    private RequestId free(RequestId own, Counting counted, Predicate<RequestId> taken) {
-        boolean fresh = counted.goesOn(own);
-        return ids.free(own, known -> taken.test(known) || (!fresh && known.equals(own)));
     }
 
     private boolean inUse(RequestId token) {
         return taskTokens.containsKey(token)
                 || running.values().stream().anyMatch(call -> call.names.token().equals(Optional.of(token)));
-    }
-
-    /**
-     * The numbers that a client has used. Most clients count; one that does not go on from all numbers before it may have been used: what
-     * comes late, or is replayed, for the call that had it is not to be taken for another one's.
-     */
-    private static final class Counting {
-        private static final int MOST_DIGITS = 18;
-
-        private long last = -1;
-
-        /** Whether an id is new, as far as it can be told; of a string that is taken for granted. */
-        boolean goesOn(RequestId id) {
-            String token = id.token();
-            if (token.length() > MOST_DIGITS || !token.chars().allMatch(c -> c >= '0' && c <= '9')) {
-                return true;
-            }
-            long number = Long.parseLong(token);
-            boolean goesOn = number > last;
-            last = Math.max(last, number);
-            return goesOn;
-        }
     }
 
     synchronized boolean running(Call call) {

@@ -24,7 +24,8 @@ import java.util.function.Function;
 
 /**
  * A session's way to its session at the upstream. Messages pass as the bytes they are; only the ids of the upstream's own requests are
- * replaced, and restored in the client's answers. What comes on the stream of a request goes to the stream of that call.
+ * replaced, and restored in the client's answers, and those ids and progress tokens of the client's that the upstream would not tell from
+ * others ({@link ServerIds}). What comes on the stream of a request goes to the stream of that call.
  */
 final class UpstreamConnection implements BackendConnection {
     private static final Outcome LOST =
@@ -172,7 +173,11 @@ final class UpstreamConnection implements BackendConnection {
     /** A server that replays more than the stream which is resumed sends the progress of other calls on it too. */
     private CompletionStage<Void> notified(Call call, Envelope message) {
         String method = message.method();
-        return method.equals("notifications/progress") || method.equals("notifications/cancelled")
+        boolean progress = method.equals("notifications/progress");
+        if (progress && call.hasOwn(message)) {
+            return call.sink().send(message.outbound());
+        }
+        return progress || method.equals("notifications/cancelled")
                 ? news.message(message)
                 : call.sink().send(message.outbound());
     }

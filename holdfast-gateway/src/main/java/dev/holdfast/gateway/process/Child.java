@@ -342,12 +342,13 @@ public final class Child {
 
     /** What others write into its pipes, or do not read from them, holds no thread and no file any more. */
     private void closePipes() {
-        output.close();
-        errors.close();
         if (outputEnded && errors.ended().isDone() && input.ended()) {
             return;
         }
+        // one that writes ends as soon as the pipe is closed
         Set<Long> holders = pipes.holders();
+        output.close();
+        errors.close();
         pipes.wake();
         if (!holders.isEmpty()) {
             leftBehind.run();

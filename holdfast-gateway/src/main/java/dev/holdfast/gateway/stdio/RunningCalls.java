@@ -89,12 +89,11 @@ final class RunningCalls {
 
     private synchronized Names start(InboundMessage request, boolean carries, Envelope message, CallSink sink) {
         // what comes late for a call that was cancelled must not be taken for that of a later one
-        RequestId id =
-                ids.free(request.requiredId(), known -> calls.containsKey(known) || cancelledIds.contains(known));
-        Names names = new Names(id, message.progressToken().map(token -> ids.free(token, this::inUse)));
+        Names names =
+                ids.names(message, known -> calls.containsKey(known) || cancelledIds.contains(known), this::inUse);
         Running call =
                 new Running(request.requiredId(), message.progressToken(), names, carries, message.asksForTask(), sink);
-        calls.put(id, call);
+        calls.put(names.id(), call);
         names.token().ifPresent(token -> tokens.put(token, call));
         return names;
     }

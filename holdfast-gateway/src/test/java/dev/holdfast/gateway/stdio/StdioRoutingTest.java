@@ -223,4 +223,18 @@ class StdioRoutingTest {
         assertThat(child.listening().next()).isEqualTo(LOG);
         assertThat(child.listening().losses).isEmpty();
     }
+
+    @Test
+    void whatComesLateIsNotForTheNextCallWithTheSameIdAndToken() {
+        String call = "{'jsonrpc':'2.0','id':1,'method':'m','params':{'_meta':{'progressToken':1}}}";
+        RecordedCall over = child.call(call);
+        child.says(Json.result(1));
+        assertThat(over.next()).isEqualTo(Json.result(1));
+        RecordedCall next = child.call(call);
+        child.says("{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':1,'progress':99}}");
+        child.says("{'jsonrpc':'2.0','id':1,'result':{'of':'the first, once more'}}");
+        child.says("{'jsonrpc':'2.0','method':'notifications/tools/list_changed'}");
+        assertThat(child.listening().next()).contains("list_changed");
+        assertThat(next.waiting()).isZero();
+    }
 }

@@ -18,6 +18,10 @@ public final class ServerIds {
     private static final int FIRST = 1_000_000_000;
 
     private int count;
+    /** The greatest numbers that the client has used. */
+    private long lastId = -1;
+
+    private long lastToken = -1;
 
     /**
      * What a server knows a call by.
@@ -45,17 +49,38 @@ public final class ServerIds {
     }
 
     /**
-     * Returns an id of the client's, or another one in its place.
+     * Names a call. Most clients count: a number that does not go on from all numbers before it may have been used, and what comes late,
+     * or is replayed, for the call that had it is not to be taken for this one's. Of a string that cannot be told.
      *
-     * @param taken those that must not be used now
+     * @param takenIds the ids that must not be used now
+     * @param takenTokens the tokens that must not be used now
      */
-    public RequestId free(RequestId clients, Predicate<RequestId> taken) {
-        RequestId id = clients;
-        while (!plain(id) || taken.test(id)) {
+    public Names names(Envelope request, Predicate<RequestId> takenIds, Predicate<RequestId> takenTokens) {
+        RequestId clients = request.id().orElseThrow();
+        RequestId id = free(clients, lastId, takenIds);
+        lastId = Math.max(lastId, number(clients));
+        Optional<RequestId> token = request.progressToken().map(own -> free(own, lastToken, takenTokens));
+        lastToken = Math.max(
+                lastToken, request.progressToken().map(ServerIds::number).orElse(-1L));
+        return new Names(id, token);
+    }
+
+    private RequestId free(RequestId clients, long last, Predicate<RequestId> taken) {
+        boolean fresh = number(clients) < 0 || number(clients) > last;
+        if (fresh && plain(clients) && !taken.test(clients)) {
+            return clients;
+        }
+        RequestId id;
+        do {
             count = (count + 1) % FIRST;
             id = new RequestId(String.valueOf(FIRST + count));
-        }
+        } while (taken.test(id));
         return id;
+    }
+
+    /** The number that an id is, -1 where it is none that is plain. */
+    private static long number(RequestId id) {
+        return plain(id) && id.token().charAt(0) != '"' ? Long.parseLong(id.token()) : -1;
     }
 
     /** Whether any server gives this id back as it is. */
