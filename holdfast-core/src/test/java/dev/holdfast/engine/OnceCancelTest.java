@@ -298,7 +298,7 @@ class OnceCancelTest {
 
     @Test
     void aCallThatBeginsBehindTheCancellationOfAnOlderOneIsNotCancelled() {
-        Connection older = bed.connected(call(1));
+        bed.connected(call(1));
         Session elsewhere = third.find(here);
         bed.settle();
         third.store.decreeSendings(

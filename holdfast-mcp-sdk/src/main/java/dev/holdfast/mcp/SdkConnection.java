@@ -54,7 +54,7 @@ final class SdkConnection implements BackendConnection {
     private boolean asked(McpSchema.JSONRPCMessage message, @Nullable Object token) {
         boolean foreign = message instanceof McpSchema.JSONRPCNotification notification
                 && notification.params() instanceof McpSchema.ProgressNotification progress
-                && !isToken(token, progress.progressToken());
+                && (token == null || !isToken(token, progress.progressToken()));
         if (foreign) {
             listening.unsolicited();
         }
@@ -62,10 +62,11 @@ final class SdkConnection implements BackendConnection {
     }
 
     /** JSON knows one kind of number. */
-    private static boolean isToken(@Nullable Object token, @Nullable Object told) {
-        return token instanceof Number asked && told instanceof Number said
-                ? asked.longValue() == said.longValue()
-                : token != null && token.equals(told);
+    private static boolean isToken(Object token, @Nullable Object told) {
+        if (token instanceof Number asked && told instanceof Number said) {
+            return asked.longValue() == said.longValue();
+        }
+        return token.equals(told);
     }
 
     private static @Nullable Object token(McpSchema.JSONRPCRequest request) {
