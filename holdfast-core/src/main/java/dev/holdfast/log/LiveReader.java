@@ -260,6 +260,12 @@ public final class LiveReader implements StreamReader, StreamCursor {
         end = new End(EndReason.SUPERSEDED, Optional.empty());
     }
 
+    /** The store has not taken the stream, whose client must not come back to it, whoever has asked for that. */
+    public void refuse() {
+        endAfter = cursor;
+        end = new End(EndReason.STORE_FAILED, Optional.empty());
+    }
+
     @Override
     public void end(EndReason reason, Optional<Duration> retry) {
         boolean stays = reason == EndReason.POLLING && !returnable && stream.committed() == 0;

@@ -69,6 +69,7 @@ public final class LiveStream {
     private List<OutboundMessage> lastWords = List.of();
 
     private boolean finished;
+    private boolean abandoned;
     private boolean keepsProgress;
     /** Set inside a step, and read outside of one too. */
     private volatile boolean recorded = true;
@@ -361,5 +362,15 @@ public final class LiveStream {
 
     boolean finished() {
         return finished;
+    }
+
+    /** Nobody will ever read it. */
+    void abandon() {
+        abandoned = true;
+    }
+
+    /** Whether nobody will ever read it. */
+    boolean abandoned() {
+        return abandoned;
     }
 }

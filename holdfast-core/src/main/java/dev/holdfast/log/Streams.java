@@ -98,6 +98,13 @@ public final class Streams {
         streams.put(stream.id(), stream);
     }
 
+    /** The call of this stream does not start: unless it was {@link #open opened}, nobody reads what is on its way to it. */
+    public void abandon(LiveStream stream) {
+        if (!stream.listening() && streams.get(stream.id()) != stream) {
+            stream.abandon();
+        }
+    }
+
     public KeptEvent assign(LiveStream stream, OutboundMessage message) {
         KeptEvent event = outbox.placesLater(stream)
                 ? stream.unplaced(message, epochs.present())
@@ -147,6 +154,10 @@ public final class Streams {
     public boolean commit(KeptEvent event) {
         LiveStream stream = event.stream;
         decided(event);
+        if (stream.abandoned()) {
+            outbox.trim(event);
+            return true;
+        }
         stream.commit(event);
         if (!event.kept) {
             outbox.trim(event);

@@ -1,7 +1,6 @@
 package dev.holdfast.session;
 
 import dev.holdfast.Call;
-import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
@@ -9,7 +8,6 @@ import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveReader;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
-import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
@@ -257,9 +255,10 @@ final class CallStart {
         core.outbox().dismissClients(new StoreUnavailableException(null), effects);
         for (RequestSink sink : core.requests().all()) {
             LiveCall call = sink.call();
-            Optional<StreamCursor> reader = call.stream().reader();
+            Optional<LiveReader> reader =
+                    call.liveReader().filter(own -> call.stream().reader().isPresent());
             if (reader.isPresent() && !call.stream().recorded()) {
-                reader.get().end(EndReason.STORE_FAILED, Optional.empty());
+                reader.get().refuse();
                 effects.wake(reader.get());
                 sink.stop(effects);
                 ending.lose(sink, effects);
@@ -299,6 +298,7 @@ final class CallStart {
             sink.close();
             core.requests().end(sink);
         });
+        core.streams().abandon(call.stream());
         ending.end(call);
     }
 

@@ -139,13 +139,18 @@ final class SimConnection implements StreamReader.Waker {
 
     /** A connection that rests without having been woken has nothing to read. */
     void checkRest() {
-        world.check(!aborted || replaced, () -> this + " was aborted though it is the newest");
+        world.check(!aborted || mayBeCut(), () -> this + " was aborted though it is the newest");
         if (resting && !woken && !over) {
             int gaps = session.gaps(stream);
             boolean found = reader.read(1) != StreamReader.Rest.REST;
             world.check(!found, () -> this + " was not woken");
             checkGap(gaps);
         }
+    }
+
+    /** Another one has replaced it, or its session has ended for what all keep, and more are in its place. */
+    private boolean mayBeCut() {
+        return replaced || session.live().core().ended() == EndReason.OVERFLOW;
     }
 
     private boolean read(int maxBytes) {
@@ -243,7 +248,7 @@ final class SimConnection implements StreamReader.Waker {
     private void end(EndReason reason, int gaps) {
         world.trace(() -> this + " is ended: " + reason);
         if (reason == EndReason.SUPERSEDED) {
-            world.check(replaced, () -> this + " is replaced by nobody");
+            world.check(mayBeCut(), () -> this + " is replaced by nobody");
             over = true;
             return;
         }
@@ -253,10 +258,8 @@ final class SimConnection implements StreamReader.Waker {
             world.check(nothingAfter(cursor), () -> this + " ends too early");
             world.check(call.map(SimCall::over).orElse(afterlife), () -> this + " ends before its call");
         }
-        if (reason == EndReason.STORE_FAILED && call.isPresent()) {
-            // its client gets 503, and can never come back
-            world.check(cursor == 0 && call.get().cursor.isEmpty(), () -> this + " is refused though it has begun");
-            call.get().requests.forEach(request -> call.get().perhapsCancelled.add(request.requiredId()));
+        if (reason == EndReason.STORE_FAILED) {
+            refused();
         }
         over = true;
         if (world.oneIn(4)) {
@@ -271,6 +274,14 @@ final class SimConnection implements StreamReader.Waker {
         }
         reader.close(handover ? Close.HANDOVER : Close.IN_ORDER);
         gone();
+    }
+
+    /** The store did not take the start of the call: its client gets 503, and can never come back. */
+    private void refused() {
+        call.ifPresent(begun -> {
+            world.check(cursor == 0 && begun.cursor.isEmpty(), () -> this + " is refused though it has begun");
+            begun.requests.forEach(request -> begun.perhapsCancelled.add(request.requiredId()));
+        });
     }
 
     private boolean complete() {

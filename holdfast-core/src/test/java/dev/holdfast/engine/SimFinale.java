@@ -106,7 +106,8 @@ final class SimFinale {
             boolean cancelled = call.cancelled.contains(request.requiredId())
                     || call.perhapsCancelled.contains(request.requiredId());
             boolean answered = call.session.log.answered(request.requiredId());
-            world.check(answered || cancelled, () -> "request " + request.id() + " never got an answer");
+            // who has left before it heard anything may have been refused: nobody can come back for it
+            world.check(answered || cancelled || !told, () -> "request " + request.id() + " never got an answer");
             boolean received = call.answers.contains(request.requiredId());
             boolean due = answered && told && world.client(call.session).back().namesCursor;
             world.check(
