@@ -11,10 +11,8 @@ import io.modelcontextprotocol.common.McpTransportContext;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import java.io.IOException;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
@@ -46,33 +44,7 @@ final class SdkConnection implements BackendConnection {
         this.listening = listening;
         this.messages = messages;
         this.onClose = onClose;
-        session.listeningStream(
-                new SinkTransport(messages, listening::sessionId, message -> asked(message, null), listening::send));
-    }
-
-    /** Whether a message may be sent: progress may under the token of its call only, and is counted otherwise. */
-    private boolean asked(McpSchema.JSONRPCMessage message, @Nullable Object token) {
-        boolean foreign = message instanceof McpSchema.JSONRPCNotification notification
-                && notification.params() instanceof McpSchema.ProgressNotification progress
-                && (token == null || !isToken(token, progress.progressToken()));
-        if (foreign) {
-            listening.unsolicited();
-        }
-        return !foreign;
-    }
-
-    /** JSON knows one kind of number. */
-    private static boolean isToken(Object token, @Nullable Object told) {
-        if (token instanceof Number asked && told instanceof Number said) {
-            return asked.longValue() == said.longValue();
-        }
-        return token.equals(told);
-    }
-
-    private static @Nullable Object token(McpSchema.JSONRPCRequest request) {
-        return request.params() instanceof Map<?, ?> params && params.get("_meta") instanceof Map<?, ?> meta
-                ? meta.get("progressToken")
-                : null;
+        session.listeningStream(new SinkTransport(messages, listening::sessionId, listening::send));
     }
 
     McpStreamableServerSession session() {
@@ -107,12 +79,8 @@ final class SdkConnection implements BackendConnection {
             return;
         }
         CallWork work = new CallWork();
-        @Nullable Object token = token(parsed);
-        SinkTransport transport = new SinkTransport(
-                messages,
-                sink::sessionId,
-                message -> asked(message, token),
-                message -> work.send(() -> sink.send(message)));
+        SinkTransport transport =
+                new SinkTransport(messages, sink::sessionId, message -> work.send(() -> sink.send(message)));
         running.add(work);
         sink.onCancel(notification -> work.dispose());
         FatalErrors fatal = new FatalErrors(error -> {

@@ -8,7 +8,6 @@ import io.modelcontextprotocol.spec.McpStreamableServerTransport;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -24,23 +23,13 @@ final class SinkTransport implements McpStreamableServerTransport {
 
     private final SdkMessages messages;
     private final Supplier<String> sessionId;
-    private final Predicate<McpSchema.JSONRPCMessage> asked;
     private final Function<OutboundMessage, CompletionStage<Void>> sink;
     private volatile boolean answered;
 
-    /**
-     * A way into the log.
-     *
-     * @param asked whether a message may be sent: progress that no running call has asked for may not
-     */
     SinkTransport(
-            SdkMessages messages,
-            Supplier<String> sessionId,
-            Predicate<McpSchema.JSONRPCMessage> asked,
-            Function<OutboundMessage, CompletionStage<Void>> sink) {
+            SdkMessages messages, Supplier<String> sessionId, Function<OutboundMessage, CompletionStage<Void>> sink) {
         this.messages = messages;
         this.sessionId = sessionId;
-        this.asked = asked;
         this.sink = sink;
     }
 
@@ -57,9 +46,6 @@ final class SinkTransport implements McpStreamableServerTransport {
     @Override
     public Mono<Void> sendMessage(McpSchema.JSONRPCMessage message) {
         return Mono.defer(() -> {
-            if (!asked.test(message)) {
-                return Mono.empty();
-            }
             if (!SdkMessages.isLarge(message)) {
                 return send(messages.outbound(message, sessionId));
             }

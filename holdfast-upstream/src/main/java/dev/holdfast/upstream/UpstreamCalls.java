@@ -9,6 +9,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,6 +22,8 @@ import java.util.stream.Stream;
 /** The calls of one session that an upstream works on, oldest first. Safe for use by any thread. */
 final class UpstreamCalls {
     private static final int MOST_TOKENS = 256;
+    /** A longer token is not remembered. */
+    private static final int LONGEST_TOKEN = 128;
 
     private final ServerIds ids = new ServerIds();
     /** By the upstream's ids. */
@@ -30,12 +33,19 @@ final class UpstreamCalls {
     private final Set<Call> cancelled = new HashSet<>(0);
     private final List<Call> untouched = new ArrayList<>(0);
     /** The client's tokens of tasks, by the upstream's. */
-    private final Map<RequestId, RequestId> taskTokens = new LinkedHashMap<>(0) {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<RequestId, RequestId> eldest) {
-            return size() > MOST_TOKENS;
-        }
-    };
+    private final Map<RequestId, RequestId> taskTokens = recent();
+    /** The upstream's tokens of calls that are over. */
+    private final Set<RequestId> endedTokens = Collections.newSetFromMap(recent());
+
+    /** A map that forgets what was added first. */
+    private static <V> Map<RequestId, V> recent() {
+        return new LinkedHashMap<>(0) {
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<RequestId, V> eldest) {
+                return size() > MOST_TOKENS;
+            }
+        };
+    }
 
     /**
      * A call.
@@ -85,6 +95,7 @@ final class UpstreamCalls {
 
     private boolean inUse(RequestId token) {
         return taskTokens.containsKey(token)
+                || endedTokens.contains(token)
                 || running.values().stream().anyMatch(call -> call.names.token().equals(Optional.of(token)));
     }
 
@@ -98,8 +109,13 @@ final class UpstreamCalls {
      */
     synchronized boolean beginsToEnd(Call call) {
         boolean begins = running(call) && ending.add(call);
-        if (begins && call.task) {
-            call.names.token().ifPresent(theirs -> taskTokens.put(theirs, call.token.orElse(theirs)));
+        if (begins && call.names.token().isPresent()) {
+            RequestId theirs = call.names.token().get();
+            if (call.task) {
+                taskTokens.put(theirs, call.token.orElse(theirs));
+            } else if (theirs.token().length() <= LONGEST_TOKEN) {
+                endedTokens.add(theirs);
+            }
         }
         return begins;
     }
@@ -157,6 +173,18 @@ final class UpstreamCalls {
                 .map(call -> new Told(Optional.of(call.sink), call.token.orElse(theirs)));
         return running.or(
                 () -> Optional.ofNullable(taskTokens.get(theirs)).map(clients -> new Told(Optional.empty(), clients)));
+    }
+
+    /** Whether a token is or was that of a call. */
+    synchronized boolean knows(Optional<RequestId> token) {
+        return token.filter(theirs ->
+                        endedTokens.contains(theirs) || ofToken(theirs).isPresent())
+                .isPresent();
+    }
+
+    /** Whether nothing comes any more under a token: its call is over, and what comes is late, or a repetition. */
+    synchronized boolean ended(RequestId token) {
+        return endedTokens.contains(token);
     }
 
     /** The call that was started last. */

@@ -174,10 +174,8 @@ final class UpstreamConnection implements BackendConnection {
     private CompletionStage<Void> notified(Call call, Envelope message) {
         String method = message.method();
         boolean progress = method.equals("notifications/progress");
-        if (progress && call.hasOwn(message)) {
-            return call.sink().send(message.outbound());
-        }
-        return progress || method.equals("notifications/cancelled")
+        boolean foreign = progress && !call.hasOwn(message) && calls.knows(message.progressToken());
+        return foreign || method.equals("notifications/cancelled")
                 ? news.message(message)
                 : call.sink().send(message.outbound());
     }

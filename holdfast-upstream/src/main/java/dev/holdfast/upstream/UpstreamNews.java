@@ -51,6 +51,12 @@ record UpstreamNews(UpstreamCalls calls, UpstreamQuestions questions, ListeningS
     private CompletionStage<Void> progress(Envelope message) {
         Optional<UpstreamCalls.Told> told = message.progressToken().flatMap(calls::ofToken);
         if (told.isEmpty()) {
+            // under another token the only call that it can be of is one that runs
+            Optional<CallSink> call =
+                    message.progressToken().filter(calls::ended).isPresent() ? Optional.empty() : calls.newest();
+            if (call.isPresent()) {
+                return call.get().send(message.outbound());
+            }
             listening.unsolicited();
             return CompletableFuture.completedFuture(null);
         }

@@ -207,11 +207,16 @@ final class SseParser {
         }
     }
 
-    /** The stream has ended in order: the standard drops an event that is not whole. */
-    void end() {
+    /**
+     * The stream has ended in order: the standard drops an event that is not whole.
+     *
+     * @return whether the whole stream was one message, which is there now
+     */
+    boolean end() {
         if (bare) {
             dispatch();
         }
+        return bare;
     }
 
     /** The standard ignores an id that no header can carry for its NUL; one that is too long for any is ignored too. */

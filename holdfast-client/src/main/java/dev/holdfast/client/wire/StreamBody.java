@@ -173,8 +173,8 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     @Override
     public void onComplete() {
         read = true;
-        parser.end();
-        if (!events.isEmpty()) {
+        // what came before may be on its way still, and goes on by itself
+        if (parser.end()) {
             handOver();
         }
         finish(new ExchangeEnd.StreamEnded());
