@@ -41,4 +41,17 @@ final class SpringAiConfigurations {
             return transport.getRouterFunction();
         }
     }
+
+    /** The same for Spring AI 1.1, whose transport is the SDK's. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(io.modelcontextprotocol.server.transport.WebMvcStreamableServerTransportProvider.class)
+    @ConditionalOnBean(io.modelcontextprotocol.server.transport.WebMvcStreamableServerTransportProvider.class)
+    static class OwnTransportOf1 {
+        @Bean
+        @ConditionalOnMissingBean(name = "webMvcStreamableServerRouterFunction")
+        RouterFunction<ServerResponse> webMvcStreamableServerRouterFunction(
+                io.modelcontextprotocol.server.transport.WebMvcStreamableServerTransportProvider transport) {
+            return transport.getRouterFunction();
+        }
+    }
 }

@@ -51,7 +51,8 @@ final class HoldfastDrain implements SmartLifecycle {
         return running;
     }
 
-    @Override
+    /** Overrides what Spring Framework 7 asks; 6 does not ask. */
+    @SuppressWarnings("MissingOverride")
     public boolean isPauseable() {
         return false;
     }

@@ -1,7 +1,5 @@
 package dev.holdfast.spring.actuate;
 
-import dev.holdfast.EngineStats;
-import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
@@ -20,16 +18,7 @@ public final class HoldfastHealthIndicator implements HealthIndicator {
 
     @Override
     public Health health() {
-        SessionEngine engine = transport.engine();
-        EngineStats stats = engine.stats();
-        Health.Builder health = engine.draining() ? new Health.Builder().outOfService() : Health.up();
-        engine.storeTrouble().ifPresent(words -> health.withDetail("storeTrouble", words));
-        return health.withDetail("sessions", stats.sessions())
-                .withDetail("parked", stats.parked())
-                .withDetail("streams", transport.openConnections())
-                .withDetail("runningCalls", stats.runningCalls())
-                .withDetail("storeSurvives", engine.durability())
-                .withDetail("mayWrite", engine.mayWrite())
-                .build();
+        Health.Builder health = transport.engine().draining() ? new Health.Builder().outOfService() : Health.up();
+        return health.withDetails(HealthDetails.of(transport)).build();
     }
 }

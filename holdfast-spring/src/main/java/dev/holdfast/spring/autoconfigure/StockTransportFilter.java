@@ -13,7 +13,8 @@ import org.springframework.core.env.Environment;
  * are, and two transports stop the start of Spring AI's server.
  */
 final class StockTransportFilter implements AutoConfigurationImportFilter, EnvironmentAware, BeanClassLoaderAware {
-    private static final Set<String> STOCK = Set.of(StockTransport.STREAMABLE, StockTransport.SSE);
+    private static final Set<String> STOCK =
+            Set.of(StockTransport.STREAMABLE, StockTransport.SSE, StockTransport.STREAMABLE_1, StockTransport.SSE_1);
 
     private @Nullable Environment environment;
     private @Nullable ClassLoader classes;

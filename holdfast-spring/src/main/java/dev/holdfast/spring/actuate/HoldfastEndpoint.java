@@ -45,7 +45,9 @@ public final class HoldfastEndpoint {
      * @param limit how many sessions are shown at most, 0 to 10,000; 100 without it
      */
     @ReadOperation
-    public Overview overview(@Nullable Integer limit) {
+    public Overview overview(
+            // Spring Boot 3 does not know the other one
+            @org.springframework.lang.Nullable @Nullable Integer limit) {
         int most = limit == null ? SHOWN : limit;
         if (most < 0 || most > MOST_SHOWN) {
             throw new InvalidEndpointRequestException(

@@ -11,6 +11,9 @@ interface ServletPaths {
     /** What is there where Spring MVC is. */
     String MVC = "org.springframework.boot.webmvc.autoconfigure.DispatcherServletPath";
 
+    /** The same in Spring Boot 3. */
+    String MVC_3 = "org.springframework.boot.autoconfigure.web.servlet.DispatcherServletPath";
+
     /** The path of an endpoint. */
     String path(String endpoint);
 
@@ -26,8 +29,13 @@ interface ServletPaths {
     }
 
     static ServletPaths in(BeanFactory beans) {
-        boolean mvc = ClassUtils.isPresent(MVC, ServletPaths.class.getClassLoader());
-        return mvc ? Mvc.paths(beans) : endpoint -> endpoint.startsWith("/") ? endpoint : "/" + endpoint;
+        ClassLoader classes = ServletPaths.class.getClassLoader();
+        if (ClassUtils.isPresent(MVC, classes)) {
+            return Mvc.paths(beans);
+        }
+        return ClassUtils.isPresent(MVC_3, classes)
+                ? Mvc3.paths(beans)
+                : endpoint -> endpoint.startsWith("/") ? endpoint : "/" + endpoint;
     }
 
     /** Loaded where Spring MVC is there. */
@@ -36,6 +44,16 @@ interface ServletPaths {
 
         private static ServletPaths paths(BeanFactory beans) {
             return beans.getBeanProvider(DispatcherServletPath.class).getIfAvailable(() -> () -> "/")::getRelativePath;
+        }
+    }
+
+    /** The same for Spring Boot 3. */
+    final class Mvc3 {
+        private Mvc3() {}
+
+        private static ServletPaths paths(BeanFactory beans) {
+            return beans.getBeanProvider(org.springframework.boot.autoconfigure.web.servlet.DispatcherServletPath.class)
+                    .getIfAvailable(() -> () -> "/")::getRelativePath;
         }
     }
 }

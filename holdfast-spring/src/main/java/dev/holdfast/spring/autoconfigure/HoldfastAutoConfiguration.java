@@ -46,8 +46,17 @@ import org.springframework.web.filter.UrlHandlerFilter;
  * application has a transport of its own. Where there are several, none is served unless one is primary; all are drained.
  */
 @AutoConfiguration(
-        beforeName = {StockTransport.STREAMABLE, StockTransport.SSE, StockTransport.SERVER},
-        afterName = "org.springframework.ai.mcp.server.common.autoconfigure.McpServerJsonMapperAutoConfiguration")
+        beforeName = {
+            StockTransport.STREAMABLE,
+            StockTransport.SSE,
+            StockTransport.STREAMABLE_1,
+            StockTransport.SSE_1,
+            StockTransport.SERVER
+        },
+        afterName = {
+            "org.springframework.ai.mcp.server.common.autoconfigure.McpServerJsonMapperAutoConfiguration",
+            "org.springframework.ai.mcp.server.common.autoconfigure.McpServerObjectMapperAutoConfiguration"
+        })
 @ConditionalOnClass({HttpServlet.class, McpServerTransportProviderBase.class})
 @Conditional(OnReplaceableTransport.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
@@ -56,6 +65,7 @@ import org.springframework.web.filter.UrlHandlerFilter;
     SpringAiConfigurations.StreamableProperties.class,
     SpringAiConfigurations.SseProperties.class,
     SpringAiConfigurations.OwnTransport.class,
+    SpringAiConfigurations.OwnTransportOf1.class,
     StoreConfiguration.class,
     SecurityConfiguration.class
 })

@@ -14,7 +14,10 @@ import org.springframework.context.annotation.Bean;
 /** An observation of each call, and with it a span, where there is a registry for observations. */
 @AutoConfiguration(
         after = HoldfastAutoConfiguration.class,
-        afterName = "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration")
+        afterName = {
+            "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration"
+        })
 @ConditionalOnClass(ObservationRegistry.class)
 @ConditionalOnBean({ObservationRegistry.class, HoldfastTransportProvider.class})
 public final class HoldfastObservationAutoConfiguration {

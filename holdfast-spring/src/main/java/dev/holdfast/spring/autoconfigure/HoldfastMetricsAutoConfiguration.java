@@ -20,7 +20,10 @@ import org.springframework.core.annotation.Order;
 /** The meters of Holdfast, where there is a registry for them. */
 @AutoConfiguration(
         after = HoldfastAutoConfiguration.class,
-        afterName = "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration")
+        afterName = {
+            "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration"
+        })
 @ConditionalOnClass(MeterRegistry.class)
 @ConditionalOnBean({MeterRegistry.class, HoldfastTransportProvider.class})
 public final class HoldfastMetricsAutoConfiguration {

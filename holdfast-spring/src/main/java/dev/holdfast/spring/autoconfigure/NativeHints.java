@@ -12,9 +12,13 @@ final class NativeHints implements RuntimeHintsRegistrar {
         Stream.of(
                         StockTransport.SERVER,
                         StockTransport.STREAMABLE,
+                        StockTransport.STREAMABLE_1,
                         ServletPaths.MVC,
-                        SpringAiMapper.JACKSON,
+                        ServletPaths.MVC_3,
+                        SpringAiMapper.JACKSON_3,
+                        SpringAiMapper.JACKSON_2,
                         SpringDataRedis.DETAILS,
+                        SpringDataRedis.DETAILS_3,
                         StoreConfiguration.ROCKSDB,
                         StoreConfiguration.REDIS)
                 .forEach(name -> hints.reflection().registerTypeIfPresent(classes, name));

@@ -24,6 +24,12 @@ enum StockTransport {
     static final String SSE =
             "org.springframework.ai.mcp.server.webmvc.autoconfigure.McpServerSseWebMvcAutoConfiguration";
 
+    /** The same two in Spring AI 1.1. */
+    static final String STREAMABLE_1 =
+            "org.springframework.ai.mcp.server.autoconfigure.McpServerStreamableHttpWebMvcAutoConfiguration";
+
+    static final String SSE_1 = "org.springframework.ai.mcp.server.autoconfigure.McpServerSseWebMvcAutoConfiguration";
+
     /** The auto-configuration that makes Spring AI's MCP server, whatever its transport. */
     static final String SERVER = "org.springframework.ai.mcp.server.common.autoconfigure.McpServerAutoConfiguration";
 
@@ -35,7 +41,8 @@ enum StockTransport {
             return NONE;
         }
         SpringAiServer server = new SpringAiServer(environment);
-        if (!server.servesHttp() || !ClassUtils.isPresent(STREAMABLE, classes)) {
+        boolean webMvc = ClassUtils.isPresent(STREAMABLE, classes) || ClassUtils.isPresent(STREAMABLE_1, classes);
+        if (!server.servesHttp() || !webMvc) {
             return KEPT;
         }
         return switch (server.protocol()) {

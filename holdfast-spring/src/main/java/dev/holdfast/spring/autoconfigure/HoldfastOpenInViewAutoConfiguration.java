@@ -25,7 +25,10 @@ import org.springframework.web.context.request.async.WebAsyncUtils;
  */
 @AutoConfiguration(
         after = HoldfastAutoConfiguration.class,
-        afterName = "org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration")
+        afterName = {
+            "org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration",
+            "org.springframework.boot.autoconfigure.orm.jpa.HibernateJpaAutoConfiguration"
+        })
 @ConditionalOnClass(OpenEntityManagerInViewInterceptor.class)
 @ConditionalOnBean(name = "holdfastServlet")
 @ConditionalOnSingleCandidate(OpenEntityManagerInViewInterceptor.class)
