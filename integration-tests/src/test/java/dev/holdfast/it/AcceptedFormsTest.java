@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
@@ -25,6 +26,7 @@ import tools.jackson.databind.JsonNode;
 @ParameterizedClass
 @CsvSource({"JETTY, false", "JETTY, true", "TOMCAT, false", "TOMCAT, true"})
 @Timeout(60)
+@Tag("edge")
 class AcceptedFormsTest {
     private static final String JSON = "application/json";
     private static final String STREAM = "text/event-stream";

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -21,6 +22,7 @@ import reactor.core.publisher.Mono;
 @ParameterizedClass
 @MethodSource("places")
 @Timeout(30)
+@Tag("edge")
 class BlockingResponseTest {
     private static final Duration HEARTBEAT = Duration.ofMillis(200);
     private static final String LONG = "x".repeat(300 << 10);

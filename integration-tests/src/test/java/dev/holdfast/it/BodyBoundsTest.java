@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
@@ -25,6 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @EnumSource(ContainerKind.class)
 @Timeout(120)
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("edge")
 class BodyBoundsTest {
     private static final int INVALID_REQUEST = -32600;
     private static final int SERVER_ERROR = -32000;

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -21,6 +22,7 @@ import tools.jackson.databind.JsonNode;
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(30)
+@Tag("edge")
 class BusySessionTest {
     private static final int SERVER_ERROR = -32000;
     private static final int MOST = 3;

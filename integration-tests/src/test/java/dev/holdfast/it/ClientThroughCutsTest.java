@@ -37,6 +37,7 @@ import reactor.core.publisher.Mono;
 
 /** The client at Holdfast, through a proxy that cuts: every message comes once and in order, and every call is run once. */
 @Tag("sdk")
+@Tag("edge")
 @Timeout(60)
 class ClientThroughCutsTest {
     private static final int CALLS = 6;

@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -23,6 +24,7 @@ import reactor.core.publisher.Mono;
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(30)
+@Tag("edge")
 class EdgeFaultTest {
     private static final int INTERNAL_ERROR = -32603;
     private static final String FAIL = "X-Fail";

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
@@ -20,6 +21,7 @@ import reactor.core.publisher.Mono;
 @EnumSource(ContainerKind.class)
 @Timeout(90)
 @Execution(ExecutionMode.CONCURRENT)
+@Tag("edge")
 class HeartbeatTest {
     private static final Duration SHORT = Duration.ofMillis(200);
     private static final int BEATS = 40;

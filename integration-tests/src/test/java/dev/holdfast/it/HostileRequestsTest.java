@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(3600)
+@Tag("edge")
 class HostileRequestsTest {
     /** How many requests; {@code -Dholdfast.hostile=1000000} for a thorough look. */
     private static final int REQUESTS = Integer.getInteger("holdfast.hostile", 3_000);

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -16,6 +17,7 @@ import reactor.core.publisher.Mono;
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(240)
+@Tag("edge")
 class IdleThreadsTest {
     private static final int CLIENTS = 300;
     private static final int CONTAINER_THREADS = 8;

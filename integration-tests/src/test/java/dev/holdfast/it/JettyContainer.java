@@ -3,7 +3,12 @@ package dev.holdfast.it;
 import dev.holdfast.servlet.ConnectionReset;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
+import jakarta.servlet.FilterRegistration;
+import jakarta.servlet.ServletContainerInitializer;
+import jakarta.servlet.ServletRegistration;
+import jakarta.servlet.ServletRequest;
 import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.StandardSocketOptions;
@@ -12,14 +17,12 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.eclipse.jetty.ee11.servlet.FilterHolder;
-import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
-import org.eclipse.jetty.ee11.servlet.ServletContextRequest;
-import org.eclipse.jetty.ee11.servlet.ServletHolder;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
 import org.eclipse.jetty.io.EndPoint;
+import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
@@ -53,19 +56,33 @@ final class JettyContainer implements Container {
 
     @Override
     public void start(HttpServlet servlet, List<Filter> filters) throws Exception {
-        ServletContextHandler context = new ServletContextHandler();
-        context.setContextPath("/");
-        for (Filter filter : filters) {
-            FilterHolder holder = new FilterHolder(filter);
-            holder.setAsyncSupported(true);
-            context.addFilter(holder, "/*", EnumSet.of(DispatcherType.REQUEST));
-        }
-        ServletHolder holder = new ServletHolder(servlet);
-        holder.setAsyncSupported(true);
-        holder.setInitOrder(1);
-        context.addServlet(holder, "/*");
+        Handler context =
+                (Handler) environment("ServletContextHandler").getConstructor().newInstance();
+        context.getClass()
+                .getMethod("addServletContainerInitializer", ServletContainerInitializer.class)
+                .invoke(context, (ServletContainerInitializer) (classes, servlets) -> {
+                    for (Filter filter : filters) {
+                        FilterRegistration.Dynamic registration =
+                                servlets.addFilter("filter" + filters.indexOf(filter), filter);
+                        registration.setAsyncSupported(true);
+                        registration.addMappingForUrlPatterns(EnumSet.of(DispatcherType.REQUEST), true, "/*");
+                    }
+                    ServletRegistration.Dynamic registration = servlets.addServlet("mcp", servlet);
+                    registration.setAsyncSupported(true);
+                    registration.setLoadOnStartup(1);
+                    registration.addMapping("/*");
+                });
         server.setHandler(context);
         server.start();
+    }
+
+    /** A class of Jetty's servlets: of Servlet 6.1 (ee11), or of 6.0 (ee10) where that is what there is. */
+    private static Class<?> environment(String name) throws ClassNotFoundException {
+        try {
+            return Class.forName("org.eclipse.jetty.ee11.servlet." + name);
+        } catch (ClassNotFoundException e) {
+            return Class.forName("org.eclipse.jetty.ee10.servlet." + name);
+        }
     }
 
     @Override
@@ -110,12 +127,20 @@ final class JettyContainer implements Container {
     @Override
     public ConnectionReset connectionReset() {
         return request -> {
-            EndPoint endPoint = ServletContextRequest.getServletContextRequest(request)
-                    .getConnectionMetaData()
-                    .getConnection()
-                    .getEndPoint();
+            EndPoint endPoint =
+                    core(request).getConnectionMetaData().getConnection().getEndPoint();
             return () -> reset(endPoint);
         };
+    }
+
+    private static Request core(HttpServletRequest request) {
+        try {
+            return (Request) environment("ServletContextRequest")
+                    .getMethod("getServletContextRequest", ServletRequest.class)
+                    .invoke(null, request);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static void reset(EndPoint endPoint) {

@@ -14,6 +14,7 @@ import java.util.Locale;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(300)
+@Tag("edge")
 class ManyDropsTest {
     /** How many clients; {@code -Dholdfast.drops=10000} for a thorough look. */
     private static final int DROPS = Integer.getInteger("holdfast.drops", 500);

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -20,6 +21,7 @@ import reactor.core.publisher.Mono;
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(60)
+@Tag("edge")
 class RotationTest {
     private static final Duration AGE = Duration.ofSeconds(1);
     private static final Duration RETRY = Duration.ofMillis(2_345);

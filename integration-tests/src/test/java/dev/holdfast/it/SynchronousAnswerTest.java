@@ -22,6 +22,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -35,6 +36,7 @@ import reactor.core.publisher.Mono;
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(100)
+@Tag("edge")
 class SynchronousAnswerTest {
     private static final int STEPS = 20;
     /** For one try among many on which the machine is not busy. */

@@ -14,6 +14,7 @@ import org.apache.catalina.core.StandardContext;
 import org.apache.catalina.startup.Tomcat;
 import org.apache.catalina.valves.ErrorReportValve;
 import org.apache.coyote.http2.Http2Protocol;
+import org.apache.tomcat.util.IntrospectionUtils;
 import org.apache.tomcat.util.descriptor.web.FilterDef;
 import org.apache.tomcat.util.descriptor.web.FilterMap;
 import org.apache.tomcat.util.modeler.Registry;
@@ -64,6 +65,8 @@ final class TomcatContainer implements Container {
         // it would complain that the JVM does not let it look for them
         context.setClearReferencesRmiTargets(false);
         context.setClearReferencesThreadLocals(false);
+        // of Tomcat 10.1 alone
+        IntrospectionUtils.setProperty(context, "clearReferencesObjectStreamClassCaches", "false");
         for (Filter filter : filters) {
             String name = "filter" + filters.indexOf(filter);
             FilterDef definition = new FilterDef();

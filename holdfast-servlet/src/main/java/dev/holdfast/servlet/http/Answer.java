@@ -8,7 +8,6 @@ import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.body.RequestMemory;
 import dev.holdfast.servlet.guard.Rejection;
-import dev.holdfast.servlet.io.Faults;
 import dev.holdfast.servlet.sse.Framing;
 import dev.holdfast.spi.RequestId;
 import jakarta.servlet.AsyncContext;
@@ -89,11 +88,12 @@ public final class Answer {
     public void send(Rejection rejection) {
         begin(rejection);
         write(rejection.status(), JSON, rejection.body());
-        response.setContentLength(rejection.body().length);
         try {
+            // Jetty writes what there is when it hears that this is all
+            response.setContentLength(rejection.body().length);
             response.flushBuffer();
         } catch (IOException | RuntimeException e) {
-            Faults.report(log, "an answer could not be written", e);
+            log.debug("an answer could not be written: {}", e.toString());
         }
     }
 

@@ -9,6 +9,7 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -27,7 +28,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class ServletSseChannel implements SseChannel, AsyncListener, WriteListener {
     private static final Logger log = LoggerFactory.getLogger(ServletSseChannel.class);
-    private static final ByteBuffer NOTHING = ByteBuffer.allocate(0).asReadOnlyBuffer();
+    private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+    /** Whether the container is of Servlet 6.1, whose streams take buffers: Jetty sends those without a copy of its own. */
+    private static final boolean TAKES_BUFFERS = Arrays.stream(ServletOutputStream.class.getMethods())
+            .anyMatch(method -> method.getName().equals("write") && method.getParameterTypes()[0] == ByteBuffer.class);
     /** Once for all responses: a filter that does this does it to each. */
     private static final AtomicBoolean toldOfBlocking = new AtomicBoolean();
 
@@ -101,18 +105,22 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         touching.lock();
         try {
             requireThere();
-            if (nonBlocking) {
-                out.write(bytes);
-            } else {
-                writeArray(bytes);
-            }
+            put(bytes);
         } finally {
             touching.unlock();
         }
     }
 
-    /** Streams of filters know only this, and may never be ready. */
-    private void writeArray(ByteBuffer bytes) throws IOException {
+    private void put(ByteBuffer bytes) throws IOException {
+        if (nonBlocking && TAKES_BUFFERS) {
+            out.write(bytes);
+        } else {
+            putArray(bytes);
+        }
+    }
+
+    /** What every stream knows, a filter's too. */
+    private void putArray(ByteBuffer bytes) throws IOException {
         out.write(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
     }
 
@@ -132,13 +140,12 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         touching.lock();
         try {
             requireThere();
-            writeArray(bytes);
+            putArray(bytes);
         } finally {
             touching.unlock();
         }
     }
 
-    /** A container's own stream is ready before it has a listener. */
     @Override
     public boolean startAsync() throws IOException {
         touching.lock();
@@ -157,13 +164,26 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         return nonBlocking;
     }
 
-    /** Some containers refuse the question while nobody listens; others answer that it may be written. */
+    /**
+     * While nobody listens, some containers refuse the question, most answer that it may be written, and Tomcat 10.1 that it may not. So
+     * does a filter's stream that is never ready and ignores a listener, but it ignores also that none is given.
+     */
     private boolean mayListen() {
         try {
-            return out.isReady();
+            return out.isReady() || refusesNone();
         } catch (UnsupportedOperationException e) {
             return false;
         } catch (IllegalStateException e) {
+            return true;
+        }
+    }
+
+    @SuppressWarnings("NullAway") // what comes of it is the question
+    private boolean refusesNone() {
+        try {
+            out.setWriteListener(null);
+            return false;
+        } catch (NullPointerException e) {
             return true;
         }
     }
@@ -195,7 +215,7 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
         try {
             requireThere();
             if (nonBlocking) {
-                out.write(NOTHING.duplicate());
+                put(NOTHING.duplicate());
             }
         } finally {
             touching.unlock();
