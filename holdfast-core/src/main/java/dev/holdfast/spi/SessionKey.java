@@ -14,7 +14,6 @@ import java.security.NoSuchAlgorithmException;
  * @param a the first eight bytes of the digest, and so on
  */
 public record SessionKey(long a, long b, long c, long d) {
-    private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
     /** To find and make one costs as much as the digest, and each request needs one. */
@@ -24,11 +23,12 @@ public record SessionKey(long a, long b, long c, long d) {
     public static SessionKey of(String sessionId, String principal) {
         byte[] id = sessionId.getBytes(StandardCharsets.UTF_8);
         byte[] who = principal.getBytes(StandardCharsets.UTF_8);
-        byte[] text = new byte[Integer.BYTES + id.length + who.length];
-        INT.set(text, 0, id.length);
-        System.arraycopy(id, 0, text, Integer.BYTES, id.length);
-        System.arraycopy(who, 0, text, Integer.BYTES + id.length, who.length);
-        byte[] digest = SHA_256.get().digest(text);
+        MessageDigest sha = SHA_256.get();
+        for (int shift = Integer.SIZE - Byte.SIZE; shift >= 0; shift -= Byte.SIZE) {
+            sha.update((byte) (id.length >>> shift));
+        }
+        sha.update(id);
+        byte[] digest = sha.digest(who);
         return new SessionKey(part(digest, 0), part(digest, 1), part(digest, 2), part(digest, 3));
     }
 

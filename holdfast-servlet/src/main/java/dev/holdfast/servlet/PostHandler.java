@@ -49,9 +49,9 @@ final class PostHandler {
         return exchange.when(
                 sessions.check(exchange),
                 Optional.empty(),
-                absent -> absent.filter(this::rulesOutAll)
-                        .map(exchange::turnAway)
-                        .orElseGet(() -> read(exchange, absent)));
+                absent -> absent.isPresent() && rulesOutAll(absent.get())
+                        ? exchange.turnAway(absent.get())
+                        : read(exchange, absent));
     }
 
     /** Whether not even an {@code initialize} is served: then the body is not read. */

@@ -111,13 +111,17 @@ record StreamableHttpStreams(Streams streams, Writers declining) {
                 .ifPresent(SseConnection::startNow);
     }
 
+    /** The store did not take the call. */
+    private static void refuse(Exchange exchange, List<InboundMessage> requests) {
+        Optional<RequestId> only =
+                requests.size() == 1 ? Optional.of(requests.get(0).requiredId()) : Optional.empty();
+        exchange.answer().send(Rejection.of(Refusal.STORE).to(only));
+    }
+
     /** Opens the stream before the backend is called, so that the backend can end it on request from the first moment on. */
     Step run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
         Framing framing = framing(exchange, session, requests);
-        Optional<RequestId> only =
-                requests.size() == 1 ? Optional.of(requests.get(0).requiredId()) : Optional.empty();
-        Runnable refusal =
-                () -> exchange.answer().send(Rejection.of(Refusal.STORE).to(only));
+        Runnable refusal = () -> refuse(exchange, requests);
         Optional<SseConnection> connection =
                 streams.open(exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, framing, refusal));
         try {

@@ -5,6 +5,7 @@ import dev.holdfast.benchmarks.report.Chart;
 import dev.holdfast.benchmarks.report.ResultsFile;
 import dev.holdfast.benchmarks.report.Table;
 import dev.holdfast.benchmarks.result.Outcome;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,7 +17,8 @@ import java.util.Set;
 /**
  * Runs scenarios, prints their table, and writes JSON and a chart. Arguments: {@code rounds}, {@code seconds} (of a round), {@code
  * warmup} (the most seconds of a server), then names of scenarios; all of them if none is named. System properties: {@code root},
- * the source tree; {@code results}, where files are written. Ends with 1 if a goal of {@code check} is missed.
+ * the source tree; {@code earlier}, that of an earlier build to be measured beside this one, if any; {@code results}, where files
+ * are written. Ends with 1 if a goal of {@code check} is missed.
  */
 final class CompareMain {
     private static final String CHECK = "check";
@@ -35,8 +37,10 @@ final class CompareMain {
                 Duration.ofSeconds(options.number("seconds", 3)),
                 Duration.ofSeconds(options.number("warmup", 60)),
                 scratch);
-        Scenarios scenarios = new Scenarios(new Peers(Path.of(System.getProperty("root")), scratch));
-        List<Scenario> chosen = chosen(scenarios, Set.copyOf(options.names()));
+        Scenarios scenarios = new Scenarios(
+                new Peers(Path.of(System.getProperty("root")), System.getProperty("java.class.path"), scratch));
+        List<Scenario> usual = usual(scenarios, scratch);
+        List<Scenario> chosen = chosen(usual, scenarios.check(), Set.copyOf(options.names()));
         ResultsFile results = new ResultsFile(Path.of(System.getProperty("results")));
         List<Outcome> outcomes = new ArrayList<>();
         for (Scenario scenario : chosen) {
@@ -58,9 +62,19 @@ final class CompareMain {
         Files.writeString(results.beside(".md"), Table.markdown(outcomes));
     }
 
-    private static List<Scenario> chosen(Scenarios scenarios, Set<String> names) {
-        List<Scenario> known = new ArrayList<>(scenarios.all());
-        known.add(scenarios.check());
+    private static List<Scenario> usual(Scenarios scenarios, Path scratch) {
+        String earlier = System.getProperty("earlier");
+        if (earlier == null) {
+            return scenarios.all();
+        }
+        Path target = Path.of(earlier).resolve("benchmarks/target");
+        String classes = target.resolve("holdfast-benchmarks.jar") + File.pathSeparator + target.resolve("lib/*");
+        return scenarios.beside(new Peers(Path.of(earlier), classes, scratch));
+    }
+
+    private static List<Scenario> chosen(List<Scenario> usual, Scenario check, Set<String> names) {
+        List<Scenario> known = new ArrayList<>(usual);
+        known.add(check);
         for (String name : names) {
             if (known.stream().noneMatch(scenario -> scenario.name().equals(name))) {
                 throw new IllegalArgumentException("no scenario " + name + "; there are "
@@ -68,7 +82,7 @@ final class CompareMain {
             }
         }
         return names.isEmpty()
-                ? scenarios.all()
+                ? usual
                 : known.stream()
                         .filter(scenario -> names.contains(scenario.name()))
                         .toList();

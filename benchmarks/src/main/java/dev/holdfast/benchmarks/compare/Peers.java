@@ -12,7 +12,7 @@ final class Peers {
     private static final String SERVER = "dev.holdfast.benchmarks.server.ServerMain";
 
     private final String java = ProcessHandle.current().info().command().orElse("java");
-    private final String classes = System.getProperty("java.class.path");
+    private final String classes;
     private final Path root;
     private final Path scratch;
 
@@ -20,10 +20,12 @@ final class Peers {
      * Peers of a source tree.
      *
      * @param root the tree, built
+     * @param classes the class path of its benchmarks
      * @param scratch a folder for what servers write
      */
-    Peers(Path root, Path scratch) {
+    Peers(Path root, String classes, Path scratch) {
         this.root = root;
+        this.classes = classes;
         this.scratch = scratch;
     }
 

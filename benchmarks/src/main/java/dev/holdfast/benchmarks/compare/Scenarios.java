@@ -18,6 +18,7 @@ import dev.holdfast.benchmarks.result.Goal;
 import dev.holdfast.benchmarks.result.Outcome;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** All scenarios, with what is asked of each. */
@@ -51,6 +52,30 @@ final class Scenarios {
                 listening("broadcast", "a message to all clients that listen", BroadcastLoad::new, 0.8),
                 listening("return", "all clients cut at once, and back with their cursors", ReturnLoad::new, 0.67),
                 start());
+    }
+
+    /**
+     * This build beside an earlier one: no call slower, no byte more.
+     *
+     * @param earlier the peers of the earlier build
+     */
+    List<Scenario> beside(Peers earlier) {
+        return List.of(
+                beside(earlier, "immediate-jetty", Workload.ECHO, of -> of.server("holdfast", "immediate", "jetty")),
+                beside(earlier, "sync-jetty", Workload.ECHO, of -> of.server("holdfast", "sync", "jetty")),
+                beside(earlier, "immediate-tomcat", Workload.ECHO, of -> of.server("holdfast", "immediate", "tomcat")),
+                beside(earlier, "sync-tomcat", Workload.ECHO, of -> of.server("holdfast", "sync", "tomcat")),
+                beside(earlier, "rocksdb", Workload.ECHO, of -> of.server("rocksdb", "immediate", "jetty")),
+                beside(earlier, "redis", Workload.ECHO, of -> of.server("redis", "immediate", "jetty")),
+                beside(earlier, "gateway", Workload.FEW, Peers::gateway));
+    }
+
+    private Scenario beside(Peers earlier, String name, Workload load, Function<Peers, Peer> server) {
+        return new Contest(
+                "earlier-" + name,
+                "this build beside an earlier one: " + name,
+                List.of(server.apply(peers), server.apply(earlier).named("earlier")),
+                List.of(new Trial(load, List.of(atLeast(1.0, RATE, "earlier"), atMost(1.0, ALLOCATED, "earlier")))));
     }
 
     private Scenario echo(String variant, String container) {

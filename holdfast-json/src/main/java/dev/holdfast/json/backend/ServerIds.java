@@ -57,17 +57,21 @@ public final class ServerIds {
      */
     public Names names(Envelope request, Predicate<RequestId> takenIds, Predicate<RequestId> takenTokens) {
         RequestId clients = request.id().orElseThrow();
-        RequestId id = free(clients, lastId, takenIds);
-        lastId = Math.max(lastId, number(clients));
-        Optional<RequestId> token = request.progressToken().map(own -> free(own, lastToken, takenTokens));
-        lastToken = Math.max(
-                lastToken, request.progressToken().map(ServerIds::number).orElse(-1L));
+        long number = number(clients);
+        RequestId id = free(clients, number, lastId, takenIds);
+        lastId = Math.max(lastId, number);
+        Optional<RequestId> token = request.progressToken();
+        if (token.isPresent()) {
+            number = number(token.get());
+            token = Optional.of(free(token.get(), number, lastToken, takenTokens));
+            lastToken = Math.max(lastToken, number);
+        }
         return new Names(id, token);
     }
 
-    private RequestId free(RequestId clients, long last, Predicate<RequestId> taken) {
-        boolean fresh = number(clients) < 0 || number(clients) > last;
-        if (fresh && plain(clients) && !taken.test(clients)) {
+    private RequestId free(RequestId clients, long number, long last, Predicate<RequestId> taken) {
+        boolean plain = number < 0 ? plainText(clients.token()) : number > last;
+        if (plain && !taken.test(clients)) {
             return clients;
         }
         RequestId id;
@@ -78,24 +82,32 @@ public final class ServerIds {
         return id;
     }
 
-    /** The number that an id is, -1 where it is none that is plain. */
+    /** The number that an id is, where any server gives it back as it is; else -1. */
     private static long number(RequestId id) {
-        return plain(id) && id.token().charAt(0) != '"' ? Long.parseLong(id.token()) : -1;
-    }
-
-    /** Whether any server gives this id back as it is. */
-    private static boolean plain(RequestId id) {
         String token = id.token();
-        return token.charAt(0) == '"' ? plainText(token) : plainNumber(token);
+        if (token.length() > MOST_DIGITS) {
+            return -1;
+        }
+        for (int i = 0; i < token.length(); i++) {
+            if (token.charAt(i) < '0' || token.charAt(i) > '9') {
+                return -1;
+            }
+        }
+        long number = Long.parseLong(token);
+        return number <= Integer.MAX_VALUE ? number : -1;
     }
 
+    /** Whether an id is a text that any server gives back as it is. */
     private static boolean plainText(String token) {
-        boolean printable = token.chars().allMatch(c -> c >= ' ' && c <= '~' && c != '\\');
-        return printable && token.length() <= MOST_CHARS + 2;
-    }
-
-    private static boolean plainNumber(String token) {
-        boolean digits = token.chars().allMatch(c -> c >= '0' && c <= '9');
-        return digits && token.length() <= MOST_DIGITS && Long.parseLong(token) <= Integer.MAX_VALUE;
+        if (token.charAt(0) != '"' || token.length() > MOST_CHARS + 2) {
+            return false;
+        }
+        for (int i = 1; i < token.length(); i++) {
+            char c = token.charAt(i);
+            if (c < ' ' || c > '~' || c == '\\') {
+                return false;
+            }
+        }
+        return true;
     }
 }

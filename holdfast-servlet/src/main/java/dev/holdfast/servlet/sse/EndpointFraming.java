@@ -12,9 +12,12 @@ import java.nio.charset.StandardCharsets;
  */
 public record EndpointFraming(String endpoint, String session) implements Framing {
     @Override
-    public byte[] opening(long retryMillis, String position) {
-        String id = tellsPosition() ? "retry: " + retryMillis + "\nid: " + id(position) + "\n" : "";
-        return (id + "event: endpoint\ndata: " + endpoint + "\n\n").getBytes(StandardCharsets.US_ASCII);
+    public void open(SseFrames frames, long retryMillis, String position) {
+        if (tellsPosition()) {
+            frames.addRetry(retryMillis);
+            frames.addId(id(position));
+        }
+        frames.add(("event: endpoint\ndata: " + endpoint + "\n\n").getBytes(StandardCharsets.US_ASCII));
     }
 
     @Override

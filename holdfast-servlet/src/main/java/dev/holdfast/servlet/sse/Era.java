@@ -12,6 +12,8 @@ import java.nio.charset.StandardCharsets;
 public record Era(String revision) implements Framing {
     private static final String FIRST_PRIMED = "2025-11-25";
     private static final String BATCHES = "2025-03-26";
+    private static final byte[] NO_DATA = "data: \n\n".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] COMMENT = ":\n\n".getBytes(StandardCharsets.US_ASCII);
 
     /** Whether a POST may hold several messages. */
     public boolean batches() {
@@ -23,11 +25,14 @@ public record Era(String revision) implements Framing {
      * 2025-11-25 choke on an event without data, and get a comment in its place.
      */
     @Override
-    public byte[] opening(long retryMillis, String position) {
-        String opening = tellsPosition()
-                ? "retry: " + retryMillis + "\nid: " + position + "\ndata: \n\n"
-                : "retry: " + retryMillis + "\n:\n\n";
-        return opening.getBytes(StandardCharsets.US_ASCII);
+    public void open(SseFrames frames, long retryMillis, String position) {
+        frames.addRetry(retryMillis);
+        if (tellsPosition()) {
+            frames.addId(position);
+            frames.add(NO_DATA);
+        } else {
+            frames.add(COMMENT);
+        }
     }
 
     @Override

@@ -23,8 +23,8 @@ public interface Framing {
         return Heartbeat.COMMENT;
     }
 
-    /** The first bytes of a connection. */
-    byte[] opening(long retryMillis, String position);
+    /** Adds the first bytes of a connection. */
+    void open(SseFrames frames, long retryMillis, String position);
 
     /** Whether the first bytes tell the client its position, so that it can come back before it got an event. */
     boolean tellsPosition();

@@ -53,8 +53,8 @@ public final class JsonAnswer implements Framing {
     }
 
     @Override
-    public byte[] opening(long retryMillis, String position) {
-        return SseFrames.NOTHING;
+    public void open(SseFrames frames, long retryMillis, String position) {
+        // a JSON text has no head
     }
 
     @Override

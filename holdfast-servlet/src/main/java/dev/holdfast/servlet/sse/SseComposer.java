@@ -105,7 +105,7 @@ final class SseComposer {
 
     private void open(String position) {
         opened = true;
-        frames.add(framing.opening(clock.retryMillis(), position));
+        framing.open(frames, clock.retryMillis(), position);
     }
 
     /** Adds what was read; false if nothing can follow it now. */

@@ -8,6 +8,10 @@ import java.util.List;
 
 /** SSE frames on their way out, gathered into as few writes as possible. */
 final class SseFrames {
+    /** In the place of a time: the client is not told one. */
+    static final long NO_RETRY = -1;
+
+    private static final byte[] RETRY = ascii("retry: ");
     private static final byte[] ID = ascii("id: ");
     private static final byte[] EVENT = ascii("event: message\ndata: ");
     private static final byte[] END = ascii("\n\n");
@@ -35,14 +39,31 @@ final class SseFrames {
         put(more);
     }
 
+    /** How long the client waits before it comes back, unless that is {@link #NO_RETRY}. */
+    void addRetry(long millis) {
+        if (millis != NO_RETRY) {
+            addLine(RETRY, Long.toString(millis));
+        }
+    }
+
+    /** The position of what follows. */
+    void addId(String id) {
+        addLine(ID, id);
+    }
+
+    private void addLine(byte[] name, String value) {
+        room(name.length + value.length() + 1);
+        put(name);
+        for (int i = 0; i < value.length(); i++) {
+            bytes[size++] = (byte) value.charAt(i);
+        }
+        bytes[size++] = '\n';
+    }
+
     /** One event as a frame. JSON has raw newlines only as white space: they become spaces. */
     void add(Event event, String id) {
         room(ID.length + id.length() + 1 + roomOf(event));
-        put(ID);
-        for (int i = 0; i < id.length(); i++) {
-            bytes[size++] = (byte) id.charAt(i);
-        }
-        bytes[size++] = '\n';
+        addId(id);
         add(event);
     }
 

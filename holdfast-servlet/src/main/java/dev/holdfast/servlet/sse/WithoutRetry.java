@@ -24,10 +24,8 @@ public record WithoutRetry(Framing framing) implements Framing {
     }
 
     @Override
-    public byte[] opening(long retryMillis, String position) {
-        String whole = new String(framing.opening(retryMillis, position), StandardCharsets.US_ASCII);
-        String rest = whole.startsWith("retry:") ? whole.substring(whole.indexOf('\n') + 1) : whole;
-        return rest.getBytes(StandardCharsets.US_ASCII);
+    public void open(SseFrames frames, long retryMillis, String position) {
+        framing.open(frames, SseFrames.NO_RETRY, position);
     }
 
     @Override
