@@ -142,6 +142,32 @@ class DenyingUpstreamTest {
         }
     }
 
+    /** No status says that an upstream will never open a session again: a route comes back, a token is renewed. */
+    @Test
+    void agentgateway3622_aLostSessionWorksAgainOnceTheUpstreamOpensOne() {
+        AtomicBoolean closed = new AtomicBoolean();
+        try (ScriptedUpstream upstream = new ScriptedUpstream();
+                TestGateway gateway = before(upstream)) {
+            deny(upstream, Denial.NOT_FOUND, "tools/call", "ping");
+            upstream.on("initialize", asked -> {
+                if (closed.get()) {
+                    Denial.NOT_FOUND.answer(asked);
+                } else {
+                    upstream.welcome(asked);
+                }
+            });
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+            denies.set(true);
+            closed.set(true);
+            for (int id = 2; id < 5; id++) {
+                assertThat(peer.call(id, "tools/call")).contains("the upstream answered with HTTP status 404");
+                assertThat(upstream.asked("initialize")).hasSize(id);
+            }
+            closed.set(false);
+            assertThat(peer.call(5, "tools/call")).contains("\"text\":\"done\"");
+        }
+    }
+
     @Test
     void aRefusalOfOneToolLeavesTheSessionAlone() {
         try (ScriptedUpstream upstream = new ScriptedUpstream();
