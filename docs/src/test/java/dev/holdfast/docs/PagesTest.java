@@ -3,8 +3,14 @@ package dev.holdfast.docs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
+import java.io.IOException;
 import java.io.StringReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,6 +49,20 @@ class PagesTest {
     @Test
     void theReadmeIsShort() {
         assertThat(Page.at("README.md").text().lines().count()).isLessThanOrEqualTo(150);
+    }
+
+    @Test
+    void everyTestThatContributorsAreToldToRunExists() throws IOException {
+        List<MatchResult> commands = Pattern.compile("-pl (\\S+) .*-Dtest=(\\w+)")
+                .matcher(Page.at("CONTRIBUTING.md").text())
+                .results()
+                .toList();
+        assertThat(commands).isNotEmpty();
+        for (MatchResult command : commands) {
+            try (Stream<Path> files = Files.walk(Path.of("..", command.group(1), "src/test/java"))) {
+                assertThat(files).as(command.group()).anyMatch(file -> file.endsWith(command.group(2) + ".java"));
+            }
+        }
     }
 
     @ParameterizedTest

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -33,6 +34,10 @@ record ClassData(String classPath, Path data) {
     private static final Path FOLDER = Path.of("target", "class-data").toAbsolutePath();
     private static final String JAVA =
             Path.of(System.getProperty("java.home"), "bin", "java").toString();
+    private static final List<String> QUICK = Pattern.compile(" ")
+            .splitAsStream(System.getProperty("test.jvm.quick", ""))
+            .filter(option -> !option.isEmpty())
+            .toList();
     private static final ClassData OF_THIS_BUILD = ofThisBuild();
 
     /**
@@ -48,6 +53,7 @@ record ClassData(String classPath, Path data) {
     private List<String> words(List<String> options, List<String> args) {
         List<String> words =
                 new ArrayList<>(List.of(JAVA, "-cp", classPath, "-Dlogback.configurationFile=logback.xml"));
+        words.addAll(QUICK);
         if (Files.exists(data)) {
             words.addAll(List.of("-XX:SharedArchiveFile=" + data, "-Xlog:cds=off,cds+dynamic=off"));
         }

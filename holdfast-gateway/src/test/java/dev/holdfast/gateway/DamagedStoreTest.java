@@ -39,16 +39,9 @@ class DamagedStoreTest {
 
     /** The same port each time, so that clients find their server again. */
     private URI serve() throws IOException {
-        Process gateway = new ProcessBuilder(ClassData.gateway(
-                        List.of(),
-                        List.of(
-                                "serve",
-                                "--port",
-                                String.valueOf(port),
-                                "--store",
-                                "rocksdb:" + folder.resolve("store"))))
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        Process gateway = GatewayProcess.started(new ProcessBuilder(ClassData.gateway(
+                List.of(),
+                List.of("serve", "--port", String.valueOf(port), "--store", "rocksdb:" + folder.resolve("store")))));
         started.add(gateway);
         String line = Wait.listening(gateway);
         return URI.create(line.substring(line.indexOf("http")));

@@ -30,9 +30,7 @@ class FailedStoreTest {
     private Path folder;
 
     private GatewayProcess gateway(List<String> command) throws IOException {
-        return new GatewayProcess(new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start());
+        return new GatewayProcess(GatewayProcess.started(new ProcessBuilder(command)));
     }
 
     private static List<String> serve(String store) {

@@ -50,10 +50,8 @@ class FullDiskTest {
     void serve() throws IOException, InterruptedException {
         Path folder = Files.createDirectory(temporary.resolve("disk"));
         disk = new SmallDisk(folder);
-        gateway = new ProcessBuilder(disk.under(ClassData.gateway(
-                        List.of(), List.of("serve", "--port", "0", "--store", "rocksdb:" + folder.resolve("store")))))
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        gateway = GatewayProcess.started(new ProcessBuilder(disk.under(ClassData.gateway(
+                List.of(), List.of("serve", "--port", "0", "--store", "rocksdb:" + folder.resolve("store"))))));
         String line = Wait.listening(gateway);
         peer = HttpPeer.connected(URI.create(line.substring(line.indexOf("http"))));
     }

@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -29,9 +30,24 @@ record GatewayProcess(Process process) implements AutoCloseable {
      * @param properties options of its JVM
      */
     static GatewayProcess start(Path folder, List<String> properties, List<String> args) throws IOException {
-        return new GatewayProcess(builder(folder, properties, args)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start());
+        return new GatewayProcess(started(builder(folder, properties, args)));
+    }
+
+    /** Starts a process whose error output becomes that of the test. */
+    static Process started(ProcessBuilder builder) throws IOException {
+        Process process = builder.start();
+        Thread errors = new Thread(() -> passOn(process.getErrorStream()), "errors of " + process.pid());
+        errors.setDaemon(true);
+        errors.start();
+        return process;
+    }
+
+    private static void passOn(InputStream errors) {
+        try (errors) {
+            errors.transferTo(System.err);
+        } catch (IOException e) {
+            // the process is gone
+        }
     }
 
     /** What starts it, with pipes on all sides. */

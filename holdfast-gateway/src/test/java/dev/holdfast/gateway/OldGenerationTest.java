@@ -52,7 +52,7 @@ class OldGenerationTest {
     @Test
     void garbageThatHasBecomeOldIsCollected() throws Exception {
         Path out = folder.resolve("out");
-        Process load = new ProcessBuilder(List.of(
+        Process load = GatewayProcess.started(new ProcessBuilder(List.of(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:+UseSerialGC",
                         "-Xms16m",
@@ -60,9 +60,7 @@ class OldGenerationTest {
                         "-cp",
                         System.getProperty("java.class.path"),
                         Load.class.getName()))
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .redirectOutput(out.toFile())
-                .start();
+                .redirectOutput(out.toFile()));
         try {
             assertThat(load.waitFor(100, TimeUnit.SECONDS)).isTrue();
             assertThat(load.exitValue()).isZero();

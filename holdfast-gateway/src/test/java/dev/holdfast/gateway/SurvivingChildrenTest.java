@@ -73,10 +73,8 @@ class SurvivingChildrenTest {
         HttpPeer.connected(serving(command).url());
         child = Pids.readFrom(notes, 2);
         Path trial = Files.createDirectory(folder.resolve("trial"));
-        Process copy = new ProcessBuilder(
-                        "cp", "-r", folder.resolve("holdfast-data").toString(), trial.toString())
-                .inheritIO()
-                .start();
+        Process copy =
+                new ProcessBuilder("cp", "-r", folder.resolve("holdfast-data").toString(), trial.toString()).start();
         assertThat(copy.waitFor(Wait.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
         assertThat(copy.exitValue()).isZero();
         assertThat(Files.readString(trial.resolve("holdfast-data/CHILDREN")))

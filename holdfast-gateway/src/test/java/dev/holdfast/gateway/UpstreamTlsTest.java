@@ -1,5 +1,6 @@
 package dev.holdfast.gateway;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.upstream.ForwardedHeaders;
@@ -33,9 +34,12 @@ class UpstreamTlsTest {
                 Path.of(System.getProperty("java.home"), "bin", "keytool").toString()));
         words.addAll(List.of(args));
         words.addAll(List.of("-storetype", "PKCS12", "-storepass", PASSWORD));
-        Process process =
-                new ProcessBuilder(words).directory(folder.toFile()).inheritIO().start();
-        assertThat(process.waitFor()).isZero();
+        Process process = new ProcessBuilder(words)
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .start();
+        String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+        assertThat(process.waitFor()).as(said).isZero();
     }
 
     /** An upstream with a certificate for this name, which stands in {@code trusted.p12}. */

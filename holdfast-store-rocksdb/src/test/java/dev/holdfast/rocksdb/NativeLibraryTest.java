@@ -19,7 +19,7 @@ class NativeLibraryTest {
         List<String> command =
                 ChildJvm.command(Opener.class, temporary.resolve("store").toString());
         command.add(1, "-Djava.io.tmpdir=" + files);
-        Process child = ChildJvm.start(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT));
+        Process child = ChildJvm.start(new ProcessBuilder(command));
         try (BufferedReader said = child.inputReader()) {
             assertThat(said.readLine()).isEqualTo("open");
         } finally {

@@ -44,16 +44,13 @@ record DurableServer(Process process, int port) implements AutoCloseable {
 
     /** Starts it on a folder; it writes the name of each call that it executes into a file. */
     static DurableServer start(Path folder, Path notes) throws IOException {
-        Process process = new ProcessBuilder(List.of(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx256m",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        DurableServer.class.getName(),
-                        folder.toString(),
-                        notes.toString()))
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        Process process = JavaProcess.launch(List.of(
+                "-Xmx256m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                DurableServer.class.getName(),
+                folder.toString(),
+                notes.toString()));
         try {
             return new DurableServer(process, Integer.parseInt(FirstLine.of(process)));
         } catch (IOException | NumberFormatException e) {

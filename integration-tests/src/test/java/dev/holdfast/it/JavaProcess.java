@@ -1,6 +1,7 @@
 package dev.holdfast.it;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,6 +11,11 @@ import java.util.regex.Pattern;
 /** A program on the class path of the tests that serves HTTP in a process of its own. Closing it kills it. */
 final class JavaProcess implements AutoCloseable {
     private static final Pattern PORT = Pattern.compile("127\\.0\\.0\\.1:(\\d+)");
+
+    private static final List<String> QUICK = Pattern.compile(" ")
+            .splitAsStream(System.getProperty("test.jvm.quick", ""))
+            .filter(option -> !option.isEmpty())
+            .toList();
 
     private final Process process;
     private final int port;
@@ -26,14 +32,10 @@ final class JavaProcess implements AutoCloseable {
 
     /** The same with options for its JVM. */
     static JavaProcess start(List<String> options, String main, String... args) throws IOException {
-        List<String> words = new ArrayList<>(
-                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
-        words.addAll(options);
+        List<String> words = new ArrayList<>(options);
         words.addAll(List.of("-cp", System.getProperty("java.class.path"), main));
         words.addAll(List.of(args));
-        Process process = new ProcessBuilder(words)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        Process process = launch(words);
         try {
             String line = FirstLine.of(process);
             Matcher named = PORT.matcher(line);
@@ -44,6 +46,27 @@ final class JavaProcess implements AutoCloseable {
         } catch (IOException | RuntimeException e) {
             process.destroyForcibly();
             throw e;
+        }
+    }
+
+    /** Starts a JVM whose error output becomes that of the test. */
+    static Process launch(List<String> words) throws IOException {
+        List<String> command = new ArrayList<>(
+                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
+        command.addAll(QUICK);
+        command.addAll(words);
+        Process process = new ProcessBuilder(command).start();
+        Thread errors = new Thread(() -> passOn(process.getErrorStream()), "errors of " + process.pid());
+        errors.setDaemon(true);
+        errors.start();
+        return process;
+    }
+
+    private static void passOn(InputStream errors) {
+        try (errors) {
+            errors.transferTo(System.err);
+        } catch (IOException e) {
+            // the process is gone
         }
     }
 

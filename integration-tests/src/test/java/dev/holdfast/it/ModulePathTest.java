@@ -69,14 +69,9 @@ class ModulePathTest {
     }
 
     private Process started(String... words) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--module-path",
-                classes() + File.pathSeparator + modulePath()));
+        List<String> command = new ArrayList<>(List.of("--module-path", classes() + File.pathSeparator + modulePath()));
         command.addAll(List.of(words));
-        return new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        return JavaProcess.launch(command);
     }
 
     private static int port(Process application) throws IOException {

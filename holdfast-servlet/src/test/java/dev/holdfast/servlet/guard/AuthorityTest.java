@@ -107,12 +107,12 @@ class AuthorityTest {
                 System.getProperty("java.class.path"),
                 Resolving.class.getName()));
         command.addAll(asked);
-        Process process = new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        Path errors = folder.resolve("errors");
+        Process process =
+                new ProcessBuilder(command).redirectError(errors.toFile()).start();
         try {
-            assertThat(new String(process.getInputStream().readAllBytes(), UTF_8).lines())
-                    .containsExactly("the resolver works: true");
+            String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+            assertThat(said.lines()).as(Files.readString(errors)).containsExactly("the resolver works: true");
         } finally {
             process.destroyForcibly().waitFor();
         }
