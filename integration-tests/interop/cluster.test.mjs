@@ -76,7 +76,7 @@ const SERVERS = {
 };
 
 /** Lets clients of every kind call through the balancer while `disturb` runs; then all must be as if nothing had happened. */
-async function underLoad(t, { tools, inOrder, lossy, settings: { flags = [], command }, noted }, disturb, more = []) {
+async function underLoad(t, { tools, inOrder, settings: { flags = [], command }, noted }, disturb, more = []) {
   const cluster = await startCluster({ flags: [...flags, ...more], command });
   t.after(() => cluster.stop());
   const clients = await Promise.all(CLIENTS.map(flavour => connect(flavour, cluster.url)));
@@ -88,7 +88,7 @@ async function underLoad(t, { tools, inOrder, lossy, settings: { flags = [], com
   await Promise.all(clients.map(client => client.end()));
   const begun = executions(noted(cluster));
   loads.forEach((load, i) => t.diagnostic(`${CLIENTS[i]}: ${JSON.stringify(load.counts(begun))}`));
-  loads.forEach(load => load.assertHeld(begun, { inOrder, lossy }));
+  loads.forEach(load => load.assertHeld(begun, { inOrder }));
   return loads.flatMap(load => load.calls);
 }
 
@@ -108,8 +108,7 @@ for (const [name, serverOf] of Object.entries(SERVERS)) {
   test(`${name}: chaos`, { timeout: 120_000 + ROUNDS * 120_000 }, async t => {
     t.diagnostic(`HOLDFAST_SEED=${SEED}`);
     const pick = random(SEED);
-    // a Redis that is killed may lose its last second
-    await underLoad(t, { ...serverOf(t), lossy: true }, async cluster => {
+    await underLoad(t, serverOf(t), async cluster => {
       for (let round = 0; round < ROUNDS; round++) {
         for (const [fault, begin] of shuffled(Object.entries(FAULTS), pick)) {
           const node = cluster.nodes[pick(cluster.nodes.length)];

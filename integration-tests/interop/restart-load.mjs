@@ -112,11 +112,8 @@ export class Load {
     return counts;
   }
 
-  /**
-   * One session, nothing lost, nothing twice; `executions` tells how often a slow call was begun. Of one that ran again where the store
-   * is `lossy` no progress is told any more: nobody knows what was told last.
-   */
-  assertHeld(executions, { inOrder, lossy }) {
+  /** One session, nothing lost, nothing twice; `executions` tells how often a slow call was begun. */
+  assertHeld(executions, { inOrder }) {
     const { initializes, requests, received, errors } = this.#client;
     const wrong = requests.filter(({ status, rpc }) => status >= 400 && ![503, ...CUT_BY_BALANCER].includes(status) && rpc !== 'server/discover');
     assert.deepEqual(wrong.map(({ method, rpc, status }) => ({ method, rpc, status })), [], 'requests that were refused');
@@ -124,7 +121,7 @@ export class Load {
     assert.deepEqual(errors.map(String).filter(text => /unknown/i.test(text)), [], 'what the client could not place');
     const answered = received.filter(each => each.method === undefined).map(each => each.id);
     assert.equal(new Set(answered).size, answered.length, 'responses handed up twice');
-    this.calls.forEach(call => assertEnd(call, lossy && executions(call.args) > 1));
+    this.calls.forEach(call => assertEnd(call));
     this.#assertExecutions(executions);
     this.#assertNotes(inOrder);
   }
@@ -156,14 +153,14 @@ function notesOf({ count: notes, tag }) {
   return upTo(notes).map(i => `${tag}#${i}`);
 }
 
-/** A call whose answer has begun ends with its result, or with the error that says that nobody can know; its progress may fall silent. */
-function assertEnd({ name, args, progress, outcome, text, error }, silent) {
+/** A call whose answer has begun ends with its result, or with the error that says that nobody can know. */
+function assertEnd({ name, args, progress, outcome, text, error }) {
   const what = `${outcome} ${name} ${JSON.stringify(args)}`;
   if (outcome === 'failed') {
     assert.equal(error.code, INTERRUPTED.code, `${what}: ${error}`);
     assert.match(error.message, INTERRUPTED.message, what);
   }
   if (outcome === 'finished' && name !== 'notify') assert.match(text, new RegExp(args.text ?? `${args.ms} ms in ${args.steps} steps`), what);
-  const steps = outcome === 'finished' && args.steps && !silent ? args.steps : progress.length;
+  const steps = outcome === 'finished' && args.steps ? args.steps : progress.length;
   assert.deepEqual(progress, upTo(steps), `progress of ${what}`);
 }

@@ -58,7 +58,7 @@ final class MemorySession {
     }
 
     synchronized SessionStore.Look look() {
-        return new SessionStore.Look(epoch(), record(), extents());
+        return new SessionStore.Look(epoch(), record(), extents(), 1);
     }
 
     private SessionRecord record() {

@@ -36,8 +36,8 @@ final class MemoryStream {
 
     /** Adds an event, or takes it in the place of one that has its offset. */
     void add(Event event) {
-        // what came before the first event that it has is gone
-        trimmed = last == 0 ? event.offset() - 1 : trimmed;
+        // what came before the first event that it has is gone, and what was left out counts so
+        trimmed = event.offset() > last + 1 ? event.offset() - 1 : trimmed;
         last = Math.max(last, event.offset());
         int at = place(event.offset());
         if (at < to && at(at).offset() == event.offset()) {

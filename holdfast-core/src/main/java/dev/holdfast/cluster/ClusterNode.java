@@ -118,7 +118,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
                 store, new ForwardedCalls(store, lease, versions, this::mayBlock), versions, this::mayBlock);
         this.forwarding =
                 placement.map(where -> new Forwarding(store, lease, where, versions, forBackends, this, random));
-        this.writers = new Writers(store, placement);
+        this.writers = new Writers(store, peers, placement);
         this.tails = new Tails(store, writers, session -> forwarding.ifPresent(once -> once.read(session)));
     }
 
@@ -206,7 +206,7 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
 
     @Override
     public CompletionStage<Writers.Standing> standing(LiveSession session, StreamId stream) {
-        return writers.of(session, stream);
+        return writers.of(session, stream, 0);
     }
 
     /** Completes with whether the backend of a session in memory is on this node, or may be; fails where nobody knows. */
@@ -335,6 +335,8 @@ public final class ClusterNode implements Lease.Hearer, NodeStore.Surroundings, 
             session.shared().release(released.offset());
         } else if (message instanceof NodeMessage.Delivered delivered) {
             session.shared().delivered(delivered.stream());
+        } else if (message instanceof NodeMessage.Doubted doubted) {
+            session.shared().prove(doubted.certainFrom());
         } else if (message instanceof NodeMessage.Read) {
             session.shared().read();
             forwarding.ifPresent(once -> once.readElsewhere(session));

@@ -47,6 +47,9 @@ sealed interface NodeMessage {
     /** The client reads the listening stream elsewhere: the session is in use. */
     record Read(SessionKey key) implements NodeMessage {}
 
+    /** The store may have lost what was written under epochs before this counter: who has such a one shall find out. */
+    record Doubted(SessionKey key, int certainFrom) implements NodeMessage {}
+
     /**
      * A call of the client, for the epoch that has the backend.
      *
@@ -100,6 +103,8 @@ sealed interface NodeMessage {
             into.head(12, key());
         } else if (this instanceof Journaled m) {
             into.head(13, key()).number(m.version);
+        } else if (this instanceof Doubted m) {
+            into.head(14, key()).number(m.certainFrom);
         }
         return into.bytes();
     }
@@ -141,6 +146,7 @@ sealed interface NodeMessage {
                         new ForwardedAnswer(ForwardedAnswer.Kind.valueOf(from.text()), from.text()));
             case 12 -> new Read(key);
             case 13 -> new Journaled(key, from.number());
+            case 14 -> new Doubted(key, (int) from.number());
             default -> throw new IllegalArgumentException("a message of kind " + kind);
         };
     }

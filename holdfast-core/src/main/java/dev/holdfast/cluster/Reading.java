@@ -119,7 +119,7 @@ final class Reading {
         if (here.shared().writes(stream)) {
             return resumeHere(after);
         }
-        return node.writers().of(here, stream).thenCompose(standing -> {
+        return node.writers().of(here, stream, after.offset()).thenCompose(standing -> {
             if (standing instanceof Writers.Here) {
                 return resumeHere(after);
             } else if (standing instanceof Writers.Elsewhere elsewhere) {
@@ -186,13 +186,16 @@ final class Reading {
         boolean forgotten = here.shared().forgot(after.epoch());
         boolean ours =
                 forgotten || here.shared().had(after.epoch(), source.look().epoch());
-        long most = ours ? Math.min(after.offset(), extent.last()) : 0;
+        // what a call's heir writes comes behind what its client has seen
+        long last = source.stream().equals(StreamId.LISTENING) ? extent.last() : Long.MAX_VALUE;
+        long most = ours ? Math.min(after.offset(), last) : 0;
         return reach(source.stream(), after, 0, most).thenApply(cursor -> {
             boolean missed = !ours
                     || forgotten
                     || cursor < after.offset()
+                    || cursor > extent.last()
                     || cursor < extent.trimmed()
-                    || here.shared().doubts(after.epoch());
+                    || after.epoch().counter() < source.look().certainFrom();
             Epoch epoch = ours ? after.epoch() : source.look().epoch();
             return new Place(new TailReader.Start(cursor, 0, epoch), missed);
         });

@@ -118,6 +118,6 @@ final class SessionTail {
     private void lookAtCalls() {
         store.look(session.key())
                 .thenAccept(look -> look.ifPresent(
-                        found -> found.record().running().keySet().forEach(call -> writers.of(session, call))));
+                        found -> found.record().running().keySet().forEach(call -> writers.of(session, call, 0))));
     }
 }

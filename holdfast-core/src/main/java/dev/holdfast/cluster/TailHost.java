@@ -33,7 +33,7 @@ final class TailHost implements TailReader.Host {
         if (reader.listening()) {
             return;
         }
-        node.writers().of(session, reader.stream()).thenAccept(standing -> {
+        node.writers().of(session, reader.stream(), reader.fetched()).thenAccept(standing -> {
             if (standing instanceof Writers.Elsewhere elsewhere) {
                 reader.writtenBy(elsewhere.node());
             } else if (!(standing instanceof Writers.Here)) {

@@ -132,6 +132,16 @@ final class TailReader implements StreamReader, StreamCursor {
         writer = node;
     }
 
+    /** What its client has got, or will get, goes up to here. */
+    long fetched() {
+        lock.lock();
+        try {
+            return fetched;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Looks whether the stream goes on. */
     void look() {
         host.idle(this);

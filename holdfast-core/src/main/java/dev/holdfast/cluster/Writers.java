@@ -53,6 +53,7 @@ final class Writers {
     record Unknown() implements Standing {}
 
     private final NodeStore store;
+    private final Peers peers;
     private final Optional<Placement> placement;
     /** What is on its way from a dead node to a session of this one. */
     private final SharedWork<Taking, Boolean> takings = new SharedWork<>();
@@ -62,8 +63,9 @@ final class Writers {
     /**
      * @param placement where the backend is, if it exists once
      */
-    Writers(NodeStore store, Optional<Placement> placement) {
+    Writers(NodeStore store, Peers peers, Optional<Placement> placement) {
         this.store = store;
+        this.peers = peers;
         this.placement = placement;
     }
 
@@ -78,21 +80,25 @@ final class Writers {
         return CompletableFuture.completedFuture(standing);
     }
 
-    /** Finds out where the stream of a call stands, and takes it over from a node that has died. */
-    CompletionStage<Standing> of(LiveSession session, StreamId stream) {
+    /**
+     * Finds out where the stream of a call stands, and takes it over from a node that has died.
+     *
+     * @param seen up to which offset its client has it, as that says or its connection here
+     */
+    CompletionStage<Standing> of(LiveSession session, StreamId stream, long seen) {
         return store.look(session.key())
-                .thenCompose(
-                        look -> look.map(found -> of(session, stream, found)).orElseGet(() -> is(new Unknown())));
+                .thenCompose(look ->
+                        look.map(found -> of(session, stream, seen, found)).orElseGet(() -> is(new Unknown())));
     }
 
     /** Takes a stream over, once for all who need it now. What was seen before may be old where it is not here then. */
     private CompletionStage<Standing> alone(
-            LiveSession session, StreamId stream, Supplier<CompletionStage<Boolean>> takeover) {
+            LiveSession session, StreamId stream, long seen, Supplier<CompletionStage<Boolean>> takeover) {
         return takings.of(new Taking(session, stream), takeover)
-                .thenCompose(here -> here ? is(new Here()) : of(session, stream));
+                .thenCompose(here -> here ? is(new Here()) : of(session, stream, seen));
     }
 
-    private CompletionStage<Standing> of(LiveSession session, StreamId stream, Look look) {
+    private CompletionStage<Standing> of(LiveSession session, StreamId stream, long seen, Look look) {
         RunningCall running = look.record().running().get(stream);
         if (running == null) {
             return is(look.streams().containsKey(stream) ? new Over(look) : new Unknown());
@@ -104,13 +110,19 @@ final class Writers {
                 // who has become the heir may not have got what there is to inherit
                 return session.shared().writes(stream)
                         ? is(new Here())
-                        : alone(session, stream, () -> take(session, stream));
+                        : alone(session, stream, seen, () -> take(session, stream, seen));
             }
             return others(key).thenCompose(others -> {
                 Optional<String> node = others.node(writer);
-                return node.isPresent()
-                        ? is(new Elsewhere(node.get(), running.requests(), look))
-                        : alone(session, stream, () -> inherit(session, stream, look, heir, others.dead()));
+                if (node.isEmpty()) {
+                    return alone(
+                            session, stream, seen, () -> inherit(session, stream, seen, look, heir, others.dead()));
+                }
+                if (writer < look.certainFrom()) {
+                    // the end of the call may be lost, and its node know nothing of that
+                    peers.tell(node.get(), new NodeMessage.Doubted(key, look.certainFrom()));
+                }
+                return is(new Elsewhere(node.get(), running.requests(), look));
             });
         });
     }
@@ -157,7 +169,7 @@ final class Writers {
 
     /** Completes with whether the stream is here then: another node may be quicker. */
     private CompletionStage<Boolean> inherit(
-            LiveSession session, StreamId stream, Look look, long heir, List<Member> dead) {
+            LiveSession session, StreamId stream, long seen, Look look, long heir, List<Member> dead) {
         SessionKey key = session.key();
         return newest(session, look)
                 .thenCompose(renewed -> {
@@ -169,18 +181,21 @@ final class Writers {
                 .thenCompose(fenced -> {
                     long own = session.shared().epoch().counter();
                     return store.token(key, session.shared().epoch(), stream, Part.HEIR, heir, own)
-                            .thenCompose(now -> now == own ? take(session, stream) : NOT_HERE);
+                            .thenCompose(now -> now == own ? take(session, stream, seen) : NOT_HERE);
                 });
     }
 
-    /** Gets an epoch that is newer than any under which the dead can have written, unless this node has one. */
+    /**
+     * Gets an epoch that is newer than any under which the dead can have written, unless this node has one, and knows what the store may
+     * have lost.
+     */
     private static CompletionStage<Boolean> newest(LiveSession session, Look look) {
-        return session.shared().epoch().counter() < look.epoch().counter()
+        return session.shared().epoch().counter() < Math.max(look.epoch().counter(), look.certainFrom())
                 ? session.shared().renew()
                 : CompletableFuture.completedFuture(true);
     }
 
-    private CompletionStage<Boolean> take(LiveSession session, StreamId stream) {
+    private CompletionStage<Boolean> take(LiveSession session, StreamId stream, long seen) {
         SessionKey key = session.key();
         // what has ended here is over in the store too
         return session.shared()
@@ -196,7 +211,7 @@ final class Writers {
                     Extent extent = look.get().streams().getOrDefault(stream, NEW);
                     return store.all(key, stream)
                             .thenCompose(events -> mayRun(session).thenApply(mayRun -> {
-                                session.shared().inherit(stream, running, events, extent, mayRun);
+                                session.shared().inherit(stream, running, events, extent, seen, mayRun);
                                 return true;
                             }));
                 });

@@ -35,9 +35,9 @@ public final class Epochs {
                 && epoch.counter() < all.get(0).counter();
     }
 
-    /** Whether something may have been lost after an event of that epoch, without a trace. */
-    public boolean doubts(Epoch epoch) {
-        return epoch.counter() < certainFrom;
+    /** Whether something may have been lost after an event of the epoch of that counter, without a trace. */
+    public boolean doubts(int counter) {
+        return counter < certainFrom;
     }
 
     /** Another one is present, and these came before it, of whatever node. */

@@ -203,6 +203,13 @@ public final class LiveStream {
         last = offset - 1;
     }
 
+    /** Goes on behind what the store may have lost, which counts as dropped. */
+    public void leaveOut() {
+        last += SessionStore.LEFT_OUT;
+        committed = last;
+        dropped = last;
+    }
+
     /** The store knows it. */
     public void record() {
         recorded = true;

@@ -74,7 +74,7 @@ public final class Readers implements LiveReader.Host {
         boolean missed = !ours
                 || cursor < after.offset()
                 || cursor < stream.dropped()
-                || core.log().epochs().doubts(after.epoch());
+                || core.log().epochs().doubts(after.epoch().counter());
         core.streams().retention().release(stream, cursor);
         if (stream.endsAt(cursor)) {
             stream.reader().ifPresent(older -> retire(stream, older, effects));

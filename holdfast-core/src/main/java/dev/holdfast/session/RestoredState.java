@@ -2,13 +2,13 @@ package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.log.Effects;
+import dev.holdfast.log.Epochs;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.Retention;
 import dev.holdfast.log.Streams;
 import dev.holdfast.spi.BackendConnection;
-import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletionStage;
@@ -98,7 +99,8 @@ final class RestoredState {
         List<BackendUser> again = new ArrayList<>(0);
         for (StreamId id : interrupted) {
             core.lifecycle().callStarted(host.clock().now());
-            interrupt(id, Objects.requireNonNull(running.get(id))).ifPresent(again::add);
+            interrupt(id, Objects.requireNonNull(running.get(id)), OptionalLong.empty())
+                    .ifPresent(again::add);
         }
         retention.makeRoom();
         return again;
@@ -112,12 +114,14 @@ final class RestoredState {
     /**
      * Takes over the call of a node that has died, which counts as started, with what the store has kept of its stream; inside a step. If
      * it is to be run again, it starts like any call: the commit tells what its backend has to hear first.
+     *
+     * @param seen up to which offset its client has its stream
      */
-    void inherit(StreamId id, RunningCall running, List<Event> kept, Extent extent) {
+    void inherit(StreamId id, RunningCall running, List<Event> kept, Extent extent, long seen) {
         if (!core.listensOnly()) {
             withdrawQuestions(streams.restore(id, running.requests(), kept, extent), 0);
         }
-        interrupt(id, running).ifPresent(NextRun::count);
+        interrupt(id, running, OptionalLong.of(seen)).ifPresent(NextRun::count);
     }
 
     private InboundMessage read(byte[] message) {
@@ -162,7 +166,7 @@ final class RestoredState {
         }
     }
 
-    private Optional<NextRun> interrupt(StreamId id, RunningCall running) {
+    private Optional<NextRun> interrupt(StreamId id, RunningCall running, OptionalLong seen) {
         LiveStream stream =
                 core.listensOnly() ? streams.listening() : streams.find(id).orElseThrow();
         Optional<Rerun> rerun = core.reruns() ? UnreadableException.read(() -> Rerun.of(running)) : Optional.empty();
@@ -173,15 +177,14 @@ final class RestoredState {
         LiveCall call = LiveCall.unread(id, stream, callHost, requests, now);
         host.running(core.principal(), requests.size());
         core.requests().start(call);
+        // on the listening stream nobody can tell whose progress it was
+        OptionalDouble told = stream.listening() ? OptionalDouble.empty() : goOn(stream, seen);
         if (rerun.isEmpty()) {
             call.sinks().forEach(sink -> calls.fail(sink, INTERRUPTED));
             return Optional.empty();
         }
         call.mayBeRerun();
-        if (!stream.listening()) {
-            // on the listening stream nobody can tell whose progress it was
-            call.continues(progress(stream));
-        }
+        call.continues(told);
         byte[] extension = rerun.get().next().pack();
         return Optional.of(new NextRun(call, new RecordChange.CallStarted(id, running.requests(), extension)));
     }
@@ -264,21 +267,37 @@ final class RestoredState {
                 InboundMessage.Kind.REQUEST, request, "", NOTHING, JournalChange.NONE, InboundMessage.NO_CONTEXT);
     }
 
-    /** How far the client was told that a call is. */
-    private OptionalDouble progress(LiveStream stream) {
-        // nobody knows what the client was told last: none that is kept, and something is not, or may not be
-        boolean doubtful = core.log().epochs().doubts(new Epoch(stream.id().epoch(), 0));
-        if (doubtful) {
-            return OptionalDouble.of(Double.POSITIVE_INFINITY);
-        }
+    /**
+     * Lets the stream of a call go on, behind all that its client can have seen of it though the store has lost that.
+     *
+     * @param seen up to which offset the client has it, empty where nobody knows
+     * @return how far the client was told that the call is, which no number goes beyond where nobody knows
+     */
+    private OptionalDouble goOn(LiveStream stream, OptionalLong seen) {
+        Epochs epochs = core.log().epochs();
         OptionalDouble told =
                 stream.dropped() > 0 ? OptionalDouble.of(Double.POSITIVE_INFINITY) : OptionalDouble.empty();
+        boolean mayLackTail = epochs.doubts(stream.id().epoch());
+        boolean mayLackProgress = mayLackTail;
+        long known = 0; // of what was written before the store may have lost something
         for (Optional<KeptEvent> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
-            if (at.get().event.kind() == EventKind.PROGRESS) {
-                OptionalDouble here = host.messages().progress(at.get().event.bytes());
-                told = here.isPresent() ? here : told;
+            Event event = at.get().event;
+            mayLackTail = epochs.doubts(event.epoch().counter());
+            known = mayLackTail ? event.offset() : known;
+            OptionalDouble here = event.kind() == EventKind.PROGRESS
+                    ? host.messages().progress(event.bytes())
+                    : OptionalDouble.empty();
+            if (here.isPresent()) {
+                told = here;
+                mayLackProgress = mayLackTail;
             }
         }
-        return told;
+        known = mayLackTail ? stream.committed() : known;
+        boolean hasLost = seen.orElse(0) > stream.committed();
+        if (hasLost || mayLackTail) {
+            stream.leaveOut();
+        }
+        boolean unsure = hasLost || (mayLackProgress && seen.orElse(Long.MAX_VALUE) > known);
+        return unsure ? OptionalDouble.of(Double.POSITIVE_INFINITY) : told;
     }
 }

@@ -4,6 +4,7 @@ import dev.holdfast.CallWatch.Attachment;
 import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.Pending;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
@@ -75,11 +76,6 @@ public final class SharedSide {
     /** A client missed something on a stream. */
     public void missed(StreamId stream) {
         readers.missed(stream);
-    }
-
-    /** Whether something may have been lost after an event of that epoch, without a trace. */
-    public boolean doubts(Epoch epoch) {
-        return core.look(() -> core.log().epochs().doubts(epoch));
     }
 
     /** Whether the stream of a call is written here. */
@@ -188,11 +184,30 @@ public final class SharedSide {
     }
 
     /**
+     * Finds out whether the store has lost something that was written here under an epoch before this counter, as each commit does; then
+     * the session is fenced here, else it gets another epoch.
+     */
+    public void prove(int certainFrom) {
+        if (epoch().counter() >= certainFrom) {
+            return;
+        }
+        Pending nothing = new Pending(null, List.of());
+        core.run(effects -> {
+            if (core.outbox().open()) {
+                core.outbox().add(nothing);
+            }
+        });
+        core.log().stageOf(nothing).thenCompose(kept -> renew());
+    }
+
+    /**
      * Takes over a call of a node that has died: it is run again where it may be, else its client gets an error.
      *
+     * @param seen up to which offset its client has its stream
      * @param mayRun whether the backend is on this node
      */
-    public void inherit(StreamId stream, RunningCall running, List<Event> kept, Extent extent, boolean mayRun) {
+    public void inherit(
+            StreamId stream, RunningCall running, List<Event> kept, Extent extent, long seen, boolean mayRun) {
         core.run(effects -> {
             if (isWritten(stream)) {
                 return;
@@ -203,14 +218,14 @@ public final class SharedSide {
                 return;
             }
             RunningCall inherited = mayRun ? running : new RunningCall(running.requests(), SessionRecord.NO_EXTENSION);
-            takeOver(stream, inherited, kept, extent);
+            takeOver(stream, inherited, kept, extent, seen);
         });
     }
 
     /** The call counts already; one that cannot be read does not. */
-    private void takeOver(StreamId stream, RunningCall running, List<Event> kept, Extent extent) {
+    private void takeOver(StreamId stream, RunningCall running, List<Event> kept, Extent extent, long seen) {
         try {
-            state.inherit(stream, running, kept, extent);
+            state.inherit(stream, running, kept, extent, seen);
         } catch (RuntimeException e) {
             core.lifecycle().callEnded(core.now());
             throw e;

@@ -32,6 +32,12 @@ public interface SessionStore extends AutoCloseable {
     /** How many epochs before the present one a claim tells of. */
     int EPOCHS_KEPT = 64;
 
+    /**
+     * How many offsets are left out where a stream goes on whose last events the store may have lost: more than a client can have seen of
+     * what was acknowledged and is lost. No offset is given twice then.
+     */
+    long LEFT_OUT = 1 << 20;
+
     /** Says what a completed append survives, and whether several nodes can share this store. */
     Promise promise();
 
@@ -127,8 +133,9 @@ public interface SessionStore extends AutoCloseable {
      * @param epoch its present epoch
      * @param record its record
      * @param streams every stream that is known
+     * @param certainFrom as in {@link Claim}; nodes learn here of what their store may have lost since they have joined
      */
-    record Look(Epoch epoch, SessionRecord record, Map<StreamId, Extent> streams) {}
+    record Look(Epoch epoch, SessionRecord record, Map<StreamId, Extent> streams, int certainFrom) {}
 
     /**
      * How far a stream goes.

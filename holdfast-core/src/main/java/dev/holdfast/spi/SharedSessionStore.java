@@ -74,7 +74,7 @@ public interface SharedSessionStore extends SessionStore {
      * nothing, and gets the answer of the first. The numbers of an epoch count from 1; the store remembers the last one and its answer.
      *
      * <p>Events of the listening stream whose offset is {@link #UNPLACED} get the next offsets of that stream, in order. All other
-     * events have theirs from whoever writes their stream.
+     * events have theirs from whoever writes their stream: the next one, or one behind {@link #LEFT_OUT} that are left out.
      *
      * <p>Fails with a {@link StaleEpochException} under an epoch that is not present, or under a number that is neither the last one
      * nor the next: then commits of this epoch are lost. Fails with an {@link IllegalStateException} for a session that is not there.

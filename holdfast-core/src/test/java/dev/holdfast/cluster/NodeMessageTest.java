@@ -40,6 +40,7 @@ class NodeMessageTest {
                     KEY, new Epoch(2, -3), message(InboundMessage.Kind.NOTIFICATION, new JournalChange.Put("k"))),
             new NodeMessage.Read(KEY),
             new NodeMessage.Journaled(KEY, 8),
+            new NodeMessage.Doubted(KEY, 14),
             new NodeMessage.Forwarded(
                     KEY,
                     new Epoch(2, -3),

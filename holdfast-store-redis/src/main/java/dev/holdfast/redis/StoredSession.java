@@ -101,8 +101,11 @@ final class StoredSession {
     SessionStore.Claim claim() {
         List<Epoch> epochs = epochs();
         List<Epoch> before = List.copyOf(epochs.subList(0, epochs.size() - 1));
-        int certainFrom = Math.toIntExact(Codec.digits(field("c")));
-        return new SessionStore.Claim(epochs.get(epochs.size() - 1), before, record(), streams, certainFrom);
+        return new SessionStore.Claim(epochs.get(epochs.size() - 1), before, record(), streams, certainFrom());
+    }
+
+    private int certainFrom() {
+        return Math.toIntExact(Codec.digits(field("c")));
     }
 
     SharedSessionStore.Joined joined() {
@@ -111,7 +114,7 @@ final class StoredSession {
 
     SessionStore.Look look() {
         List<Epoch> epochs = epochs();
-        return new SessionStore.Look(epochs.get(epochs.size() - 1), record(), streams);
+        return new SessionStore.Look(epochs.get(epochs.size() - 1), record(), streams, certainFrom());
     }
 
     private List<Epoch> epochs() {

@@ -16,9 +16,9 @@ import java.util.function.LongUnaryOperator;
  * The network between a node and Redis: it can break after so many bytes in either direction, carry nothing any more, or end each
  * connection that carries a large command.
  */
-final class Line implements AutoCloseable {
+public final class Line implements AutoCloseable {
     private final ServerSocket listener;
-    private final int target;
+    private volatile int target;
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
     private final Way toRedis = new Way();
     private final Way toNode = new Way();
@@ -29,7 +29,7 @@ final class Line implements AutoCloseable {
     /** A connection ends that has carried more than this to Redis without an answer. */
     private volatile long mostUnanswered = Long.MAX_VALUE;
 
-    Line(int target) {
+    public Line(int target) {
         this.target = target;
         try {
             listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
@@ -43,8 +43,14 @@ final class Line implements AutoCloseable {
         return listener.getLocalPort();
     }
 
-    String url() {
+    public String url() {
         return "redis://127.0.0.1:" + port();
+    }
+
+    /** Breaks all connections; later ones go to another server. */
+    public void leadTo(int port) {
+        target = port;
+        cut();
     }
 
     /** Breaks all connections once so many more bytes have gone to Redis. */

@@ -14,7 +14,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Claim;
+import dev.holdfast.spi.SessionStore.Extent;
+import dev.holdfast.spi.SessionStore.Look;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.SharedSessionStore.Appended;
 import dev.holdfast.spi.SharedSessionStore.Part;
@@ -164,8 +167,46 @@ class RedisRestartTest {
         }
     }
 
+    @Test
+    void anHeirLeavesOutTheOffsetsThatMayHaveBeenLost() {
+        try (RedisServer server = RedisServer.start();
+                RedisStore store = open(server)) {
+            await(store.append(KEY, FIRST, all(placed(1))));
+            server.command("SAVE");
+            await(store.append(KEY, FIRST, all(placed(2))));
+            restart(server, store);
+            Epoch heir = join(store).epoch();
+            long next = 2 + SessionStore.LEFT_OUT;
+            assertThat(failureOf(store.append(KEY, heir, all(placed(heir, next - 1)))))
+                    .isInstanceOf(StaleEpochException.class);
+            await(store.append(KEY, heir, all(placed(heir, next))));
+            await(store.append(KEY, heir, all(placed(heir, next + 1))));
+            Look look = await(store.look(KEY)).orElseThrow();
+            assertThat(look.streams().get(CALL)).isEqualTo(new Extent(next + 1, next - 1));
+        }
+    }
+
+    /** It asks for nothing else that would find out. */
+    @Test
+    void whoHasJoinedBeforeLearnsFromALookWhatRedisMayHaveLost() {
+        try (RedisServer server = RedisServer.start();
+                RedisStore store = open(server)) {
+            server.command("SAVE");
+            assertThat(await(store.look(KEY)).orElseThrow().certainFrom()).isOne();
+            restart(server, store);
+            int certainFrom = await(store.look(KEY)).orElseThrow().certainFrom();
+            assertThat(certainFrom).isGreaterThan(FIRST.counter());
+            assertThat(join(store).epoch().counter()).isEqualTo(certainFrom);
+            assertThat(await(store.look(KEY)).orElseThrow().certainFrom()).isEqualTo(certainFrom);
+        }
+    }
+
     private static Event placed(long offset) {
-        return new Event(CALL, FIRST, offset, EventKind.PROGRESS, null, new byte[] {'x'});
+        return placed(FIRST, offset);
+    }
+
+    private static Event placed(Epoch epoch, long offset) {
+        return new Event(CALL, epoch, offset, EventKind.PROGRESS, null, new byte[] {'x'});
     }
 
     @Test

@@ -111,7 +111,11 @@ public final class RocksDbStore implements SessionStore {
         return sessions.loaded(
                 key,
                 found -> found.filter(sessions::isLive)
-                        .map(index -> new Look(index.header().epoch(), record, index.extents())));
+                        .map(index -> new Look(
+                                index.header().epoch(),
+                                record,
+                                index.extents(),
+                                index.header().certainFrom())));
     }
 
     @Override
