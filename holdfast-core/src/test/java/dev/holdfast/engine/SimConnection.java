@@ -284,6 +284,12 @@ final class SimConnection implements StreamReader.Waker {
         });
     }
 
+    /** There may be news for a client that does not know where to come back: among them that its call is refused. */
+    private boolean unheard() {
+        return woken
+                && call.filter(begun -> cursor == 0 && begun.cursor.isEmpty()).isPresent();
+    }
+
     private boolean complete() {
         boolean over = call.map(SimCall::over).orElse(false) && nothingAfter(cursor);
         return !afterlife && (over || call.map(SimCall::cancelled).orElse(false));
@@ -291,7 +297,7 @@ final class SimConnection implements StreamReader.Waker {
 
     /** Ends for its maximum age, if nothing is half-written. */
     void rotate() {
-        if (writing.isEmpty() && !replaced) {
+        if (writing.isEmpty() && !replaced && !unheard()) {
             world.trace(() -> this + " is rotated");
             network.forEach(this::arrive);
             network.clear();
@@ -306,6 +312,9 @@ final class SimConnection implements StreamReader.Waker {
     /** Breaks; the part of what was written that has not arrived is lost. */
     void breakOff() {
         world.trace(() -> this + " breaks");
+        if (unheard() && reader.read(1) instanceof StreamReader.End end && end.reason() == EndReason.STORE_FAILED) {
+            refused();
+        }
         arrive();
         while (!network.isEmpty() && world.random.nextBoolean()) {
             arrive(network.poll());
