@@ -222,7 +222,7 @@ final class EngineHost implements SessionHost {
         if (cluster.present()) {
             // any node may bring it back: the store ends it in time, and until then it counts here
             node.parked().left(key, new Left(principal, bytes, since + patience));
-            forget(key);
+            left(key);
             return;
         }
         node.parked().add(key, new Parked(id, principal, epoch, bytes, since, patience));
@@ -247,6 +247,11 @@ final class EngineHost implements SessionHost {
 
     @Override
     public void forget(SessionKey key) {
+        node.parked().gone(key);
+        left(key);
+    }
+
+    private void left(SessionKey key) {
         cluster.left(key);
         node.live().remove(key);
     }

@@ -75,6 +75,8 @@ final class ParkedSessions {
     private final Quota bytes;
     /** Those that this node has left to a store which it shares with others: any of them may have brought them back since. */
     private final Map<SessionKey, Left> left = new ConcurrentHashMap<>();
+    /** What those that are here again have left in that store before: nobody here trims it. */
+    private final Map<SessionKey, Left> back = new ConcurrentHashMap<>();
 
     /** A session that counts here as long as the store keeps it for its client. */
     record Left(String principal, long bytes, long until) {}
@@ -100,15 +102,27 @@ final class ParkedSessions {
 
     /** One has left memory for a store that is shared, and waits there until a time of the engine's clock. */
     void left(SessionKey key, Left session) {
+        Left before = back.remove(key);
+        long all = session.bytes + (before == null ? 0 : before.bytes);
         count(session.principal, session.bytes, 1);
-        Optional.ofNullable(left.put(key, session)).ifPresent(this::forget);
+        Optional.ofNullable(left.put(key, new Left(session.principal, all, session.until)))
+                .ifPresent(this::forget);
     }
 
-    /** It is here again, or nowhere; empty if it did not count. */
+    /** It is here again, and counts no more, but for what it has left in the store; empty if it did not count. */
     Optional<Left> back(SessionKey key) {
         Optional<Left> session = Optional.ofNullable(left.remove(key));
-        session.ifPresent(this::forget);
+        session.ifPresent(was -> {
+            back.put(key, was);
+            count(was.principal, 0, -1);
+        });
         return session;
+    }
+
+    /** It is nowhere any more. */
+    void gone(SessionKey key) {
+        back(key);
+        Optional.ofNullable(back.remove(key)).ifPresent(was -> bytes.add(was.principal, -was.bytes));
     }
 
     /** The store keeps those no longer whose time is over. */

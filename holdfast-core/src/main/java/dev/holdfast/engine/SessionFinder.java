@@ -105,6 +105,9 @@ final class SessionFinder {
                 ? refused(key, new Unavailable(refusal.get()))
                 : restore.claim(key, id, principal, turnedAway);
         return found.handle((finding, failure) -> {
+                    if (!(finding instanceof Found)) {
+                        parked.gone(key);
+                    }
                     if (failure != null && StoredEnd.causeOf(failure) instanceof UnreadableException unreadable) {
                         host.telemetry().unreadable(id, unreadable);
                         return storedEnd.delete(key, id, EndReason.RESTORE_FAILED);
@@ -196,7 +199,7 @@ final class SessionFinder {
                 .thenCompose(finding -> {
                     boolean gone = finding.filter(Missing.class::isInstance).isPresent();
                     if (gone) {
-                        parked.back(key);
+                        parked.gone(key);
                     }
                     return gone
                             ? CompletableFuture.completedFuture(termination.found())

@@ -185,10 +185,14 @@ public final class SessionEnd implements SessionCore.Ends {
         });
     }
 
-    /** Whether it has ended because nobody used it here; another node may have used it later, unless it ends with its nodes. */
+    /**
+     * Whether it has ended because nobody used it here; another node may have used it later, unless it ends with its nodes. One that was
+     * used is evicted where the store has no room for it: it must not stay there.
+     */
     private boolean wasUnused() {
         return switch (core.ended()) {
-            case EXPIRED, EVICTED -> core.outlives();
+            case EXPIRED -> core.outlives();
+            case EVICTED -> core.outlives() && !core.lifecycle().state().used();
             default -> false;
         };
     }

@@ -129,6 +129,27 @@ class PrincipalShareTest {
         }
     }
 
+    /** What it has left in the store before, nobody trims. */
+    @Test
+    void whatASessionLeavesEachTimeIsCountedAndEndsWhereThereIsNoRoom() {
+        NodeLimits few = NodeLimits.DEFAULT.withSessions(1).withHistory(100_000, 10_000);
+        try (ClusterBed bed = ClusterBed.limited(1, few)) {
+            List<Session> sessions = left(bed, 2);
+            for (int round = 0; round < 60; round++) {
+                Session session = sessions.get(round % 2);
+                if (bed.node(0).has(session)) {
+                    for (int i = 0; i < 40; i++) {
+                        bed.node(0).backend.life().sink.send(Wire.notice(KILOBYTE));
+                    }
+                    bed.pass(Duration.ofSeconds(1));
+                }
+            }
+            assertThat(bed.node(0).engine.stats().ended().get(EndReason.EVICTED))
+                    .isPositive();
+            assertThat(sessions.stream().filter(bed::stored)).hasSizeLessThan(2);
+        }
+    }
+
     @Test
     void aSessionThatComesBackCountsAsParkedNoMore() {
         try (ClusterBed bed = ClusterBed.limited(1, NodeLimits.DEFAULT.withSessions(1))) {

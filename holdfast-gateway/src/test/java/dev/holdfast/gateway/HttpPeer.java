@@ -46,8 +46,8 @@ final class HttpPeer {
     }
 
     /** A client that has opened its session at a server which may have refused that for a moment, as its status 503 says. */
-    static HttpPeer connectedAtLast(URI url) {
-        HttpPeer peer = new HttpPeer(url);
+    static HttpPeer connectedAtLast(URI url, String... headers) {
+        HttpPeer peer = new HttpPeer(url, headers);
         Wait.until("a session is opened", () -> {
             HttpResponse<String> opened = peer.post(Json.INITIALIZE);
             boolean refused = opened.statusCode() == 503;
