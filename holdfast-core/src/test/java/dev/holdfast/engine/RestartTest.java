@@ -24,6 +24,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -98,6 +99,9 @@ class RestartTest {
         backend().call(1).sink().send(Wire.progress("2"));
         backend().call(1).respond();
         assertThat(again.read()).containsExactly("1", "result 1");
+        assertThat(again.cursor().offset())
+                .as("behind those that may have been given")
+                .isGreaterThan(SessionStore.LEFT_OUT);
     }
 
     private static String stream(Connection connection) {

@@ -7,6 +7,8 @@ import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.SharedSessionStore.Appended;
 import dev.holdfast.spi.SharedSessionStore.Member;
@@ -62,6 +64,18 @@ public abstract class SharedContract extends SharedStoreContract {
         commit(store(), FIRST, 2, all(event(CALL, 2)));
         commit(elsewhere(), second, 1, all(unplaced(second, "b")));
         assertThat(await(store().look(KEY)).orElseThrow().epoch()).isEqualTo(second);
+    }
+
+    @Test
+    @DisplayName("the next one, or one behind those that are left out")
+    void anHeirMayLeaveOutOffsetsWhichCountAsTrimmed() {
+        begin();
+        commit(store(), FIRST, 1, all(event(CALL, 1), event(CALL, 2)));
+        long next = 3 + SessionStore.LEFT_OUT;
+        commit(store(), FIRST, 2, all(event(CALL, next), event(CALL, next + 1)));
+        assertThat(await(elsewhere().look(KEY)).orElseThrow().streams())
+                .containsEntry(CALL, new Extent(next + 1, next - 1));
+        assertThat(read(CALL)).extracting(Event::offset).containsExactly(1L, 2L, next, next + 1);
     }
 
     @Test
