@@ -64,14 +64,6 @@ public enum EndReason {
         return advice;
     }
 
-    /** Whether this is how things end day by day, as opposed to a bound that was reached or a part that failed. */
-    public boolean expected() {
-        return switch (this) {
-            case EVICTED, OVERFLOW, RESTORE_FAILED, STORE_FAILED, TAKEN_OVER -> false;
-            default -> true;
-        };
-    }
-
     /** The reason as a phrase for a log line or an error message. */
     public String text() {
         return text;

@@ -126,7 +126,6 @@ final class Opener {
         if (!live.add(session)) {
             throw new IllegalStateException(TAKEN);
         }
-        host.telemetry().created(session.id());
         session.opening().start();
         host.makeRoom();
         if (host.draining()) {

@@ -51,6 +51,10 @@ final class ParkedSessions {
             return new String(id, StandardCharsets.UTF_8);
         }
 
+        String principal() {
+            return principal;
+        }
+
         Epoch epoch() {
             return new Epoch(counter, nonce);
         }

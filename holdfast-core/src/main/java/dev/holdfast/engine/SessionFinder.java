@@ -110,7 +110,7 @@ final class SessionFinder {
                     }
                     if (failure != null && StoredEnd.causeOf(failure) instanceof UnreadableException unreadable) {
                         host.telemetry().unreadable(id, unreadable);
-                        return storedEnd.delete(key, id, EndReason.RESTORE_FAILED);
+                        return storedEnd.delete(key, id, principal, EndReason.RESTORE_FAILED);
                     }
                     if (finding instanceof Missing) {
                         was.ifPresent(this::expired);
@@ -166,7 +166,10 @@ final class SessionFinder {
 
     private void expired(Parked session) {
         host.telemetry()
-                .expiredInStore(session.id(), Duration.ofNanos(host.clock().now() - session.since()));
+                .expiredInStore(
+                        session.id(),
+                        session.principal(),
+                        Duration.ofNanos(host.clock().now() - session.since()));
     }
 
     /**
@@ -194,7 +197,7 @@ final class SessionFinder {
 
     private CompletionStage<Boolean> terminateStored(
             SessionKey key, String id, String principal, Predicate<String> kinds) {
-        StoredEnd.Termination termination = storedEnd.termination(key, id, kinds);
+        StoredEnd.Termination termination = storedEnd.termination(key, id, principal, kinds);
         return moves.alone(key, () -> live.has(key) ? SessionMoves.AGAIN : termination.run())
                 .thenCompose(finding -> {
                     boolean gone = finding.filter(Missing.class::isInstance).isPresent();

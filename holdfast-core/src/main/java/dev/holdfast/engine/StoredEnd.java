@@ -24,10 +24,10 @@ final class StoredEnd {
     }
 
     /** Lets the store forget a session. */
-    CompletionStage<Optional<Finding>> delete(SessionKey key, String id, EndReason why) {
+    CompletionStage<Optional<Finding>> delete(SessionKey key, String id, String principal, EndReason why) {
         return StoreQuestion.ask(() -> host.store().delete(key)).thenApply(done -> {
             parked.remove(key);
-            host.telemetry().closedInStore(id, why);
+            host.telemetry().closedInStore(id, principal, why);
             return Optional.of(new Missing());
         });
     }
@@ -37,20 +37,22 @@ final class StoredEnd {
      *
      * @param kinds which kinds of sessions end
      */
-    Termination termination(SessionKey key, String id, Predicate<String> kinds) {
-        return new Termination(key, id, kinds);
+    Termination termination(SessionKey key, String id, String principal, Predicate<String> kinds) {
+        return new Termination(key, id, principal, kinds);
     }
 
     /** Ends a session that its client wants no more. */
     final class Termination {
         private final SessionKey key;
         private final String id;
+        private final String principal;
         private final Predicate<String> kinds;
         private volatile boolean found;
 
-        private Termination(SessionKey key, String id, Predicate<String> kinds) {
+        private Termination(SessionKey key, String id, String principal, Predicate<String> kinds) {
             this.key = key;
             this.id = id;
+            this.principal = principal;
             this.kinds = kinds;
         }
 
@@ -58,7 +60,7 @@ final class StoredEnd {
             return isKept().thenCompose(kept -> {
                 found = kept;
                 return kept
-                        ? delete(key, id, EndReason.TERMINATED)
+                        ? delete(key, id, principal, EndReason.TERMINATED)
                         : SessionLog.DONE.thenApply(nothing -> Optional.of(new Missing()));
             });
         }

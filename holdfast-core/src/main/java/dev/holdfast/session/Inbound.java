@@ -52,6 +52,9 @@ final class Inbound {
         if (outcome instanceof Backend.Opened opened) {
             core.negotiated(opened.revision());
             core.run(effects -> core.journal().accepted(sink.request()));
+            if (!core.lifecycle().state().closed()) {
+                core.host().telemetry().introduced(core::told);
+            }
             identity.first(sink.request(), opened);
             core.host().makeRoom();
             outbound.send(sink, opened.response());

@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -44,6 +45,11 @@ public final class Journal {
     void accepted(InboundMessage message) {
         initialize = message.withoutContext();
         grows(message.bytes().length);
+    }
+
+    /** By what its client has introduced itself, once a backend has accepted that. */
+    Optional<InboundMessage> introduction() {
+        return Optional.ofNullable(initialize);
     }
 
     InboundMessage initialize() {

@@ -38,7 +38,7 @@ public final class LiveCall implements Call {
         void disconnect(LiveStream stream, Duration retry);
 
         /** Finds out who follows a request from now on. */
-        CallWatch follow(InboundMessage request);
+        CallWatch follow(RequestSink sink);
 
         /** Makes a decision, then does what it causes. */
         <T> T step(Function<Effects, T> decision);
@@ -71,6 +71,7 @@ public final class LiveCall implements Call {
     private boolean over;
     private final AtomicReference<Runnable> afterwards = new AtomicReference<>(Nothing.YET);
     private boolean rerunnable;
+    private boolean again;
 
     private LiveCall(
             Host host,
@@ -207,7 +208,13 @@ public final class LiveCall implements Call {
 
     /** It is run again, and was at this point of its progress: what does not go beyond is not told again. */
     void continues(OptionalDouble progress) {
+        again = true;
         sinks.forEach(sink -> sink.continues(progress));
+    }
+
+    /** Whether it is run again, after the end of whoever ran it before. */
+    boolean again() {
+        return again;
     }
 
     /** Why a call that is done has ended. */

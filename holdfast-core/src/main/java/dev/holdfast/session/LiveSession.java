@@ -231,8 +231,12 @@ public final class LiveSession implements Session, LiveCall.Host {
     }
 
     @Override
-    public CallWatch follow(InboundMessage request) {
-        return core.host().telemetry().started(this, request);
+    public CallWatch follow(RequestSink sink) {
+        CallWatch watch = core.host().telemetry().started(this, sink.request());
+        return AccessLog.tellsCalls()
+                ? new GuardedWatch(AccessLog.follow(
+                        core.shortId(), core.principal(), core.host().messages(), core::now, sink, watch))
+                : watch;
     }
 
     @Override

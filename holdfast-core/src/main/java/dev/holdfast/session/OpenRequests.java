@@ -35,6 +35,7 @@ final class OpenRequests {
     private Map<Long, Heard> heard = Collections.emptyMap();
     private Map<RequestId, Question> asked = Collections.emptyMap();
     private int pings;
+    private int begun;
 
     /** A cancellation of this id, and whether it has found its request here. */
     private record Heard(RequestId id, boolean followed) {}
@@ -98,6 +99,12 @@ final class OpenRequests {
 
     void start(LiveCall call) {
         inFlight.addAll(call.sinks());
+        begun += call.initializes() ? 0 : call.sinks().size();
+    }
+
+    /** How many requests of the client have begun, {@code initialize} apart. */
+    int begun() {
+        return begun;
     }
 
     void end(RequestSink sink) {

@@ -130,7 +130,7 @@ public final class RequestSink {
 
     /** Lets somebody follow the request, who may come too late. */
     void follow() {
-        CallWatch follower = call.host().follow(request);
+        CallWatch follower = call.host().follow(this);
         if (follower == CallWatch.NONE) {
             return;
         }

@@ -12,6 +12,7 @@ import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import java.util.List;
@@ -110,6 +111,15 @@ public final class SessionCore {
     /** The backend has accepted the session in this revision: one of a few, of which each session would keep a copy. */
     void negotiated(String accepted) {
         revision = accepted.intern();
+    }
+
+    /** What the access log tells of it now. */
+    AccessLog.Subject told() {
+        MessageFactory.Client client = look(journal::introduction)
+                .map(message -> host.messages().client(message.bytes()))
+                .orElse(MessageFactory.Client.UNKNOWN);
+        return new AccessLog.Subject(
+                shortId(), revision, principal, listensOnly, client, look(requests::begun), since, now());
     }
 
     SessionHost host() {

@@ -5,7 +5,6 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.spi.Epoch;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -112,12 +111,9 @@ public final class SessionEnd implements SessionCore.Ends {
         if (why == EndReason.PARKED) {
             // its node has no lease: it waits in the store for whoever is asked for it
             telemetry.parked(core.id());
-        } else if (why == EndReason.EXPIRED) {
-            Duration age = Duration.ofNanos(core.now() - core.since());
-            Duration unused = Duration.ofNanos(core.now() - before.since());
-            telemetry.expired(core.id(), age, unused, core.lifecycle().limit(before));
         } else {
-            telemetry.closed(core.id(), why, before.used());
+            String because = why == EndReason.EXPIRED ? core.lifecycle().limit(before) : why.text();
+            telemetry.closed(core.id(), why, because, before, core::told);
         }
     }
 

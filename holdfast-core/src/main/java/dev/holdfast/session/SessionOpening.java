@@ -77,6 +77,7 @@ public final class SessionOpening {
 
     /** The session is known to those who will hear of its end: it may live. */
     public void start() {
+        core.host().telemetry().created(core.id(), core.listensOnly(), core::told);
         core.lifecycle().opened(core.now());
         core.log().start(core.key());
     }
@@ -102,6 +103,7 @@ public final class SessionOpening {
             List<BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again);
             turnedAway.forEach(user -> user.turnAway("no backend is there", effects));
         });
+        core.host().telemetry().returned(core::told, core.host().joins());
         if (!core.host().backend().needsContext() && !mayBeElsewhere()) {
             restoreBackend(FIRST_RESTORE_MILLIS);
         }

@@ -19,13 +19,13 @@ import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** What happens to the sessions of an engine: counted, and told to the listener. Safe for use by any thread; called without a lock. */
 public final class Telemetry {
     private static final Logger logger = LoggerFactory.getLogger(Telemetry.class);
-    private static final String ENDED = "session {}: ended, {} ({}){}";
     /** A line for each fact as long as it is a handful. */
     private static final int MOST_LINES = 10;
 
@@ -43,15 +43,12 @@ public final class Telemetry {
     private final LogThrottle backendLines;
     private final LogThrottle changedLines;
     private final LogThrottle storeLines;
-    private final Map<EndReason, Told> ended = new EnumMap<>(EndReason.class);
+    private final AccessLog access;
+    private final Map<EndReason, LongAdder> ended = new EnumMap<>(EndReason.class);
     private final Map<Refusal, Told> refused = new EnumMap<>(Refusal.class);
 
     /** How often something happened for one reason, and what of that the log tells. */
-    private record Told(LongAdder count, LogThrottle lines) {
-        private Told(int most, LongSupplier clock) {
-            this(new LongAdder(), new LogThrottle(most, clock));
-        }
-    }
+    private record Told(LongAdder count, LogThrottle lines) {}
 
     public Telemetry(SessionLifecycleListener listener, CallListener calls, LongSupplier clock) {
         this.listener = listener;
@@ -62,15 +59,16 @@ public final class Telemetry {
         this.backendLines = new LogThrottle(MOST_LINES, clock);
         this.changedLines = new LogThrottle(MOST_LINES, clock);
         this.storeLines = new LogThrottle(MOST_LINES, clock);
+        this.access = new AccessLog(clock);
         for (EndReason reason : EndReason.values()) {
-            ended.put(reason, new Told(MOST_LINES, clock));
+            ended.put(reason, new LongAdder());
         }
         for (Refusal reason : Refusal.values()) {
-            refused.put(reason, new Told(1, clock));
+            refused.put(reason, new Told(new LongAdder(), new LogThrottle(1, clock)));
         }
     }
 
-    private static <K> Told of(Map<K, Told> all, K reason) {
+    private static <K, V> V of(Map<K, V> all, K reason) {
         return Objects.requireNonNull(all.get(reason));
     }
 
@@ -91,10 +89,25 @@ public final class Telemetry {
         logger.info("store: {}{}", survives, promise.shared() ? ", and are shared between nodes" : "");
     }
 
-    public void created(String sessionId) {
-        logger.debug("session {}: created", shortened(sessionId));
+    /** A session has been opened; over HTTP+SSE its client has yet to introduce itself. */
+    void created(String sessionId, boolean listensOnly, Supplier<AccessLog.Subject> session) {
+        if (listensOnly) {
+            logger.debug("session {}: created", shortened(sessionId));
+        } else {
+            introduced(session);
+        }
         created.increment();
         tell(l -> l.onSessionCreated(sessionId));
+    }
+
+    /** The client of a session has said who it is. */
+    void introduced(Supplier<AccessLog.Subject> session) {
+        access.begins(session, "opened");
+    }
+
+    /** A session has come from the store. */
+    void returned(Supplier<AccessLog.Subject> session, boolean joins) {
+        access.begins(session, joins ? "joined" : "returned");
     }
 
     void detached(String sessionId, Duration grace) {
@@ -150,45 +163,41 @@ public final class Telemetry {
     }
 
     /** A session has ended that waited in the store. */
-    public void closedInStore(String sessionId, EndReason reason) {
-        logger.debug("session {}: ended, {}", shortened(sessionId), reason.text());
-        of(ended, reason).count.increment();
-        tell(l -> l.onSessionClosed(sessionId, reason));
+    public void closedInStore(String sessionId, String principal, EndReason reason) {
+        closedInStore(sessionId, principal, reason, reason.text());
+    }
+
+    private void closedInStore(String sessionId, String principal, EndReason reason, String because) {
+        access.endedInStore(shortened(sessionId), principal, reason, because);
+        closed(sessionId, reason);
     }
 
     /** The time of a session is over that waited in the store: it had left memory so long ago. */
-    public void expiredInStore(String sessionId, Duration away) {
-        of(ended, EndReason.EXPIRED)
-                .lines
-                .write(more -> logger.info(
-                        "session {}: ended in the store, {} after it had left memory: its client did not come back within the"
-                                + " grace period or the idle timeout (sessionReconnectGracePeriod, --reconnect-grace,"
-                                + " holdfast.session.reconnect-grace-period; sessionIdleTimeout, --idle-timeout,"
-                                + " holdfast.session.idle-timeout){}",
-                        shortened(sessionId),
-                        TimeText.of(away),
-                        more));
-        closedInStore(sessionId, EndReason.EXPIRED);
+    public void expiredInStore(String sessionId, String principal, Duration away) {
+        closedInStore(
+                sessionId,
+                principal,
+                EndReason.EXPIRED,
+                TimeText.of(away) + " after it had left memory its client had not come back within the grace period or"
+                        + " the idle timeout (sessionReconnectGracePeriod, --reconnect-grace,"
+                        + " holdfast.session.reconnect-grace-period; sessionIdleTimeout, --idle-timeout,"
+                        + " holdfast.session.idle-timeout)");
     }
 
-    /**
-     * The time of a session is over.
-     *
-     * @param age how long it was in memory
-     * @param unused for how long nobody has used it
-     * @param limit why, and by which knob
-     */
-    void expired(String sessionId, Duration age, Duration unused, String limit) {
-        Told all = of(ended, EndReason.EXPIRED);
-        all.count.increment();
-        all.lines.write(more -> logger.info(
-                "session {}: ended after {} in memory, last used {} ago: {}{}",
-                shortened(sessionId),
-                TimeText.of(age),
-                TimeText.of(unused),
-                limit,
-                more));
-        tell(l -> l.onSessionClosed(sessionId, EndReason.EXPIRED));
+    /** A session has ended that was in this state. */
+    void closed(
+            String sessionId,
+            EndReason reason,
+            String because,
+            Lifecycle.State before,
+            Supplier<AccessLog.Subject> session) {
+        access.ended(session, reason, because, before);
+        closed(sessionId, reason);
+    }
+
+    private void closed(String sessionId, EndReason reason) {
+        of(ended, reason).increment();
+        tell(l -> l.onSessionClosed(sessionId, reason));
     }
 
     /** What the store has kept of a session cannot be read. */
@@ -228,18 +237,6 @@ public final class Telemetry {
     void backendReleased(String sessionId) {
         logger.debug("session {}: its backend made room for another", shortened(sessionId));
         tell(l -> l.onBackendReleased(sessionId));
-    }
-
-    /** A session has ended; a client that never used it does not miss it. */
-    void closed(String sessionId, EndReason reason, boolean used) {
-        Told all = of(ended, reason);
-        all.count.increment();
-        if (used && !reason.expected()) {
-            all.lines.write(more -> logger.info(ENDED, shortened(sessionId), reason.text(), reason.code(), more));
-        } else {
-            logger.debug(ENDED, shortened(sessionId), reason.text(), reason.code(), "");
-        }
-        tell(l -> l.onSessionClosed(sessionId, reason));
     }
 
     /** A client missed something on a stream. */
@@ -299,7 +296,7 @@ public final class Telemetry {
     /** All of it, with what the engine holds now. */
     public EngineStats stats(Held held) {
         Map<EndReason, Long> ends = new EnumMap<>(EndReason.class);
-        ended.forEach((reason, all) -> ends.put(reason, all.count.sum()));
+        ended.forEach((reason, count) -> ends.put(reason, count.sum()));
         Map<Refusal, Long> refusals = new EnumMap<>(Refusal.class);
         refused.forEach((reason, all) -> refusals.put(reason, all.count.sum()));
         return new EngineStats(

@@ -30,8 +30,32 @@ public interface MessageFactory {
     /** What a server says of itself in its response to {@code initialize}; {@link Introduction#NONE} if that cannot be read. */
     Introduction introduction(byte[] response);
 
+    /** What a client says of itself in its {@code initialize}; empty texts where it says nothing. Default {@link Client#UNKNOWN}. */
+    default Client client(byte[] initialize) {
+        return Client.UNKNOWN;
+    }
+
+    /** The name of the tool or prompt that a request is about; empty where it names none. Default empty. */
+    default String name(byte[] request) {
+        return "";
+    }
+
+    /**
+     * What went wrong by an answer: the code of a JSON-RPC error, or {@code tool-error} where a tool says that it has failed; empty
+     * where nothing did. Default empty.
+     */
+    default String fault(OutboundMessage answer) {
+        return "";
+    }
+
     /** Returns the notifications that these lists have changed, as {@link Introduction#lists} names them. */
     List<OutboundMessage> listsChanged(byte lists);
+
+    /** The name and the version of a client, in its own words. */
+    record Client(String name, String version) {
+        /** Nothing is known. */
+        public static final Client UNKNOWN = new Client("", "");
+    }
 
     /**
      * What is kept of a server's words of itself.

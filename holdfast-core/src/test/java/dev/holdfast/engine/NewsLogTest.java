@@ -6,7 +6,6 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.holdfast.EndReason;
 import dev.holdfast.Lifetime;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
@@ -113,8 +112,10 @@ class NewsLogTest {
         assertThat(lines("session " + session.shortId() + ": ended"))
                 .singleElement()
                 .asString()
-                .matches(".*: ended after .* in memory, last used .* ago: no request came within the idle timeout of .*"
-                        + " \\(sessionIdleTimeout, --idle-timeout, holdfast.session.idle-timeout\\)");
+                .matches(
+                        ".*: ended reason=expired code=1002 age=120s unused=90s calls=1 .*: no request came within the idle"
+                                + " timeout of .*"
+                                + " \\(sessionIdleTimeout, --idle-timeout, holdfast.session.idle-timeout\\)");
     }
 
     @Test
@@ -174,17 +175,6 @@ class NewsLogTest {
         assertBounded("the backend is gone: the process died", () -> {
             bed.open();
             bed.backend.life().sink.lost("the process died");
-        });
-    }
-
-    @Test
-    void endsThatNobodyExpects() {
-        assertBounded("(" + EndReason.RESTORE_FAILED.code() + ")", () -> {
-            Session session = bed.open();
-            bed.backend.life().sink.lost("the process died");
-            bed.backend.revision = "2025-06-18";
-            bed.post(session, 1);
-            bed.backend.revision = TestBackend.REVISION;
         });
     }
 

@@ -146,6 +146,25 @@ final class Wire implements MessageFactory {
                 text.hashCode(), (byte) text.chars().filter(c -> c == 's').count());
     }
 
+    /** The whole text is its name, and its version too. */
+    @Override
+    public Client client(byte[] initialize) {
+        return new Client(text(initialize), text(initialize));
+    }
+
+    /** The whole text. */
+    @Override
+    public String name(byte[] request) {
+        return text(request);
+    }
+
+    /** The whole text, of what is no result. */
+    @Override
+    public String fault(OutboundMessage answer) {
+        String text = text(answer.bytes());
+        return text.startsWith("result") ? "" : text;
+    }
+
     @Override
     public List<OutboundMessage> listsChanged(byte lists) {
         return IntStream.rangeClosed(1, lists)

@@ -24,6 +24,11 @@ enum LogLevel {
         set(org.slf4j.Logger.ROOT_LOGGER_NAME, this == ERROR ? ERROR : WARN);
     }
 
+    /** Tells this much of who called what. */
+    void applyToAccess() {
+        set("dev.holdfast.access", this);
+    }
+
     private static void set(String name, LogLevel level) {
         if (LoggerFactory.getLogger(name) instanceof Logger logger) {
             logger.setLevel(Level.toLevel(level.name()));
@@ -40,6 +45,19 @@ enum LogLevel {
                 }
             }
             throw new TypeConversionException("'" + text + "' is none of error, warn, info, debug, trace");
+        }
+    }
+
+    /** Reads how much is told of who called what, which has its lines at INFO and DEBUG. */
+    static final class OfAccess implements ITypeConverter<LogLevel> {
+        @Override
+        public LogLevel convert(String text) {
+            return switch (text.toLowerCase(Locale.ROOT)) {
+                case "off" -> WARN;
+                case "sessions" -> INFO;
+                case "calls" -> DEBUG;
+                default -> throw new TypeConversionException("'" + text + "' is none of off, sessions, calls");
+            };
         }
     }
 }

@@ -46,7 +46,7 @@ final class ServeCommand implements Runnable {
     @Override
     public void run() {
         ServeOptions options = options();
-        flags.logLevel().apply();
+        flags.log();
         Gateway gateway = Gateway.start(options);
         Shutdown.onSignal(gateway, options.drainTimeout());
         parent.begin();

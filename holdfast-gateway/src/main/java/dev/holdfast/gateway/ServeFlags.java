@@ -6,6 +6,7 @@ import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.text.Durations;
 import java.time.Duration;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -119,6 +120,14 @@ final class ServeFlags {
             description = "error, warn, info, debug or trace" + DEFAULT)
     private LogLevel logLevel = LogLevel.INFO;
 
+    @Option(
+            names = "--access-log",
+            paramLabel = "WHAT",
+            converter = LogLevel.OfAccess.class,
+            description = "sessions: a line for each session that begins or ends; calls: one for each call too; or off"
+                    + " (default: sessions at --log-level info, calls at debug)")
+    private @Nullable LogLevel accessLog;
+
     @Mixin
     private StoreFlags store = new StoreFlags();
 
@@ -128,8 +137,10 @@ final class ServeFlags {
     @Mixin
     private LimitFlags limits = new LimitFlags();
 
-    LogLevel logLevel() {
-        return logLevel;
+    /** Logs as much as is wanted from now on. */
+    void log() {
+        logLevel.apply();
+        Optional.ofNullable(accessLog).ifPresent(LogLevel::applyToAccess);
     }
 
     /**

@@ -61,6 +61,7 @@ class CommandLineTest {
                 "serve --start-timeout 0           | --start-timeout must be 1ms to 1h, not 0",
                 "serve --drain-timeout 61m         | --drain-timeout must be 0 to 1h, not 61m",
                 "serve --log-level loud            | Invalid value for option '--log-level': 'loud' is none of error, warn, info, debug, trace",
+                "serve --access-log some           | Invalid value for option '--access-log': 'some' is none of off, sessions, calls",
                 "serve --max-sessions 0            | --max-sessions must be 1 to 10000000, not 0",
                 "serve --principal-share 101 | --principal-share must be 1 to 100, not 101",
                 "serve --max-principal-sessions -1 | --max-principal-sessions must be 1 to 10000000, not -1",
@@ -282,6 +283,7 @@ class CommandLineTest {
                         "--base-url=",
                         "--start-timeout=")
                 .contains("(default: 30s)", "--drain-timeout=", "(default: 20s)", "--log-level=", "(default: info)")
+                .contains("--access-log=", "(default: sessions at --log-level info, calls at debug)")
                 .contains("--auth-token-file=", "--insecure", "--allowed-host=", "--allowed-origin=")
                 .contains("--max-sessions=", "(default: 10000)", "--max-principal-sessions=", "(default: 1000)")
                 .contains(

@@ -40,8 +40,13 @@ final class HttpPeer {
      * @param headers names and values that each of its requests has
      */
     static HttpPeer connected(URI url, String... headers) {
+        return introduced(url, Json.INITIALIZE, headers);
+    }
+
+    /** The same with another {@code initialize}. */
+    static HttpPeer introduced(URI url, String initialize, String... headers) {
         HttpPeer peer = new HttpPeer(url, headers);
-        peer.begin(peer.post(Json.INITIALIZE));
+        peer.begin(peer.post(initialize));
         return peer;
     }
 

@@ -115,9 +115,11 @@ class MetricsPageTest {
             assertFits(panel.path("gridPos"));
             if (!panel.path("type").asString().equals("row")) {
                 assertThat(panel.path("type").asString()).as(title).isIn("stat", "timeseries");
+                assertThat(panel.path("description").asString()).as(title).isNotEmpty();
                 assertThat(panel.path("targets").size()).as(title).isPositive();
                 for (JsonNode target : panel.path("targets")) {
                     assertThat(target.path("refId").asString()).as(title).matches("[A-Z]");
+                    assertThat(target.path("expr").asString()).as(title).contains("job=~\"$job\"");
                     expressions.add(target.path("expr").asString());
                 }
             }
@@ -154,7 +156,7 @@ class MetricsPageTest {
                     assertThat(scrape.names()).as(expression).contains(name);
                     String labels = selectors.group(2) == null ? "" : selectors.group(2);
                     MATCHER.matcher(labels).results().forEach(label -> {
-                        if (!label.group(1).equals("instance")) {
+                        if (!Set.of("job", "instance").contains(label.group(1))) {
                             for (String value : label.group(2).split("\\|", -1)) {
                                 assertThat(scrape.value(name, label.group(1) + "=\"" + value + "\""))
                                         .as(expression)

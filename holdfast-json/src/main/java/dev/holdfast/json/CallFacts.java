@@ -1,5 +1,8 @@
 package dev.holdfast.json;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -26,6 +29,8 @@ public record CallFacts(Optional<String> name, Optional<String> uri, Map<String,
     /** So long a value may be. */
     public static final int MOST_CHARS = 2_048;
 
+    private static final byte[] PARAMS = "params".getBytes(US_ASCII);
+    private static final byte[] NAME = "name".getBytes(US_ASCII);
     private static final JsonFactory JSON = JsonFactory.builder().build();
 
     public CallFacts {
@@ -44,6 +49,25 @@ public record CallFacts(Optional<String> name, Optional<String> uri, Map<String,
         }
         return new CallFacts(
                 Optional.ofNullable(found.texts.get("name")), Optional.ofNullable(found.texts.get("uri")), found.trace);
+    }
+
+    /**
+     * What {@code params.name} names, however long. Reads no further than that, and keeps nothing beside: it may be asked of every call.
+     */
+    public static Optional<String> named(byte[] request) {
+        int params = JsonBytes.valueOf(request, JsonBytes.afterWhiteSpace(request, 0), PARAMS);
+        int name = JsonBytes.valueOf(request, params, NAME);
+        if (name >= request.length || request[name] != '"') {
+            // absent, or spelled in a way that nobody spells it
+            return JsonPeek.text(request, "name");
+        }
+        int end = JsonBytes.afterString(request, name) - 1;
+        for (int i = name; i < end; i++) {
+            if (request[i] == '\\') {
+                return JsonPeek.text(request, "name");
+            }
+        }
+        return Optional.of(new String(request, name + 1, end - name - 1, UTF_8));
     }
 
     /** What was found so far. */

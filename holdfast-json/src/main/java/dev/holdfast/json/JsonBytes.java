@@ -1,5 +1,7 @@
 package dev.holdfast.json;
 
+import java.util.Arrays;
+
 /** Finds the way through the bytes of a text that is JSON, or nearly. */
 final class JsonBytes {
     private JsonBytes() {}
@@ -24,6 +26,48 @@ final class JsonBytes {
             at += text[at] == '\\' ? 2 : 1;
         }
         return Math.min(at + 1, text.length);
+    }
+
+    /**
+     * Where the value of a member begins in the object whose opening bracket lies there; the array's length where there is no object, or
+     * it has no such member. What is spelled with escapes is another name.
+     */
+    static int valueOf(byte[] text, int object, byte[] name) {
+        int at = object < text.length && text[object] == '{' ? object + 1 : text.length;
+        while (at < text.length && text[at] != '}') {
+            if (text[at] != '"') {
+                at++;
+                continue;
+            }
+            int end = afterString(text, at);
+            boolean wanted = Arrays.equals(text, at + 1, Math.max(at + 1, end - 1), name, 0, name.length);
+            at = afterWhiteSpace(text, Math.min(afterWhiteSpace(text, end) + 1, text.length));
+            if (wanted) {
+                return at;
+            }
+            at = afterValue(text, at);
+        }
+        return text.length;
+    }
+
+    /** The index of what stands behind the value that begins there. */
+    private static int afterValue(byte[] text, int value) {
+        int depth = 0;
+        int at = value;
+        while (at < text.length) {
+            byte b = text[at];
+            if (b == '"') {
+                at = afterString(text, at);
+                continue;
+            }
+            boolean closes = b == '}' || b == ']';
+            if (depth == 0 && (closes || b == ',')) {
+                return at;
+            }
+            depth += b == '{' || b == '[' ? 1 : closes ? -1 : 0;
+            at++;
+        }
+        return at;
     }
 
     /** The UTF-16 unit that the escape at this place stands for; -1 where none of the form <code>&#92;uXXXX</code> lies before the end. */

@@ -89,6 +89,26 @@ public final class JsonRpc implements MessageFactory {
         return new Introduction(ByteBuffer.wrap(sha256(said.toString())).getLong(), lists);
     }
 
+    @Override
+    public Client client(byte[] initialize) {
+        return new Client(
+                JsonPeek.string(initialize, "params", "clientInfo", "name").orElse(""),
+                JsonPeek.string(initialize, "params", "clientInfo", "version").orElse(""));
+    }
+
+    @Override
+    public String name(byte[] request) {
+        return CallFacts.named(request).orElse("");
+    }
+
+    @Override
+    public String fault(OutboundMessage answer) {
+        if (answer.kind() == EventKind.ERROR) {
+            return AnswerFacts.ofError(answer.bytes()).code().orElse("");
+        }
+        return AnswerFacts.ofToolResult(answer.bytes()).toolError() ? "tool-error" : "";
+    }
+
     private static byte[] sha256(String text) {
         try {
             return MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8));

@@ -56,7 +56,7 @@ public final class RepeatRules {
     /** Whether a request may be run once more. */
     public boolean harmless(String principal, String method, byte[] request) {
         if (method.equals(TOOLS_CALL)) {
-            return JsonPeek.text(request, "name")
+            return CallFacts.named(request)
                     .filter(tool -> hints.harmless(principal, tool))
                     .isPresent();
         }

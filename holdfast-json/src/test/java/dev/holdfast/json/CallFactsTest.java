@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What those who follow calls read in requests and answers. */
 class CallFactsTest {
@@ -38,6 +40,44 @@ class CallFactsTest {
         assertThat(CallFacts.of(json("{'params':{'name':"))).isEqualTo(none);
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'id':1,'method':'tools/call','params':{'name':'weather','arguments':{'name':'no'}}}",
+                " { 'params' :\t{ 'arguments' : [ { 'name' : 'no' } , '}' , ']{' , 1.5e3 , true , null ] , 'name' :\n'weather' } }",
+                "{'params':{'arguments':{'text':'\\\"name\\\":\\\"no\\\"\\\\'},'_meta':{'name':'no'},'name':'weather'},'name':'no'}",
+                "{'params':{'arguments':{},'n\\u0061me':'weath\\u0065r'}}",
+                "{'par\\u0061ms':{'name':'weather'},'name':'no'}",
+                "{'params':{'':{},'nam':'no','namex':'no','name':'weather'}}"
+            })
+    void theNameIsFoundWithoutReadingTheRest(String request) {
+        assertThat(CallFacts.named(json(request))).hasValue("weather");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'id':1,'method':'ping'}",
+                "{'params':null,'name':'no'}",
+                "{'params':{},'name':'no'}",
+                "{'params':{'arguments':{'name':'no'}}}",
+                "{'params':{'name':7}}",
+                "{'params':{'name':{'name':'no'}}}",
+                "{'params':{'name':",
+                "{'params",
+                "[]",
+                ""
+            })
+    void whereThereIsNoneNoneIsFound(String request) {
+        assertThat(CallFacts.named(json(request))).isEmpty();
+    }
+
+    @Test
+    void aNameMayBeOfAnyLengthAndScript() {
+        String name = "\u00e9\u4e16\ud83d\ude00".repeat(1_000);
+        assertThat(CallFacts.named(json("{'params':{'name':'" + name + "'}}"))).hasValue(name);
+    }
+
     @Test
     void anErrorHasItsCodeAndItsMessage() {
         AnswerFacts facts = AnswerFacts.ofError(json("{'id':1,'error':{'message':'no such tool','code':-32602}}"));
@@ -53,5 +93,38 @@ class CallFactsTest {
                 .isTrue();
         assertThat(AnswerFacts.ofToolResult(json("{'result':{'content':[{'isError':true}]}}")))
                 .isEqualTo(AnswerFacts.done());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'result':{'isError':true,'content':[]}}",
+                "{'result':{'content':[],'structuredContent':{'isError':false},'isError' :\n true}}",
+                "{'result':{'content':[{'text':'isErrorisError\\'isError\\':false'}],'isError':true},'id':1}"
+            })
+    void whereverItSaysSo(String answer) {
+        assertThat(AnswerFacts.ofToolResult(json(answer)).toolError()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'result':{'isError':false}}",
+                "{'result':{'isError':'true'}}",
+                "{'result':{'structuredContent':{'isError':true},'isError':false}}",
+                "{'result':{'content':[{'text':'\\'isError\\':true'}]}}",
+                "{'isError':true,'result':{}}",
+                "{'result':{'isError'",
+                "'isError':t",
+                ""
+            })
+    void whatOnlyLooksSoIsNoFailure(String answer) {
+        assertThat(AnswerFacts.ofToolResult(json(answer)).toolError()).isFalse();
+    }
+
+    @Test
+    void aListNamesItsTools() {
+        assertThat(AnswerFacts.toolNames(json("{'result':{'tools':[{'name':'a'},{'x':1},{'name':'b'}]}}")))
+                .containsExactly("a", "b");
     }
 }

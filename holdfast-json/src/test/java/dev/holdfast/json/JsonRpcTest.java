@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.json.EnvelopeReader.Single;
 import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.MessageFactory.Client;
 import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -156,5 +157,13 @@ class JsonRpcTest {
 
     private static String text(byte[] bytes) {
         return new String(bytes, UTF_8);
+    }
+
+    @Test
+    void whatAClientSaysOfItselfIsRead() {
+        byte[] initialize = "{\"params\":{\"clientInfo\":{\"version\":\"1.2\",\"name\":\"claude\"}}}".getBytes(UTF_8);
+        assertThat(JsonRpc.MESSAGES.client(initialize)).isEqualTo(new Client("claude", "1.2"));
+        assertThat(JsonRpc.MESSAGES.client("{\"params\":{\"clientInfo\":7}}".getBytes(UTF_8)))
+                .isEqualTo(Client.UNKNOWN);
     }
 }

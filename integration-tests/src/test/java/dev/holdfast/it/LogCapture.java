@@ -19,6 +19,7 @@ final class LogCapture implements AutoCloseable {
     private static final String CLIENT_THREADS = "HttpClient-";
 
     private final List<Line> lines = new CopyOnWriteArrayList<>();
+    private final List<Line> access = new CopyOnWriteArrayList<>();
     private final LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
     private final Logger holdfast = context.getLogger("dev.holdfast");
     private final Logger sdk = context.getLogger("io.modelcontextprotocol");
@@ -28,7 +29,11 @@ final class LogCapture implements AutoCloseable {
         @Override
         protected void append(ILoggingEvent event) {
             if (!event.getThreadName().startsWith(CLIENT_THREADS)) {
-                lines.add(new Line(event.getLevel(), event.getFormattedMessage()));
+                Line line = new Line(event.getLevel(), event.getFormattedMessage());
+                lines.add(line);
+                if (event.getLoggerName().equals("dev.holdfast.access")) {
+                    access.add(line);
+                }
             }
         }
     };
@@ -93,9 +98,20 @@ final class LogCapture implements AutoCloseable {
         return line.text.contains("Creation of SecureRandom instance for session ID generation");
     }
 
-    /** The lines at INFO. */
+    /** The lines at INFO, those apart that each session has. */
     List<Line> notes() {
-        return lines.stream().filter(line -> line.level.equals(Level.INFO)).toList();
+        return lines.stream()
+                .filter(line -> line.level.equals(Level.INFO) && !access.contains(line))
+                .toList();
+    }
+
+    /** What the access log tells of a session, behind its name. */
+    List<String> access(String sessionId) {
+        String name = "session " + sessionId.substring(0, 8) + ": ";
+        return access.stream()
+                .filter(line -> line.text.startsWith(name))
+                .map(line -> line.text.substring(name.length()))
+                .toList();
     }
 
     @Override

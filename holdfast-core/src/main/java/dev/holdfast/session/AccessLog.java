@@ -1,0 +1,238 @@
+package dev.holdfast.session;
+
+import dev.holdfast.CallWatch;
+import dev.holdfast.EndReason;
+import dev.holdfast.LogThrottle;
+import dev.holdfast.session.Lifecycle.State;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.MessageFactory;
+import dev.holdfast.spi.OutboundMessage;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who called what: at INFO a line for each session that is opened, that comes from the store and that ends, at DEBUG one for each call.
+ * Its logger has a name of its own, by which the lines are sent elsewhere or switched off; while it is off, nothing is read for it. What
+ * others have chosen stands in quotes, is cut, and has no character that is not printed.
+ */
+final class AccessLog {
+    private static final Logger logger = LoggerFactory.getLogger("dev.holdfast.access");
+    /** Who opens sessions writes lines: as many as a busy node needs, and no disk is filled. */
+    private static final int MOST_LINES = 1_000;
+
+    private static final int MOST_CHARS = 64;
+    private static final String TOOLS_CALL = "tools/call";
+
+    private final LogThrottle begun;
+    private final LogThrottle ended;
+
+    /** A session, as its lines tell of it at one moment. */
+    record Subject(
+            String shortId,
+            String revision,
+            String principal,
+            boolean listensOnly,
+            MessageFactory.Client client,
+            int calls,
+            long since,
+            long now) {}
+
+    AccessLog(LongSupplier clock) {
+        this.begun = new LogThrottle(MOST_LINES, clock);
+        this.ended = new LogThrottle(MOST_LINES, clock);
+    }
+
+    /**
+     * A session begins, of which it is known whose it is.
+     *
+     * @param how what has happened
+     */
+    void begins(Supplier<Subject> session, String how) {
+        if (logger.isInfoEnabled()) {
+            Subject subject = session.get();
+            begun.write(more -> logger.info(
+                    "session {}: {} {} protocol={} over={}{}",
+                    subject.shortId,
+                    how,
+                    who(subject),
+                    quoted(subject.revision),
+                    subject.listensOnly ? "http+sse" : "http",
+                    more));
+        }
+    }
+
+    /** A session has ended that was in this state. */
+    void ended(Supplier<Subject> session, EndReason why, String because, State before) {
+        if (logger.isInfoEnabled()) {
+            Subject subject = session.get();
+            ended.write(more -> logger.info(
+                    "session {}: ended {} age={} unused={} calls={} {}: {}{}",
+                    subject.shortId,
+                    coded(why),
+                    seconds(subject.now - subject.since),
+                    seconds(subject.now - before.since()),
+                    subject.calls,
+                    who(subject),
+                    because,
+                    more));
+        }
+    }
+
+    /** A session has ended that waited in the store. */
+    void endedInStore(String shortId, String principal, EndReason why, String because) {
+        ended.write(more -> logger.info(
+                "session {}: ended in the store {} principal={}: {}{}",
+                shortId,
+                coded(why),
+                quoted(principal),
+                because,
+                more));
+    }
+
+    private static String coded(EndReason why) {
+        return "reason=" + why.name().toLowerCase(Locale.ROOT).replace('_', '-') + " code=" + why.code();
+    }
+
+    private static String seconds(long nanos) {
+        return Duration.ofNanos(nanos).toSeconds() + "s";
+    }
+
+    private static String who(Subject subject) {
+        return "client=" + quoted(subject.client.name()) + " version=" + quoted(subject.client.version())
+                + " principal=" + quoted(subject.principal);
+    }
+
+    private static String quoted(String text) {
+        StringBuilder quoted = new StringBuilder("\"");
+        text.codePoints().limit(MOST_CHARS).forEach(c -> {
+            if (c == '"' || c == '\\') {
+                quoted.append('\\').append((char) c);
+            } else if (isPrinted(c)) {
+                quoted.appendCodePoint(c);
+            } else {
+                quoted.append("\\u{").append(Integer.toHexString(c)).append('}');
+            }
+        });
+        boolean cut = text.codePoints().skip(MOST_CHARS).findAny().isPresent();
+        return quoted.append(cut ? "...\"" : "\"").toString();
+    }
+
+    private static boolean isPrinted(int c) {
+        return switch (Character.getType(c)) {
+            case Character.CONTROL,
+                    Character.FORMAT,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR,
+                    Character.PRIVATE_USE,
+                    Character.SURROGATE,
+                    Character.UNASSIGNED -> false;
+            default -> true;
+        };
+    }
+
+    /** Whether a line is written for each call. */
+    static boolean tellsCalls() {
+        return logger.isDebugEnabled();
+    }
+
+    /**
+     * A request goes to its backend.
+     *
+     * @param other who follows it too
+     */
+    static CallWatch follow(
+            String shortId,
+            String principal,
+            MessageFactory messages,
+            LongSupplier clock,
+            RequestSink sink,
+            CallWatch other) {
+        InboundMessage request = sink.request();
+        boolean tool = request.method().equals(TOOLS_CALL);
+        String what =
+                "method=" + quoted(request.method()) + (tool ? " tool=" + quoted(messages.name(request.bytes())) : "");
+        String who = quoted(principal);
+        return new Followed(
+                shortId,
+                what,
+                who,
+                sink.call().again(),
+                messages,
+                clock,
+                clock.getAsLong(),
+                new AtomicInteger(),
+                other);
+    }
+
+    /** A request that a line is written of when it is over. */
+    private record Followed(
+            String shortId,
+            String what,
+            String who,
+            boolean again,
+            MessageFactory messages,
+            LongSupplier clock,
+            long began,
+            AtomicInteger resumed,
+            CallWatch other)
+            implements CallWatch {
+        private void over(String outcome) {
+            logger.debug(
+                    "session {}: call {} outcome={} took={}ms resumed={} rerun={} principal={}",
+                    shortId,
+                    what,
+                    outcome,
+                    Duration.ofNanos(clock.getAsLong() - began).toMillis(),
+                    resumed,
+                    again,
+                    who);
+        }
+
+        @Override
+        public Scope enter() {
+            return other.enter();
+        }
+
+        @Override
+        public void attached(Attachment how) {
+            other.attached(how);
+            if (how == Attachment.RESUMED || how == Attachment.GAP) {
+                resumed.incrementAndGet();
+            }
+        }
+
+        @Override
+        public void detached() {
+            other.detached();
+        }
+
+        @Override
+        public void answered(OutboundMessage answer) {
+            other.answered(answer);
+            String fault = messages.fault(answer);
+            if (answer.kind() == EventKind.ERROR) {
+                over("failed code=" + quoted(fault));
+            } else {
+                over(fault.isEmpty() ? "answered" : fault);
+            }
+        }
+
+        @Override
+        public void cancelled() {
+            other.cancelled();
+            over("cancelled");
+        }
+
+        @Override
+        public void lost() {
+            other.lost();
+            over("lost");
+        }
+    }
+}
