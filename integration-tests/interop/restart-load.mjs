@@ -116,7 +116,8 @@ export class Load {
   assertHeld(executions, { inOrder }) {
     const { initializes, requests, received, errors } = this.#client;
     const wrong = requests.filter(({ status, rpc }) => status >= 400 && ![503, ...CUT_BY_BALANCER].includes(status) && rpc !== 'server/discover');
-    assert.deepEqual(wrong.map(({ method, rpc, status }) => ({ method, rpc, status })), [], 'requests that were refused');
+    const told = this.calls.flatMap(({ outcome, error }) => (outcome === 'failed' && error.code !== INTERRUPTED.code ? [String(error)] : []));
+    assert.deepEqual(wrong.map(({ method, rpc, status }) => ({ method, rpc, status })), [], `requests that were refused: ${told}`);
     assert.equal(initializes, 1, 'initialize requests');
     assert.deepEqual(errors.map(String).filter(text => /unknown/i.test(text)), [], 'what the client could not place');
     const answered = received.filter(each => each.method === undefined).map(each => each.id);

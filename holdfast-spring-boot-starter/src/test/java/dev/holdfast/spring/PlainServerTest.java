@@ -252,6 +252,27 @@ class PlainServerTest {
                         assertThat(context.getStartupFailure()).rootCause().hasMessageContaining(file.toString()));
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "memory, holdfast.enabled=true, retry: 2000",
+        "rocksdb, holdfast.enabled=true, retry: 10000",
+        "rocksdb, holdfast.connection.retry-interval=3s, retry: 3000",
+    })
+    void whereSessionsSurviveARestartClientsComeBackLater(
+            String store, String property, String retry, @TempDir Path folder) throws Exception {
+        SpringApplication application = new SpringApplication(new DefaultResourceLoader(WITHOUT), Plain.class);
+        try (ConfigurableApplicationContext context = application.run(
+                "--server.port=0",
+                "--holdfast.store.type=" + store,
+                "--holdfast.store.rocksdb.folder=" + folder.resolve("sessions"),
+                "--" + property,
+                "--spring.autoconfigure.exclude=" + hidden())) {
+            Wire client = Wire.open(Applications.port(context), "/mcp");
+
+            assertThat(client.call("echo", "{}")).contains("echoed").contains(retry + "\n");
+        }
+    }
+
     @Test
     void theStoreInMemoryIsTheDefault() {
         runner.run(context -> {

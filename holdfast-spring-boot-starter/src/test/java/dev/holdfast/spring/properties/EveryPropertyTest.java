@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.NoStore;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.mcp.HoldfastTransportProvider;
@@ -265,7 +266,8 @@ class EveryPropertyTest {
         Map<String, String> properties = Map.of("holdfast.sse.enabled", "true", wrong.property(), wrong.value());
 
         InvalidPropertyException refused = assertThrows(
-                InvalidPropertyException.class, () -> settings(properties).apply(HoldfastTransportProvider.builder()));
+                InvalidPropertyException.class,
+                () -> settings(properties).apply(HoldfastTransportProvider.builder(), new NoStore()));
 
         assertThat(refused.property()).isEqualTo(wrong.property());
         assertThat(refused.reason()).contains(wrong.range()).doesNotContain(", got");

@@ -3,6 +3,7 @@ package dev.holdfast.spring.properties;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.holdfast.NoStore;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -40,7 +41,7 @@ class SpringAiSettingsTest {
         InvalidPropertyException refused = assertThrows(
                 InvalidPropertyException.class,
                 () -> settings("spring.ai.mcp.server.streamable-http.keep-alive-interval", "-90s")
-                        .apply(HoldfastTransportProvider.builder()));
+                        .apply(HoldfastTransportProvider.builder(), new NoStore()));
 
         assertThat(refused)
                 .hasMessage("spring.ai.mcp.server.streamable-http.keep-alive-interval is -90s:"
@@ -61,7 +62,7 @@ class SpringAiSettingsTest {
 
         InvalidPropertyException refused = assertThrows(
                 InvalidPropertyException.class,
-                () -> settings(property, value).apply(HoldfastTransportProvider.builder()));
+                () -> settings(property, value).apply(HoldfastTransportProvider.builder(), new NoStore()));
 
         assertThat(refused.property()).isEqualTo(property);
         assertThat(refused.value()).isEqualTo(value);

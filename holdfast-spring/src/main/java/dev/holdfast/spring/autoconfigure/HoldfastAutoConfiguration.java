@@ -94,8 +94,7 @@ public final class HoldfastAutoConfiguration {
             ObjectProvider<SessionLifecycleListener> listeners,
             ObjectProvider<CallListener> calls,
             ObjectProvider<HoldfastCustomizer> customizers) {
-        HoldfastTransportProviderBuilder transport = settings.apply(HoldfastTransportProvider.builder())
-                .store(store)
+        HoldfastTransportProviderBuilder transport = settings.apply(HoldfastTransportProvider.builder(), store)
                 .sessionLifecycleListener(
                         SessionLifecycleListener.all(listeners.orderedStream().toList()))
                 .callListener(CallListener.all(calls.orderedStream().toList()));

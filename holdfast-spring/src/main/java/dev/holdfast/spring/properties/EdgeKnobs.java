@@ -5,6 +5,7 @@ import static dev.holdfast.spring.properties.Knob.turn;
 import dev.holdfast.Lifetime;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
+import java.time.Duration;
 import java.util.Optional;
 import org.springframework.util.unit.DataSize;
 
@@ -23,7 +24,10 @@ final class EdgeKnobs {
 
     private static EdgeOptions.Builder connections(EdgeOptions.Builder edge, HoldfastProperties.Connection from) {
         edge = turn("holdfast.connection.heartbeat-interval", from.heartbeatInterval(), edge::heartbeatInterval);
-        edge = turn("holdfast.connection.retry-interval", from.retryInterval(), edge::retryInterval);
+        Duration retry = from.retryInterval();
+        if (retry != null) {
+            edge = turn("holdfast.connection.retry-interval", retry, edge::retryInterval);
+        }
         edge = turn("holdfast.connection.max-age", from.maxAge(), edge::maxConnectionAge);
         return turn("holdfast.connection.stall-deadline", from.stallDeadline(), edge::stallDeadline);
     }

@@ -70,14 +70,15 @@ public record HoldfastProperties(
      *
      * @param heartbeatInterval How long a stream may be silent before a comment is written on it, 100 ms to 1 h; shorter than the
      *     idle timeout of every hop to the client
-     * @param retryInterval What every stream tells its client to wait before it reconnects, 0 to 1 h
+     * @param retryInterval What every stream tells its client to wait before it reconnects, 0 to 1 h. Default: 10s where the store
+     *     survives the process, so that a client that tries twice outlasts a restart; else 2s
      * @param maxAge After this a connection is ended in order, before a balancer with a limit on total age cuts it; 0 for never,
      *     else at least 1 s
      * @param stallDeadline How long a peer may refuse to take bytes before its connection is ended, 100 ms to 1 h
      */
     public record Connection(
             @DefaultValue("15s") Duration heartbeatInterval,
-            @DefaultValue("2s") Duration retryInterval,
+            @Nullable Duration retryInterval,
             @DefaultValue("0s") Duration maxAge,
             @DefaultValue("30s") Duration stallDeadline) {}
 

@@ -6,6 +6,7 @@ import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.Optional;
 import org.springframework.util.unit.DataSize;
@@ -20,6 +21,7 @@ import org.springframework.util.unit.DataSize;
  * @param edge the knobs of connections and requests
  * @param limits how much a session may hold
  * @param nodeLimits how much all may
+ * @param connection how streams are held open
  * @param node this node among those that share a store
  * @param session how long sessions live
  * @param drainTimeout how long running calls may take when the application ends
@@ -32,9 +34,12 @@ public record TransportSettings(
         EdgeOptions edge,
         SessionLimits limits,
         NodeLimits nodeLimits,
+        HoldfastProperties.Connection connection,
         HoldfastProperties.Node node,
         HoldfastProperties.Session session,
         Duration drainTimeout) {
+    /** A TypeScript client comes back twice, so far apart: it outlasts a restart of twice as long. */
+    private static final Duration RETRY_OVER_A_RESTART = Duration.ofSeconds(10);
 
     /**
      * Reads the properties.
@@ -56,6 +61,7 @@ public record TransportSettings(
                 EdgeKnobs.of(properties, paths),
                 limits(properties.history()),
                 nodeLimits(properties.node()),
+                properties.connection(),
                 properties.node(),
                 properties.session(),
                 turn(
@@ -64,10 +70,11 @@ public record TransportSettings(
                         TransportSettings::drain));
     }
 
-    /** Turns the knobs of a transport. */
-    public HoldfastTransportProviderBuilder apply(HoldfastTransportProviderBuilder transport) {
+    /** Turns the knobs of a transport that keeps its sessions in a store. */
+    public HoldfastTransportProviderBuilder apply(HoldfastTransportProviderBuilder transport, SessionStore store) {
         transport
-                .edgeOptions(edge)
+                .store(store)
+                .edgeOptions(edge(store))
                 .immediateExecution(immediateExecution)
                 .historyLimits(limits)
                 .nodeLimits(nodeLimits);
@@ -80,6 +87,13 @@ public record TransportSettings(
         turn("holdfast.session.idle-timeout", session.idleTimeout(), transport::sessionIdleTimeout);
         turn("holdfast.session.park-after", session.parkAfter(), transport::parkAfter);
         return transport;
+    }
+
+    private EdgeOptions edge(SessionStore store) {
+        boolean restarts = store.promise().durability() != SessionStore.Durability.NOTHING;
+        return restarts && connection.retryInterval() == null
+                ? edge.toBuilder().retryInterval(RETRY_OVER_A_RESTART).build()
+                : edge;
     }
 
     private String besideSse(String path) {
