@@ -26,6 +26,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -248,8 +249,54 @@ class PlainServerTest {
     void aFolderThatIsNoneStopsTheStartAndIsNamed(@TempDir Path folder) throws Exception {
         Path file = Files.createFile(folder.resolve("a-file"));
         runner.withPropertyValues("holdfast.store.type=rocksdb", "holdfast.store.rocksdb.folder=" + file)
-                .run(context ->
-                        assertThat(context.getStartupFailure()).rootCause().hasMessageContaining(file.toString()));
+                .run(context -> {
+                    FailureAnalysis analysis = explained(Objects.requireNonNull(context.getStartupFailure()));
+
+                    assertThat(analysis.getDescription())
+                            .contains("Holdfast cannot keep sessions", file + " is not a folder");
+                    assertThat(analysis.getAction()).contains("Set holdfast.store.rocksdb.folder to a folder");
+                });
+    }
+
+    @Test
+    void aFolderThatIsInUseStopsTheStartAndIsExplained(@TempDir Path folder) {
+        WebApplicationContextRunner one = runner.withPropertyValues(
+                "holdfast.store.type=rocksdb", "holdfast.store.rocksdb.folder=" + folder.resolve("sessions"));
+        one.run(first -> one.run(second -> {
+            FailureAnalysis analysis = explained(Objects.requireNonNull(second.getStartupFailure()));
+
+            assertThat(first).hasNotFailed();
+            assertThat(analysis.getDescription()).contains(folder.resolve("sessions") + " is in use");
+            assertThat(analysis.getAction()).contains("holdfast.store.rocksdb.folder", "holdfast.store.type=memory");
+        }));
+    }
+
+    @Test
+    void aFolderOfAnotherApplicationIsServedOnlyWhereItIsTakenOver(@TempDir Path folder) {
+        WebApplicationContextRunner named = runner.withPropertyValues(
+                "holdfast.store.type=rocksdb", "holdfast.store.rocksdb.folder=" + folder.resolve("sessions"));
+        named.withPropertyValues("spring.application.name=weather")
+                .run(context -> assertThat(context).hasNotFailed());
+        named.withPropertyValues("spring.application.name=tides").run(context -> {
+            FailureAnalysis analysis = explained(Objects.requireNonNull(context.getStartupFailure()));
+
+            assertThat(analysis.getDescription()).contains("keeps the sessions of weather, and this is tides");
+            assertThat(analysis.getAction())
+                    .contains("holdfast.store.rocksdb.folder", "holdfast.store.rocksdb.take-over=true");
+        });
+        named.withPropertyValues("spring.application.name=tides", "holdfast.store.rocksdb.take-over=true")
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void aRedisThatIsNotThereStopsTheStartAndIsExplained() {
+        runner.withPropertyValues("holdfast.store.type=redis", "holdfast.store.redis.url=redis://127.0.0.1:1")
+                .run(context -> {
+                    FailureAnalysis analysis = explained(Objects.requireNonNull(context.getStartupFailure()));
+
+                    assertThat(analysis.getDescription()).contains("redis://127.0.0.1:1 cannot be used");
+                    assertThat(analysis.getAction()).contains("holdfast.store.redis.url", "spring.data.redis");
+                });
     }
 
     @ParameterizedTest
@@ -286,9 +333,11 @@ class PlainServerTest {
     void aStoreThatIsNotOnTheClassPathIsAskedFor() {
         runner.withClassLoader(new FilteredClassLoader("org.springframework.ai", "dev.holdfast.rocksdb"))
                 .withPropertyValues("holdfast.store.type=rocksdb")
-                .run(context -> assertThat(context.getStartupFailure())
-                        .rootCause()
-                        .hasMessageContaining("holdfast-store-rocksdb"));
+                .run(context -> assertThat(explained(Objects.requireNonNull(context.getStartupFailure()))
+                                .getAction())
+                        .isEqualTo(
+                                "Add dev.holdfast:holdfast-store-rocksdb to your dependencies, or set holdfast.store.type to"
+                                        + " memory or redis."));
     }
 
     @Test
@@ -327,7 +376,8 @@ class PlainServerTest {
                 .load(FailureAnalyzer.class, SpringFactoriesLoader.FailureHandler.handleMessage((message, cause) -> {}))
                 .stream()
                 .filter(analyzer -> analyzer.getClass().getName().startsWith("dev.holdfast"))
-                .map(analyzer -> analyzer.analyze(failure))
+                .map(analyzer -> Optional.ofNullable(analyzer.analyze(failure)))
+                .flatMap(Optional::stream)
                 .findFirst()
                 .orElseThrow();
     }

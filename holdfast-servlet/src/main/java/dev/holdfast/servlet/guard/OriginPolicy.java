@@ -53,13 +53,15 @@ public final class OriginPolicy {
         if (!hostAllowed(host, caller.toLoopback())) {
             return Optional.of(Rejection.of(Refusal.HOST)
                     .because("a request for host " + Rejection.quote(caller.host)
-                            + "; if that is a name of this server, allow it by allowedHosts or --allowed-host"));
+                            + "; if that is a name of this server, allow it by allowedHosts, --allowed-host"
+                            + " or holdfast.request.allowed-hosts"));
         }
         Optional<String> origin = caller.origin;
         if (origin.isPresent() && !originAllowed(origin.get(), host, caller.toLoopback())) {
             return Optional.of(Rejection.of(Refusal.ORIGIN)
                     .because("a request of origin " + Rejection.quote(origin.get())
-                            + "; if that is to be trusted, allow it by allowedOrigins or --allowed-origin"));
+                            + "; if that is to be trusted, allow it by allowedOrigins, --allowed-origin"
+                            + " or holdfast.request.allowed-origins"));
         }
         return Optional.empty();
     }

@@ -27,6 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.core.env.StandardEnvironment;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -43,7 +44,8 @@ class EveryPropertyTest {
             "holdfast.store.redis.url",
             "holdfast.store.redis.prefix",
             "holdfast.store.redis.timeout",
-            "holdfast.store.redis.take-over");
+            "holdfast.store.redis.take-over",
+            "holdfast.store.rocksdb.take-over");
 
     private static final Map<String, Case> CASES = new TreeMap<>();
 
@@ -281,7 +283,8 @@ class EveryPropertyTest {
             "holdfast.store.redis.url",
             "holdfast.store.redis.prefix",
             "holdfast.store.redis.timeout",
-            "holdfast.store.redis.take-over");
+            "holdfast.store.redis.take-over",
+            "holdfast.store.rocksdb.take-over");
 
     static Stream<String> withoutARange() throws Exception {
         Set<String> ranges = wrong().map(Wrong::property).collect(Collectors.toSet());
@@ -304,7 +307,7 @@ class EveryPropertyTest {
                 "holdfast.store.rocksdb.memory", "7MB",
                 "holdfast.store.rocksdb.sweep-interval", "7s"));
 
-        assertThat(StoreSettings.rocksDb(properties.store().rocksdb()))
+        assertThat(StoreSettings.rocksDb(properties.store().rocksdb(), new StandardEnvironment()))
                 .hasFieldOrPropertyWithValue("memoryBytes", 7L << 20)
                 .hasFieldOrPropertyWithValue("sweepInterval", Duration.ofSeconds(7));
     }

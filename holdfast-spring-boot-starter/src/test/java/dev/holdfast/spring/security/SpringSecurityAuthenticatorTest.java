@@ -57,5 +57,6 @@ class SpringSecurityAuthenticatorTest {
     @Test
     void whoHasNoNameIsServedAllTheSame() {
         assertThat(known(null)).isEqualTo(new Known(""));
+        assertThat(known("")).isEqualTo(new Known(""));
     }
 }

@@ -11,6 +11,6 @@ final class InvalidPropertyFailureAnalyzer extends AbstractFailureAnalyzer<Inval
         String description = String.format(
                 "Holdfast does not take the value of a property:%n%n    Property: %s%n    Value: \"%s\"%n    Reason: %s",
                 cause.property(), cause.value(), cause.reason());
-        return new FailureAnalysis(description, "Do for " + cause.property() + " what the reason says.", cause);
+        return new FailureAnalysis(description, cause.remedy(), cause);
     }
 }

@@ -15,9 +15,11 @@ final class OnReplaceableTransport extends SpringBootCondition {
             case NONE -> ConditionOutcome.match(message.because("there is no MCP server of Spring AI"));
             case REPLACED -> ConditionOutcome.match(message.because("it takes the place of Spring AI's transport"));
             case KEPT ->
-                ConditionOutcome.noMatch(message.because(
-                        "Spring AI's server talks by another transport than Streamable HTTP (or SSE with holdfast.sse.enabled),"
-                                + " or holdfast.enabled is false"));
+                ConditionOutcome.noMatch(
+                        message.because(StockTransport.choice(context.getEnvironment(), context.getClassLoader())
+                                .map(property -> property + " is false")
+                                .or(() -> StockTransport.obstacle(context.getEnvironment(), context.getClassLoader()))
+                                .orElse("")));
         };
     }
 }

@@ -1,7 +1,9 @@
 package dev.holdfast.spring.autoconfigure;
 
 import dev.holdfast.spring.properties.SpringAiServer;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.SpringBootVersion;
 import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 
@@ -24,6 +26,8 @@ enum StockTransport {
     static final String SSE =
             "org.springframework.ai.mcp.server.webmvc.autoconfigure.McpServerSseWebMvcAutoConfiguration";
 
+    private static final String TO_BE_STREAMABLE = "spring.ai.mcp.server.protocol=STREAMABLE";
+
     /** The same two in Spring AI 1.1. */
     static final String STREAMABLE_1 =
             "org.springframework.ai.mcp.server.autoconfigure.McpServerStreamableHttpWebMvcAutoConfiguration";
@@ -33,26 +37,60 @@ enum StockTransport {
     /** The auto-configuration that makes Spring AI's MCP server, whatever its transport. */
     static final String SERVER = "org.springframework.ai.mcp.server.common.autoconfigure.McpServerAutoConfiguration";
 
+    /** The same in Spring AI 1.0, which is too old. */
+    static final String SERVER_OF_1_0 = "org.springframework.ai.mcp.server.autoconfigure.McpServerAutoConfiguration";
+
     static StockTransport of(Environment environment, @Nullable ClassLoader classes) {
-        if (!environment.getProperty("holdfast.enabled", Boolean.class, true)) {
+        if (choice(environment, classes).isPresent()
+                || obstacle(environment, classes).isPresent()) {
             return KEPT;
+        }
+        return ClassUtils.isPresent(SERVER, classes) ? REPLACED : NONE;
+    }
+
+    /** Which property says that nothing is to be served, where one does. */
+    static Optional<String> choice(Environment environment, @Nullable ClassLoader classes) {
+        if (!environment.getProperty("holdfast.enabled", Boolean.class, true)) {
+            return Optional.of("holdfast.enabled");
+        }
+        boolean none = ClassUtils.isPresent(SERVER, classes) && !new SpringAiServer(environment).isEnabled();
+        return none ? Optional.of("spring.ai.mcp.server.enabled") : Optional.empty();
+    }
+
+    /** What else keeps Holdfast from serving, if anything does, and what to do about it. */
+    static Optional<String> obstacle(Environment environment, @Nullable ClassLoader classes) {
+        if (ofAnotherBoot(SpringBootVersion.getVersion())) {
+            return Optional.of("it needs Spring Boot 3.5 or 4, and this is " + SpringBootVersion.getVersion());
         }
         if (!ClassUtils.isPresent(SERVER, classes)) {
-            return NONE;
+            return ClassUtils.isPresent(SERVER_OF_1_0, classes)
+                    ? Optional.of("it needs Spring AI 1.1 or 2.0, and this one is older")
+                    : Optional.empty();
         }
         SpringAiServer server = new SpringAiServer(environment);
-        boolean webMvc = ClassUtils.isPresent(STREAMABLE, classes) || ClassUtils.isPresent(STREAMABLE_1, classes);
-        if (!server.servesHttp() || !webMvc) {
-            return KEPT;
+        if (server.isStdio()) {
+            return Optional.of(
+                    "spring.ai.mcp.server.stdio is true, so the server talks over its standard input and output."
+                            + " Remove it to serve HTTP");
+        }
+        if (!ClassUtils.isPresent(STREAMABLE, classes) && !ClassUtils.isPresent(STREAMABLE_1, classes)) {
+            return Optional.of("it needs Spring MVC. Depend on spring-ai-starter-mcp-server-webmvc in the place of"
+                    + " spring-ai-starter-mcp-server-webflux or spring-ai-starter-mcp-server");
         }
         return switch (server.protocol()) {
-            case "STREAMABLE" -> REPLACED;
-            case "SSE" -> sseIsAskedFor(environment) ? REPLACED : KEPT;
-            default -> KEPT;
+            case "STREAMABLE" -> Optional.empty();
+            case "SSE" ->
+                environment.getProperty("holdfast.sse.enabled", Boolean.class, false)
+                        ? Optional.empty()
+                        : Optional.of("Spring AI serves SSE, as it does unless " + TO_BE_STREAMABLE
+                                + " is set. Set it, or holdfast.sse.enabled=true for clients that know SSE only");
+            case "STATELESS" ->
+                Optional.of("a server that is STATELESS has no sessions to keep. Set " + TO_BE_STREAMABLE);
+            default -> Optional.of("it does not know the protocol " + server.protocol() + ". Set " + TO_BE_STREAMABLE);
         };
     }
 
-    private static boolean sseIsAskedFor(Environment environment) {
-        return environment.getProperty("holdfast.sse.enabled", Boolean.class, false);
+    static boolean ofAnotherBoot(String version) {
+        return !version.startsWith("4.") && !version.startsWith("3.5.");
     }
 }

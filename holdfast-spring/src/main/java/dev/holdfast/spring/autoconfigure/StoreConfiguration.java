@@ -32,7 +32,7 @@ class StoreConfiguration {
             case MEMORY -> new NoStore();
             case ROCKSDB -> {
                 need(ROCKSDB, "rocksdb", resources);
-                yield StoreSettings.rocksDb(store.rocksdb()).open();
+                yield StoreSettings.rocksDb(store.rocksdb(), environment).open();
             }
             case REDIS -> {
                 need(REDIS, "redis", resources);
@@ -44,8 +44,13 @@ class StoreConfiguration {
 
     private static void need(String type, String name, ResourceLoader resources) {
         if (!ClassUtils.isPresent(type, resources.getClassLoader())) {
+            String other = name.equals("redis") ? "rocksdb" : "redis";
             throw new InvalidPropertyException(
-                    "holdfast.store.type", name, "needs dev.holdfast:holdfast-store-" + name + " on the class path");
+                    "holdfast.store.type",
+                    name,
+                    "needs dev.holdfast:holdfast-store-" + name + " on the class path",
+                    "Add dev.holdfast:holdfast-store-" + name
+                            + " to your dependencies, or set holdfast.store.type to memory or " + other + ".");
         }
     }
 }

@@ -189,12 +189,14 @@ public record HoldfastProperties(
      * @param sync Whether every message waits for the disk, so that it survives power loss
      * @param memory About how much memory RocksDB may take outside of the heap, 1 MB to 64 GB
      * @param sweepInterval How often expired sessions are cleaned away, 10 ms to 1 h
+     * @param takeOver Whether sessions in the folder are served though an application of another spring.application.name, or a gateway, has kept them
      */
     public record RocksDb(
             @DefaultValue("./holdfast-data") Path folder,
             @DefaultValue("false") boolean sync,
             @DefaultValue("64MB") DataSize memory,
-            @DefaultValue("1m") Duration sweepInterval) {}
+            @DefaultValue("1m") Duration sweepInterval,
+            @DefaultValue("false") boolean takeOver) {}
 
     /**
      * The store in Redis.

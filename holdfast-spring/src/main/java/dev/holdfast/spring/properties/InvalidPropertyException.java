@@ -5,6 +5,7 @@ public final class InvalidPropertyException extends RuntimeException {
     private final String property;
     private final Object value;
     private final String reason;
+    private final String remedy;
 
     /**
      * A value that is not taken.
@@ -14,10 +15,20 @@ public final class InvalidPropertyException extends RuntimeException {
      * @param reason which values are taken
      */
     public InvalidPropertyException(String property, Object value, String reason) {
+        this(property, value, reason, "Change " + property + ", or remove it for its default.");
+    }
+
+    /**
+     * The same, with what to do where that is not to change the value.
+     *
+     * @param remedy whole sentences
+     */
+    public InvalidPropertyException(String property, Object value, String reason, String remedy) {
         super(property + " is " + value + ": " + reason);
         this.property = property;
         this.value = value;
         this.reason = reason;
+        this.remedy = remedy;
     }
 
     /** The whole name of the property. */
@@ -33,5 +44,10 @@ public final class InvalidPropertyException extends RuntimeException {
     /** Which values are taken. */
     public String reason() {
         return reason;
+    }
+
+    /** What to do. */
+    public String remedy() {
+        return remedy;
     }
 }

@@ -1,13 +1,16 @@
 package dev.holdfast.spring.properties;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.env.Environment;
 
 /** Gives the value of a property to what checks its range, and names the property where it is refused. */
-final class Knob {
+public final class Knob {
     private static final Pattern DURATION = Pattern.compile("PT[0-9.HMS]+");
     private static final Pattern GOT = Pattern.compile(", got .*$");
 
@@ -42,7 +45,7 @@ final class Knob {
     }
 
     /** As the property is written: {@code 100ms}, {@code 15s}, {@code 30m}, {@code 2h}, {@code 10d}. */
-    static String simple(Duration duration) {
+    public static String simple(Duration duration) {
         long millis = duration.toMillis();
         if (duration.toNanosPart() % 1_000_000 != 0) {
             return duration.toNanos() + "ns";
@@ -59,5 +62,13 @@ final class Knob {
             return minutes + "m";
         }
         return minutes % 1_440 == 0 ? minutes / 1_440 + "d" : minutes / 60 + "h";
+    }
+
+    /** Tells a store whose sessions it keeps, where the application has a name. */
+    static void owner(Environment environment, BiConsumer<String, List<String>> store) {
+        String name = environment.getProperty("spring.application.name", "");
+        if (!name.isBlank()) {
+            store.accept(name, List.of("spring.application.name", name));
+        }
     }
 }

@@ -39,10 +39,7 @@ public final class RedisSettings {
         RedisStoreBuilder store =
                 url == null ? connection.get().orElseGet(() -> ofProperties(environment)) : builder(URL, url);
         turn("holdfast.store.redis.prefix", from.prefix(), store::prefix);
-        String name = environment.getProperty("spring.application.name", "");
-        if (!name.isBlank()) {
-            store.belongsTo(name, List.of("spring.application.name", name));
-        }
+        Knob.owner(environment, store::belongsTo);
         if (from.takeOver()) {
             store.takeOver();
         }

@@ -20,10 +20,14 @@ public final class SpringAiServer {
         this.binder = Binder.get(environment);
     }
 
-    /** Whether the server is there and talks over HTTP. */
-    public boolean servesHttp() {
-        return get("enabled", Boolean.class).orElse(true)
-                && !get("stdio", Boolean.class).orElse(false);
+    /** Whether the server is there. */
+    public boolean isEnabled() {
+        return get("enabled", Boolean.class).orElse(true);
+    }
+
+    /** Whether it talks over its standard input and output. */
+    public boolean isStdio() {
+        return get("stdio", Boolean.class).orElse(false);
     }
 
     /** The protocol, {@code SSE} unless another is named. */

@@ -34,7 +34,7 @@ public final class SpringSecurityAuthenticator implements Authenticator {
     /** A token may have no subject. Spring AI's transport serves whom it stands for, too. */
     private String name(Authentication user) {
         @Nullable String name = user.getName();
-        if (name != null) {
+        if (name != null && !name.isEmpty()) {
             return name;
         }
         if (namelessTold.compareAndSet(false, true)) {

@@ -1,0 +1,20 @@
+package dev.holdfast.spring.autoconfigure;
+
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.io.ResourceLoader;
+
+/** Says in every application that has the starter what Holdfast does. Nothing is asked first, lest it keep silent. */
+@AutoConfiguration(after = HoldfastAutoConfiguration.class)
+public final class HoldfastReportAutoConfiguration {
+    HoldfastReportAutoConfiguration() {}
+
+    @Bean
+    static SmartInitializingSingleton holdfastReport(
+            ListableBeanFactory beans, ConfigurableEnvironment environment, ResourceLoader resources) {
+        return () -> new StartReport(environment, resources.getClassLoader()).write(beans);
+    }
+}

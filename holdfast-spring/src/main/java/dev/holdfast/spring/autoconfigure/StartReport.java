@@ -1,0 +1,128 @@
+package dev.holdfast.spring.autoconfigure;
+
+import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.spi.SessionStore.Durability;
+import dev.holdfast.spring.properties.HoldfastProperties;
+import dev.holdfast.spring.properties.Knob;
+import dev.holdfast.spring.properties.TransportSettings;
+import dev.holdfast.spring.properties.UnknownProperties;
+import io.modelcontextprotocol.spec.McpServerTransportProviderBase;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.web.servlet.ServletRegistrationBean;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.util.ClassUtils;
+
+/** Says in the log what Holdfast serves, or why it serves nothing and what to do about it; and which properties do not do what they say. */
+final class StartReport {
+    private static final Logger log = LoggerFactory.getLogger(StartReport.class);
+    private static final String SERVLET = "jakarta.servlet.http.HttpServlet";
+    private static final String PHASE = "spring.lifecycle.timeout-per-shutdown-phase";
+    private static final Duration SPRINGS_PHASE = Duration.ofSeconds(30);
+
+    private final ConfigurableEnvironment environment;
+    private final @Nullable ClassLoader classes;
+
+    StartReport(ConfigurableEnvironment environment, @Nullable ClassLoader classes) {
+        this.environment = environment;
+        this.classes = classes;
+    }
+
+    void write(ListableBeanFactory beans) {
+        UnknownProperties.in(environment)
+                .forEach((name, nearest) ->
+                        log.warn("{} is no property of Holdfast and has no effect: do you mean {}?", name, nearest));
+        Optional<String> choice = StockTransport.choice(environment, classes);
+        if (choice.isPresent()) {
+            log.info("Holdfast serves nothing: {} is false", choice.get());
+            return;
+        }
+        StockTransport.obstacle(environment, classes)
+                .or(() -> ClassUtils.isPresent(SERVLET, classes)
+                        ? new Transports(beans).told(environment)
+                        : Optional.of("it is a servlet, and no servlet container is on the class path. Depend on"
+                                + " spring-boot-starter-web in the place of spring-boot-starter-webflux"))
+                .ifPresent(reason -> log.warn("Holdfast serves nothing: {}", reason));
+    }
+
+    /** The transports of an application. Loaded where there are servlets. */
+    private record Transports(ListableBeanFactory beans) {
+        /** Tells what is served; otherwise returns why nothing is. */
+        private Optional<String> told(ConfigurableEnvironment environment) {
+            for (String name : beans.getBeanNamesForType(McpServerTransportProviderBase.class, true, false)) {
+                Class<?> type = beans.getType(name);
+                if (type != null && !HoldfastTransportProvider.class.isAssignableFrom(type)) {
+                    return Optional.of("the application has a transport of its own, the bean " + name + " of type "
+                            + type.getName() + ". Remove it, or make it a HoldfastTransportProvider");
+                }
+            }
+            List<String> ours = List.of(beans.getBeanNamesForType(HoldfastTransportProvider.class, true, false));
+            if (ours.isEmpty()) {
+                return Optional.of("there is no transport");
+            }
+            warnOfDrain(environment);
+            if (beans.containsBean("holdfastServlet")) {
+                log.info(
+                        "Holdfast serves {}: {}",
+                        served(beans.getBean("holdfastServlet", ServletRegistrationBean.class)),
+                        kept());
+                return Optional.empty();
+            }
+            return Optional.of(
+                    ours.size() > 1
+                            ? "none of the transports " + String.join(", ", ours)
+                                    + " is @Primary. Mark the one that it shall serve, and register the others yourself"
+                            : "the application is no servlet web application. Set spring.main.web-application-type=servlet");
+        }
+
+        private void warnOfDrain(ConfigurableEnvironment environment) {
+            Duration drain = beans.getBean(TransportSettings.class).drainTimeout();
+            Duration phase = Binder.get(environment).bind(PHASE, Duration.class).orElse(SPRINGS_PHASE);
+            if (drain.compareTo(phase) >= 0) {
+                log.warn(
+                        "holdfast.shutdown.drain-timeout is {}, and Spring goes on after {}, though calls still run: set {} to"
+                                + " more than the first",
+                        Knob.simple(drain),
+                        Knob.simple(phase),
+                        PHASE);
+            }
+        }
+
+        private static String served(ServletRegistrationBean<?> servlet) {
+            List<String> paths = servlet.getUrlMappings().stream()
+                    .map(path -> path.isEmpty() ? "/" : path)
+                    .filter(path -> path.equals("/") || !path.endsWith("/"))
+                    .toList();
+            String first = paths.get(0) + " (Streamable HTTP)";
+            return paths.size() == 1
+                    ? first
+                    : first + " and " + String.join(", ", paths.subList(1, paths.size())) + " (HTTP+SSE)";
+        }
+
+        private String kept() {
+            TransportSettings settings = beans.getBean(TransportSettings.class);
+            HoldfastTransportProvider transport = beans.getBean(HoldfastTransportProvider.class);
+            if (!beans.containsBean("holdfastTransportProvider") || !beans.containsBean("holdfastSessionStore")) {
+                return transport.engine().durability() == Durability.NOTHING
+                        ? "sessions end with this process"
+                        : "sessions survive this process";
+            }
+            HoldfastProperties.Store store =
+                    beans.getBean(HoldfastProperties.class).store();
+            String where = switch (store.type()) {
+                case MEMORY -> "in memory, until this process ends";
+                case ROCKSDB ->
+                    "in RocksDB at " + store.rocksdb().folder().toAbsolutePath().normalize();
+                case REDIS -> "in Redis under " + store.redis().prefix();
+            };
+            return "sessions " + where + ", grace "
+                    + Knob.simple(settings.edge().lifetime().grace());
+        }
+    }
+}
