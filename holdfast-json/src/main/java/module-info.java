@@ -8,5 +8,7 @@ module dev.holdfast.json {
     exports dev.holdfast.json;
     exports dev.holdfast.json.backend to
             dev.holdfast.gateway,
+            dev.holdfast.mcp,
+            dev.holdfast.mcp.client,
             dev.holdfast.upstream;
 }

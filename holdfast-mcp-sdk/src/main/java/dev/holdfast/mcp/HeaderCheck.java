@@ -27,7 +27,7 @@ final class HeaderCheck {
         this.check = check;
     }
 
-    /** The check that every mcp-core 2.x knows, though it is deprecated since 2.1.0. */
+    /** The check that every mcp-core knows, though it is deprecated since 2.1.0. */
     @SuppressWarnings("deprecation")
     static HeaderCheck by(ServerTransportSecurityValidator validator) {
         return new HeaderCheck(request -> validator.validateHeaders(headers(request)));

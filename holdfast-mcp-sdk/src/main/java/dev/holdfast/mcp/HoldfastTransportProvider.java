@@ -1,9 +1,11 @@
 package dev.holdfast.mcp;
 
 import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.json.backend.McpCoreVersion;
 import dev.holdfast.servlet.McpEndpoint;
 import io.modelcontextprotocol.json.McpJsonDefaults;
 import io.modelcontextprotocol.json.McpJsonMapper;
+import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
 import jakarta.servlet.http.HttpServlet;
@@ -38,6 +40,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     private final List<String> protocolVersions;
 
     HoldfastTransportProvider(HoldfastTransportProviderBuilder builder) {
+        McpCoreVersion.requireSupported(McpSchema.class);
         McpJsonMapper mapper = builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper;
         SdkMessages messages = new SdkMessages(mapper);
         this.backend = new SdkBackend(messages, builder.immediateExecution);

@@ -112,9 +112,13 @@ public final class HoldfastTransportProviderBuilder {
 
     /**
      * A further check of a request's headers, before our own of Host and Origin. Default none. Its type came with mcp-core 2.1.0:
-     * on 2.0.0, use {@link #securityValidator}.
+     * before that, use {@link #securityValidator}.
+     *
+     * @param <V> erased to {@link Object}, so that an SDK without the type does not stand in the way of who reflects over this class
      */
-    public HoldfastTransportProviderBuilder httpHeaderValidator(ServerHttpHeaderValidator value) {
+    @SuppressWarnings("ExtendsObject") // it is what the type is erased to
+    public <V extends Object & ServerHttpHeaderValidator> HoldfastTransportProviderBuilder httpHeaderValidator(
+            V value) {
         headers = SdkHeaderCheck.by(value);
         return this;
     }

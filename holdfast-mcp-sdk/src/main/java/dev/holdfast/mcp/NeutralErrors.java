@@ -67,6 +67,10 @@ final class NeutralErrors {
     /** The part of an error that its client may read; if that is not all of it, the log has the rest. */
     JSONRPCError neutral(JSONRPCError error, String sessionId) {
         String message = error.message();
+        if (message == null) {
+            // before mcp-core 2.0, where a handler's exception says nothing
+            return neutral(new JSONRPCError(error.code(), "Internal error", error.data()), sessionId);
+        }
         boolean words = message.length() <= LONGEST_WORDS && !tellsInside(message);
         Object data = error.data();
         String written = data == null ? "" : write(data);

@@ -111,7 +111,7 @@ final class SdkBackend implements Backend {
     private Outcome opened(
             SdkConnection connection, McpSchema.JSONRPCRequest request, McpSchema.InitializeResult result) {
         OutboundMessage response =
-                messages.outbound(McpSchema.JSONRPCResponse.result(request.id(), result), connection::clientSessionId);
+                messages.outbound(SdkMessages.result(request.id(), result), connection::clientSessionId);
         return new Opened(
                 connection,
                 new OutboundMessage(EventKind.RESPONSE, response.id(), response.bytes()),

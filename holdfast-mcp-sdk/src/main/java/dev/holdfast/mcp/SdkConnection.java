@@ -178,10 +178,10 @@ final class SdkConnection implements BackendConnection {
         } catch (IOException | RuntimeException e) {
             log.debug("an answer could not be read: {}", e.toString());
             byte[] id = response.requiredId().token().getBytes(UTF_8);
-            return McpSchema.JSONRPCResponse.error(
+            return SdkMessages.error(
                     messages.read(id, Object.class),
                     new McpSchema.JSONRPCResponse.JSONRPCError(
-                            JsonRpc.INTERNAL_ERROR, "the client's answer cannot be read"));
+                            JsonRpc.INTERNAL_ERROR, "the client's answer cannot be read", null));
         }
     }
 

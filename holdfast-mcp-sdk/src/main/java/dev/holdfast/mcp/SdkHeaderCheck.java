@@ -3,7 +3,7 @@ package dev.holdfast.mcp;
 import io.modelcontextprotocol.server.transport.ServerHttpHeaderValidator;
 import java.util.Objects;
 
-/** The check of headers that came with mcp-core 2.1.0. Loaded when somebody gives one, so that 2.0.0 does without its types. */
+/** The check of headers that came with mcp-core 2.1.0. Loaded when somebody gives one, so that older versions do without its types. */
 final class SdkHeaderCheck {
     private SdkHeaderCheck() {}
 

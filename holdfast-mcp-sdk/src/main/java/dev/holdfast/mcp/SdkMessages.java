@@ -37,14 +37,23 @@ final class SdkMessages {
     /** A message as its client may read it. */
     OutboundMessage outbound(McpSchema.JSONRPCMessage message, Supplier<String> sessionId) {
         if (message instanceof McpSchema.JSONRPCResponse response && response.error() != null) {
-            return outbound(
-                    McpSchema.JSONRPCResponse.error(response.id(), errors.neutral(response.error(), sessionId.get())));
+            return outbound(error(response.id(), errors.neutral(response.error(), sessionId.get())));
         }
         return outbound(message);
     }
 
     OutboundMessage notification(String method, Object params) {
-        return outbound(new McpSchema.JSONRPCNotification(method, params));
+        return outbound(new McpSchema.JSONRPCNotification(McpSchema.JSONRPC_VERSION, method, params));
+    }
+
+    /** The response that a request gets. By the constructor that every version of the SDK has, like all messages here. */
+    static McpSchema.JSONRPCResponse result(Object id, Object result) {
+        return new McpSchema.JSONRPCResponse(McpSchema.JSONRPC_VERSION, id, result, null);
+    }
+
+    /** The error that a request gets in the place of a response. */
+    static McpSchema.JSONRPCResponse error(Object id, McpSchema.JSONRPCResponse.JSONRPCError error) {
+        return new McpSchema.JSONRPCResponse(McpSchema.JSONRPC_VERSION, id, null, error);
     }
 
     private OutboundMessage outbound(McpSchema.JSONRPCMessage message) {

@@ -134,7 +134,7 @@ class RoomsTest {
             .resideInAPackage(BACKEND)
             .should()
             .onlyBeAccessed()
-            .byAnyPackage(BACKEND, UPSTREAM, GATEWAY);
+            .byAnyPackage(BACKEND, UPSTREAM, GATEWAY, MCP, MCP_CLIENT);
 
     @ArchTest
     static final ArchRule clientStandsOnMessagesAndTheJdk = classes()
@@ -208,6 +208,7 @@ class RoomsTest {
                     MCP_CLIENT,
                     CLIENT_HELD,
                     CLIENT,
+                    BACKEND,
                     JSON,
                     JDK,
                     JSPECIFY,
@@ -263,6 +264,7 @@ class RoomsTest {
             .onlyDependOnClassesThat()
             .resideInAnyPackage(
                     MCP,
+                    BACKEND,
                     JSON,
                     SERVLET,
                     ENGINE,

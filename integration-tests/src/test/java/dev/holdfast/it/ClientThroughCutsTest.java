@@ -36,7 +36,6 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** The client at Holdfast, through a proxy that cuts: every message comes once and in order, and every call is run once. */
-@Tag("sdk")
 @Tag("edge")
 @Timeout(60)
 class ClientThroughCutsTest {

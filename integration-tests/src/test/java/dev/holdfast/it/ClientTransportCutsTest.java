@@ -17,7 +17,6 @@ import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
@@ -28,7 +27,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A client of the SDK whose connections are cut under its calls. */
-@Tag("sdk")
 @Timeout(120)
 @Execution(ExecutionMode.CONCURRENT)
 class ClientTransportCutsTest {

@@ -6,8 +6,6 @@ import io.modelcontextprotocol.server.McpAsyncServerExchange;
 import io.modelcontextprotocol.spec.McpClientTransport;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.ClientCapabilities;
-import io.modelcontextprotocol.spec.McpSchema.ElicitFormRequest;
-import io.modelcontextprotocol.spec.McpSchema.ElicitResult;
 import io.modelcontextprotocol.spec.McpSchema.LoggingLevel;
 import io.modelcontextprotocol.spec.McpSchema.LoggingMessageNotification;
 import io.modelcontextprotocol.spec.McpSchema.TextContent;
@@ -26,8 +24,6 @@ final class CutClients implements AutoCloseable {
     static final int STEPS = 35;
 
     private static final int MANY = 600;
-    private static final Map<String, Object> FORM =
-            Map.of("type", "object", "properties", Map.of("text", Map.of("type", "string")));
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     /** What the client was sent, in order. */
@@ -51,10 +47,7 @@ final class CutClients implements AutoCloseable {
         client = McpClient.async(transport)
                 .requestTimeout(requestTimeout)
                 .capabilities(ClientCapabilities.builder().elicitation().build())
-                .elicitation(question -> Mono.fromFuture(answers.apply(question.message()))
-                        .map(text -> ElicitResult.builder(ElicitResult.Action.ACCEPT)
-                                .content(Map.of("text", text))
-                                .build()))
+                .elicitation(Tools.answering(answers))
                 .loggingConsumer(message -> {
                     logged.add(message.data());
                     return Mono.empty();
@@ -70,8 +63,7 @@ final class CutClients implements AutoCloseable {
     static TestServer.Builder withSteps(TestServer.Builder server, List<String> executed) {
         server.tool(
                 "ask",
-                (exchange, request) -> exchange.createElicitation(ElicitFormRequest.builder(Tools.textOf(request), FORM)
-                                .build())
+                (exchange, request) -> Tools.ask(exchange, Tools.textOf(request))
                         .map(answer -> String.valueOf(answer.content().get("text"))));
         server.tool(
                 "endless",
@@ -89,16 +81,13 @@ final class CutClients implements AutoCloseable {
         return Flux.range(0, steps)
                 .delayElements(Duration.ofMillis(100))
                 .concatMap(step -> exchange.loggingNotification(
-                        LoggingMessageNotification.builder(LoggingLevel.INFO, name + " " + step)
-                                .build()))
+                        new LoggingMessageNotification(LoggingLevel.INFO, "test", name + " " + step)))
                 .then();
     }
 
     /** Calls a tool. */
     CompletableFuture<String> call(String tool, String text) {
-        return client.callTool(CallToolRequest.builder(tool)
-                        .arguments(Map.of("text", text))
-                        .build())
+        return client.callTool(new CallToolRequest(tool, Map.of("text", text), null))
                 .map(result -> ((TextContent) result.content().get(0)).text())
                 .toFuture();
     }

@@ -80,10 +80,10 @@ class FailingHandlerTest {
     void ownWordsPassAsTheyAre() {
         assertThat(error(Json.call("2", "missing")).toString())
                 .isEqualTo("{\"code\":-32002,\"message\":\"no such order\",\"data\":{\"order\":7}}");
+        assertThat(complaints()).isEmpty();
+        // mcp-core before 2.1 adds their causes, which stay in the log
         assertThat(error(Json.call("3", "mute")).toString())
                 .isEqualTo("{\"code\":-32603,\"message\":\"Internal error\"}");
-        assertThat(complaints()).isEmpty();
-        // mcp-core 2.0.0 adds its causes, which stay in the log
         assertThat(error(Json.call("1", "closed")).toString())
                 .isEqualTo("{\"code\":-32603,\"message\":\"the shop is closed\"}");
     }

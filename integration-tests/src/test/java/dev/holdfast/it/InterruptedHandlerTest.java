@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.modelcontextprotocol.server.McpSyncServerExchange;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
-import io.modelcontextprotocol.spec.McpSchema.ProgressNotification;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Tag;
@@ -120,8 +119,7 @@ class InterruptedHandlerTest {
             McpSyncServerExchange exchange, CallToolRequest request, CountDownLatch interrupted) {
         try {
             for (int step = 0; !Thread.currentThread().isInterrupted(); step++) {
-                exchange.progressNotification(ProgressNotification.builder(request.progressToken(), step)
-                        .build());
+                exchange.progressNotification(Tools.progress(request, step));
             }
         } finally {
             interrupted.countDown();

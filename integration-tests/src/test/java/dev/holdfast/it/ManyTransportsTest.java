@@ -15,14 +15,12 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Sinks;
 
 /** Many transports in one JVM, each with its listening GET and a call under way. */
-@Tag("sdk")
 @Timeout(600)
 class ManyTransportsTest {
     private static final int TRANSPORTS = 1_000;

@@ -5,13 +5,9 @@ import static org.awaitility.Awaitility.await;
 
 import io.modelcontextprotocol.server.McpAsyncServerExchange;
 import io.modelcontextprotocol.spec.McpSchema.CreateMessageRequest;
-import io.modelcontextprotocol.spec.McpSchema.ElicitFormRequest;
-import io.modelcontextprotocol.spec.McpSchema.Role;
-import io.modelcontextprotocol.spec.McpSchema.SamplingMessage;
 import io.modelcontextprotocol.spec.McpSchema.TextContent;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
@@ -42,14 +38,11 @@ class QuestionTest {
 
     /** What the SDK lets a handler ask. */
     enum Question {
-        ELICITATION("elicitation/create", "{\"action\":\"accept\",\"content\":{\"answer\":\"forty-two\"}}") {
+        ELICITATION("elicitation/create", "{\"action\":\"accept\",\"content\":{\"text\":\"forty-two\"}}") {
             @Override
             Mono<String> ask(McpAsyncServerExchange exchange) {
-                Map<String, Object> form =
-                        Map.of("type", "object", "properties", Map.of("answer", Map.of("type", "string")));
-                return exchange.createElicitation(
-                                ElicitFormRequest.builder("What is it?", form).build())
-                        .map(result -> String.valueOf(result.content().get("answer")));
+                return Tools.ask(exchange, "What is it?")
+                        .map(result -> String.valueOf(result.content().get("text")));
             }
         },
         SAMPLING(
@@ -57,12 +50,11 @@ class QuestionTest {
                 "{\"role\":\"assistant\",\"model\":\"test\",\"content\":{\"type\":\"text\",\"text\":\"forty-two\"}}") {
             @Override
             Mono<String> ask(McpAsyncServerExchange exchange) {
-                SamplingMessage message = SamplingMessage.builder(
-                                Role.USER, TextContent.builder("What is it?").build())
-                        .build();
-                return exchange.createMessage(CreateMessageRequest.builder(List.of(message), 10)
-                                .build())
-                        .map(result -> ((TextContent) result.content()).text());
+                CreateMessageRequest request = Tools.read(
+                        CreateMessageRequest.class,
+                        "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"What is it?\"}}],"
+                                + "\"maxTokens\":10}");
+                return exchange.createMessage(request).map(result -> ((TextContent) result.content()).text());
             }
         },
         ROOTS("roots/list", "{\"roots\":[{\"uri\":\"file:///\",\"name\":\"forty-two\"}]}") {

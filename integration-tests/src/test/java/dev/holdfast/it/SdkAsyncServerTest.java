@@ -8,7 +8,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The SDK's own test of its asynchronous server, on Holdfast. */
-@Tag("sdk")
+@Tag("sdk2")
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(30)

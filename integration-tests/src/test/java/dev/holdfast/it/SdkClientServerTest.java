@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The SDK's own test of its client against its server, with Holdfast between them. */
-@Tag("sdk")
+@Tag("sdk2")
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(30)

@@ -60,7 +60,7 @@ final class TestServer implements AutoCloseable {
 
     /** Sends a log message to the client of a session, by its id or by the SDK's own. */
     void log(String sessionId, String text) {
-        transport
+        holdfast()
                 .notifyClient(sessionId, "notifications/message", message(text))
                 .block(PATIENCE);
     }

@@ -2,10 +2,7 @@ package dev.holdfast.mcp.client;
 
 import dev.holdfast.client.HttpStatusException;
 import dev.holdfast.client.Outcome;
-import io.modelcontextprotocol.client.transport.HttpRequestSnapshot;
-import io.modelcontextprotocol.client.transport.McpHttpClientTransportAuthorizationException;
 import io.modelcontextprotocol.spec.McpTransportException;
-import io.modelcontextprotocol.spec.McpTransportSessionClosedException;
 import io.modelcontextprotocol.spec.McpTransportSessionNotFoundException;
 import java.net.http.HttpClient;
 import java.net.http.HttpHeaders;
@@ -56,18 +53,15 @@ final class Failures {
         if (outcome instanceof Outcome.Unreadable unreadable) {
             return new McpTransportException("the answer cannot be read: " + unreadable.reason());
         }
-        return new McpTransportSessionClosedException();
+        return SdkDifferences.closed();
     }
 
     private static RuntimeException refused(Outcome.Refused refused) {
         int status = refused.status();
         if (status == UNAUTHORIZED || status == FORBIDDEN) {
-            return new McpHttpClientTransportAuthorizationException(
+            return SdkDifferences.unauthorized(
                     "the server wants credentials: status " + status,
-                    new HttpRequestSnapshot(
-                            refused.request().uri(),
-                            refused.request().method(),
-                            refused.request().headers()),
+                    refused.request(),
                     new Head(status, refused.headers()));
         }
         HttpStatusException answer = new HttpStatusException(status, refused.body());

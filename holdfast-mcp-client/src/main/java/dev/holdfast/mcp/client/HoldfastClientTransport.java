@@ -1,5 +1,6 @@
 package dev.holdfast.mcp.client;
 
+import dev.holdfast.client.AuthorizationHandler;
 import dev.holdfast.client.ClientLimits;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
@@ -7,6 +8,7 @@ import dev.holdfast.client.Requests;
 import dev.holdfast.client.SessionOpening;
 import dev.holdfast.client.held.HeldSession;
 import dev.holdfast.json.Envelope;
+import dev.holdfast.json.backend.McpCoreVersion;
 import io.modelcontextprotocol.client.transport.customizer.McpAsyncHttpClientRequestCustomizer;
 import io.modelcontextprotocol.client.transport.customizer.McpHttpClientAuthorizationErrorHandler;
 import io.modelcontextprotocol.client.transport.customizer.McpHttpClientTransportAuthorizationErrorHandler;
@@ -15,6 +17,7 @@ import io.modelcontextprotocol.json.McpJsonDefaults;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.json.TypeRef;
 import io.modelcontextprotocol.spec.McpClientTransport;
+import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
 import io.modelcontextprotocol.spec.ProtocolVersions;
 import io.modelcontextprotocol.util.Assert;
@@ -41,8 +44,7 @@ import reactor.core.publisher.Mono;
  * {@code tools/list} to be read-only or idempotent; otherwise it fails with a {@link CallOutcomeUnknownException}.
  *
  * <p>The {@code Mono} of a request completes when its response was handed over, or the request was cancelled. Else it fails: with {@code
- * McpTransportSessionNotFoundException} where the session is gone, {@code McpHttpClientTransportAuthorizationException} on 401 and 403,
- * {@code McpTransportSessionClosedException} after the close, {@link CallOutcomeUnknownException}, and another exception, mostly {@code
+ * McpTransportSessionNotFoundException} where the session is gone, {@code McpHttpClientTransportAuthorizationException} on 401 and 403 (from mcp-core 1.1 on), {@code McpTransportSessionClosedException} after the close, {@link CallOutcomeUnknownException}, and another exception, mostly {@code
  * McpTransportException}, for all else. Handlers run on threads that all transports share, as many as are needed. Thread-safe; holds no
  * thread of its own, unless {@link Builder#clientBuilder} or {@link Builder#customizeClient} gives it an HTTP client of its own.
  *
@@ -69,6 +71,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
     private final Handlers handlers;
 
     private HoldfastClientTransport(Builder builder) {
+        McpCoreVersion.requireSupported(McpSchema.class);
         this.codec = new MessageCodec(builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper);
         this.revisions = builder.supportedProtocolVersions;
         this.listenOnConnect = builder.openConnectionOnStartup;
@@ -153,8 +156,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
         private @Nullable McpJsonMapper jsonMapper;
         private String endpoint = "/mcp";
         private boolean openConnectionOnStartup;
-        private McpHttpClientTransportAuthorizationErrorHandler authorization =
-                McpHttpClientTransportAuthorizationErrorHandler.NOOP;
+        private AuthorizationHandler authorization = AuthorizationHandler.NONE;
         private Duration connectTimeout = Duration.ofSeconds(10);
         private List<String> supportedProtocolVersions = List.of(
                 ProtocolVersions.MCP_2024_11_05,
@@ -258,21 +260,31 @@ public final class HoldfastClientTransport implements McpClientTransport {
         }
 
         /**
-         * Is asked what to do when the server answers 401 or 403.
+         * Is asked what to do when the server answers 401 or 403. Default: the message fails. The type of the handler came with mcp-core 2.0:
+         * with 1.1, use {@link #httpAuthorizationErrorHandler}.
          *
-         * @deprecated as in the SDK, in favor of the handler that sees the request
+         * @param <H> erased to {@link Object}, so that an SDK without the type does not stand in the way of who reflects over this class
          */
-        @Deprecated(forRemoval = true)
-        @SuppressWarnings("removal")
-        public Builder authorizationErrorHandler(McpHttpClientAuthorizationErrorHandler value) {
+        @SuppressWarnings("ExtendsObject") // it is what the type is erased to
+        public <H extends Object & McpHttpClientTransportAuthorizationErrorHandler> Builder authorizationErrorHandler(
+                H value) {
             Assert.notNull(value, "authorizationErrorHandler must not be null");
-            return authorizationErrorHandler(Customizers.adapted(value));
+            authorization = SdkDifferences.by(value);
+            return this;
         }
 
-        /** Is asked what to do when the server answers 401 or 403. Default: the message fails. */
-        public Builder authorizationErrorHandler(McpHttpClientTransportAuthorizationErrorHandler value) {
-            Assert.notNull(value, "authorizationErrorHandler must not be null");
-            authorization = value;
+        /**
+         * The same with the handler of mcp-core 1.1, which does not see the request.
+         *
+         * @param <H> erased to {@link Object}, as above
+         * @deprecated as in the SDK from 2.0 on, in favor of {@link #authorizationErrorHandler}
+         */
+        @Deprecated
+        @SuppressWarnings({"ExtendsObject", "removal"}) // it is what the type is erased to
+        public <H extends Object & McpHttpClientAuthorizationErrorHandler> Builder httpAuthorizationErrorHandler(
+                H value) {
+            Assert.notNull(value, "httpAuthorizationErrorHandler must not be null");
+            authorization = SdkDifferences.byResponse(value);
             return this;
         }
 
@@ -356,7 +368,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
                     .withRequests(new Requests(
                             requestBuilder,
                             Customizers.of(customizers),
-                            Customizers.of(authorization),
+                            authorization,
                             Optional.of(Collections.max(supportedProtocolVersions))));
         }
     }

@@ -52,9 +52,11 @@ final class MessageCodec {
     JSONRPCMessage error(Envelope answer, String text) {
         Span id = answer.idSpan();
         try {
-            return JSONRPCResponse.error(
+            return new JSONRPCResponse(
+                    McpSchema.JSONRPC_VERSION,
                     json.readValue(Arrays.copyOfRange(answer.bytes(), id.from(), id.to()), Object.class),
-                    new JSONRPCError(McpSchema.ErrorCodes.INTERNAL_ERROR, text));
+                    null,
+                    new JSONRPCError(McpSchema.ErrorCodes.INTERNAL_ERROR, text, null));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -1,0 +1,41 @@
+package dev.holdfast.json.backend;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Properties;
+import org.jspecify.annotations.Nullable;
+
+/** Which versions of the MCP Java SDK the adapters of its server and its client work with. */
+public final class McpCoreVersion {
+    private static final String PROPERTIES = "/META-INF/maven/io.modelcontextprotocol.sdk/mcp-core/pom.properties";
+    private static final String SUPPORTED = "(?:0\\.(?:1[89]|[2-9]\\d)|[12]\\.\\d+)\\..*";
+
+    private McpCoreVersion() {}
+
+    /**
+     * Refuses an SDK that the adapters do not work with. One that does not say its version, as in a jar that was put together of others,
+     * passes.
+     *
+     * @param sdk any class of mcp-core
+     * @throws IllegalStateException if its version is not supported
+     */
+    public static void requireSupported(Class<?> sdk) {
+        String version = of(sdk);
+        if (version != null && !version.matches(SUPPORTED)) {
+            throw new IllegalStateException("mcp-core " + version
+                    + " is not supported: Holdfast works with mcp-core 0.18 to 2.x (io.modelcontextprotocol.sdk)");
+        }
+    }
+
+    private static @Nullable String of(Class<?> sdk) {
+        Properties properties = new Properties();
+        try (InputStream in = sdk.getResourceAsStream(PROPERTIES)) {
+            if (in != null) {
+                properties.load(in);
+            }
+        } catch (IOException e) {
+            return null;
+        }
+        return properties.getProperty("version");
+    }
+}
