@@ -40,7 +40,7 @@ class AiApplication {
     @Configuration(proxyBeanMethods = false)
     static class Security {
         @Bean
-        SecurityFilterChain everybody(HttpSecurity http) {
+        SecurityFilterChain everybody(HttpSecurity http) throws Exception {
             return http.csrf(csrf -> csrf.disable())
                     .httpBasic(Customizer.withDefaults())
                     .authorizeHttpRequests(requests -> requests.anyRequest().permitAll())

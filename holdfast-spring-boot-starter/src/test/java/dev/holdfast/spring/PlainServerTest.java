@@ -19,6 +19,7 @@ import dev.holdfast.spring.autoconfigure.HoldfastAutoConfiguration;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpSyncServer;
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
+import io.modelcontextprotocol.spec.McpSchema.JsonSchema;
 import io.modelcontextprotocol.spec.McpSchema.Tool;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -63,7 +64,9 @@ class PlainServerTest {
             name -> name.equals("org.springframework.security.core.context.SecurityContextHolder")
                     || name.startsWith("org.springframework.ai.")
                     || name.startsWith("org.springframework.orm.")
-                    || name.startsWith("org.springframework.boot.actuate.")
+                    // Spring Boot 3 listens by a class of Actuator's tracing as soon as its file is there
+                    || (name.startsWith("org.springframework.boot.actuate.")
+                            && !name.startsWith("org.springframework.boot.actuate.autoconfigure.tracing."))
                     || name.startsWith("org.springframework.boot.health."));
 
     private final WebApplicationContextRunner runner = new WebApplicationContextRunner()
@@ -79,11 +82,13 @@ class PlainServerTest {
     @Configuration(proxyBeanMethods = false)
     static class Server {
         @Bean
+        @SuppressWarnings("deprecation") // what mcp-core 0.18 has, too
         McpSyncServer server(HoldfastTransportProvider transport) {
+            JsonSchema anything = new JsonSchema("object", null, null, null, null, null);
             return McpServer.sync(transport)
                     .serverInfo("plain", "1")
                     .toolCall(
-                            Tool.builder("echo", Map.of("type", "object")).build(),
+                            Tool.builder().name("echo").inputSchema(anything).build(),
                             (exchange, request) -> CallToolResult.builder()
                                     .addTextContent("echoed")
                                     .build())

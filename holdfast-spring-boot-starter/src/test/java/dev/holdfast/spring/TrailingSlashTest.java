@@ -19,6 +19,8 @@ import org.springframework.security.config.annotation.web.builders.HttpSecurity;
 import org.springframework.security.core.userdetails.User;
 import org.springframework.security.provisioning.InMemoryUserDetailsManager;
 import org.springframework.security.web.SecurityFilterChain;
+import org.springframework.security.web.servlet.util.matcher.PathPatternRequestMatcher;
+import org.springframework.security.web.util.matcher.RequestMatcher;
 
 /** A path with a slash at its end is the same path, for the rules of Spring Security too. */
 @Timeout(60)
@@ -30,10 +32,13 @@ class TrailingSlashTest {
     @Import(AiApplication.Tools.class)
     static class Secured {
         @Bean
-        SecurityFilterChain rules(HttpSecurity http) {
+        SecurityFilterChain rules(HttpSecurity http) throws Exception {
             return http.csrf(csrf -> csrf.disable())
                     .authorizeHttpRequests(requests -> requests.requestMatchers(
-                                    "/mcp", "/sse", "/message", "/api/mcp", "/api/sse", "/api/message")
+                                    // Spring Security 6 takes no texts where Spring MVC has a path of its own
+                                    Stream.of("/mcp", "/sse", "/message", "/api/mcp", "/api/sse", "/api/message")
+                                            .map(PathPatternRequestMatcher.withDefaults()::matcher)
+                                            .toArray(RequestMatcher[]::new))
                             .authenticated()
                             .anyRequest()
                             .permitAll())

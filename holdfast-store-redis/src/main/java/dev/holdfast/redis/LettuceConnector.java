@@ -104,8 +104,12 @@ final class LettuceConnector implements Connector {
                 .interval(Duration.ofSeconds(2))
                 .count(3)
                 .build();
+        try {
+            Maintenance.unasked(options);
+        } catch (NoClassDefFoundError older) {
+            logger.debug("this Lettuce asks for no notices of maintenance", older);
+        }
         return options.protocolVersion(ProtocolVersion.RESP2)
-                .maintNotificationsConfig(MaintNotificationsConfig.disabled())
                 .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
                 .requestQueueSize(settings.mostWaiting())
                 .socketOptions(SocketOptions.builder()
@@ -115,6 +119,13 @@ final class LettuceConnector implements Connector {
                 .timeoutOptions(TimeoutOptions.builder().timeoutSource(timeouts).build())
                 .sslOptions(settings.tls())
                 .build();
+    }
+
+    /** Lettuce 7 asks each server for notices of its maintenance by default; Lettuce 6, which Spring Boot 3 brings, lacks these types. */
+    private static final class Maintenance {
+        private static void unasked(ClientOptions.Builder options) {
+            options.maintNotificationsConfig(MaintNotificationsConfig.disabled());
+        }
     }
 
     /**
