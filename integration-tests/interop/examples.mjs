@@ -25,6 +25,10 @@ const maven = (words, folder) => run('mvn', ['-B', '-ntp', '-q', 'package', '-Ds
 /** The examples that `run` starts: how they are told their port, and how they start again without being built. */
 export const EXAMPLES = {
   'plain-sdk': { args: port => [`${port}`], again: port => ['java', '-jar', join(ROOT, 'examples/plain-sdk/target/weather-server.jar'), `${port}`] },
+  'spring-ai-1.1': {
+    args: port => [`--server.port=${port}`, '--holdfast.store.type=rocksdb'],
+    again: port => ['java', '-jar', join(ROOT, 'examples/spring-ai-1.1/target/weather-server.jar'), `--server.port=${port}`, '--holdfast.store.type=rocksdb'],
+  },
   'stdio': { args: port => ['--port', `${port}`] },
 };
 

@@ -65,9 +65,9 @@ test('the project of docs/spring.md, and its client', { timeout: 420_000 }, asyn
   assert.match(stdout.slice(beforeTheCut.length), /"text":"\W*sunny in Bern/);
 });
 
-test('examples/cluster/run', { timeout: 420_000 }, async () => {
+for (const [name, example] of [['examples/cluster/run', 'spring-ai'], ['springAi5983_aSessionOfSpringAi11OutlivesItsNode', 'spring-ai-1.1']]) test(name, { timeout: 420_000 }, async () => {
   // longer than any standstill of the machine: what a node refuses meanwhile counts as not taken
-  const env = { ...process.env, PORT: String(await freePort()), HOLDFAST_NODE_LEASE: '12s', HOLDFAST_STORE_REDIS_TIMEOUT: '8s' };
+  const env = { ...process.env, EXAMPLE: example, PORT: String(await freePort()), HOLDFAST_NODE_LEASE: '12s', HOLDFAST_STORE_REDIS_TIMEOUT: '8s' };
   const { stdout } = await run('bash', [fileURLToPath(new URL('../../examples/cluster/run', import.meta.url)), '1'], { env });
 
   assert.match(stdout, /^# kill -9 of node 0$/m);

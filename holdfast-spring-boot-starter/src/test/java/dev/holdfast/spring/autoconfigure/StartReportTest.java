@@ -152,7 +152,7 @@ class StartReportTest {
                         .asString()
                         .startsWith(
                                 "WARN Holdfast serves nothing: the application has a transport of its own, the bean mine of"
-                                        + " type org.springframework.ai.")
+                                        + " type " + WebMvcStreamableServerTransportProvider.class.getName())
                         .endsWith("Remove it, or make it a HoldfastTransportProvider"));
     }
 

@@ -96,8 +96,9 @@ final class StartReport {
 
         private static String served(ServletRegistrationBean<?> servlet) {
             List<String> paths = servlet.getUrlMappings().stream()
+                    .filter(path -> !path.endsWith("/")
+                            || !servlet.getUrlMappings().contains(path.substring(0, path.length() - 1)))
                     .map(path -> path.isEmpty() ? "/" : path)
-                    .filter(path -> path.equals("/") || !path.endsWith("/"))
                     .toList();
             String first = paths.get(0) + " (Streamable HTTP)";
             return paths.size() == 1
