@@ -19,6 +19,7 @@ public final class Quota {
     private final long limit;
     private final long share;
     private final Optional<Refusal> full;
+    private final ByteBudget whole;
     private final AtomicLong taken = new AtomicLong();
     private final Map<String, Long> ofPrincipals = new ConcurrentHashMap<>();
 
@@ -30,9 +31,16 @@ public final class Quota {
      * @param full why somebody gets none where all is taken
      */
     public Quota(long limit, int sharePercent, Refusal full) {
+        this(limit, sharePercent, full, ByteBudget.withoutLimit());
+    }
+
+    /** The same, of bytes that are a part of a budget: where that is full too, nobody gets any. */
+    public Quota(long limit, int sharePercent, Refusal full, ByteBudget whole) {
         this.limit = limit;
         this.share = limit / 100 * sharePercent + (limit % 100 * sharePercent + 99) / 100;
         this.full = Optional.of(full);
+        this.whole = whole;
+        whole.count(taken::get);
     }
 
     /** Takes an amount; empty if it is taken, else why it is not. */
@@ -46,7 +54,8 @@ public final class Quota {
     }
 
     private Optional<Refusal> take(String principal, long amount, boolean large) {
-        if (taken.addAndGet(amount) > most(limit, large)) {
+        boolean exceeded = taken.addAndGet(amount) > most(limit, large);
+        if (exceeded || !(large ? whole.fitsLarge(0) : whole.fits(0))) {
             taken.addAndGet(-amount);
             return full;
         }
@@ -65,7 +74,7 @@ public final class Quota {
 
     /** Why an amount could not be taken now, if it could not. */
     public Optional<Refusal> refusal(String principal, long amount) {
-        if (amount > limit - taken.get()) {
+        if (amount > limit - taken.get() || !whole.fits(amount)) {
             return full;
         }
         return !principal.isEmpty() && taken(principal) + amount > share ? SHARE : Optional.empty();

@@ -1,6 +1,6 @@
 package dev.holdfast.client;
 
-import dev.holdfast.client.wire.AnswerRoom;
+import dev.holdfast.ByteBudget;
 import dev.holdfast.client.wire.HttpSender;
 import dev.holdfast.client.wire.Means;
 import dev.holdfast.client.wire.Redirects;
@@ -62,7 +62,7 @@ public final class RemoteServer {
     }
 
     /** The same, whose large messages share a room. */
-    public RemoteServer withRoom(AnswerRoom room) {
+    public RemoteServer withRoom(ByteBudget room) {
         return new RemoteServer(uri, means.withRoom(room), requests, limits);
     }
 

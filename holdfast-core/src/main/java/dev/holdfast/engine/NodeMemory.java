@@ -1,11 +1,12 @@
 package dev.holdfast.engine;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.EndReason;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.log.SharedMemory;
 import dev.holdfast.session.LiveSession;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
@@ -13,7 +14,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -38,7 +42,9 @@ final class NodeMemory implements SharedMemory {
     private final LongAdder dropped = new LongAdder();
     private final AtomicBoolean busy = new AtomicBoolean();
     /** Sessions that were ended for what they kept, and whose connections may still write it; for whoever makes room. */
-    private final Deque<Share> leaving = new ArrayDeque<>();
+    private final Deque<Share> leaving = new ConcurrentLinkedDeque<>();
+    /** Those whose connections were cut, and are not gone. */
+    private final Queue<Share> cut = new ConcurrentLinkedQueue<>();
 
     /** One of the two things that are counted. */
     private record Measure(AtomicLong total, long limit, ToLongFunction<LiveSession> share) {
@@ -60,11 +66,13 @@ final class NodeMemory implements SharedMemory {
     /** What a session has of a measure. */
     private record Share(LiveSession session, long size) {}
 
-    NodeMemory(LiveSessions live, NodeLimits limits) {
+    NodeMemory(LiveSessions live, NodeLimits limits, ByteBudget budget) {
         this.live = live;
         this.principalShare = limits.principalShare();
         this.bytes = new Measure(new AtomicLong(), limits.historyBytes(), LiveSession::weight);
         this.events = new Measure(new AtomicLong(), limits.historyEvents(), LiveSession::events);
+        budget.count(bytes.total::get);
+        budget.count(() -> unread(leaving) + unread(cut));
     }
 
     @Override
@@ -198,13 +206,22 @@ final class NodeMemory implements SharedMemory {
 
     /** What an ended session kept stays in memory until its clients have read it: half as much as may be kept, then the oldest are cut. */
     private void letLeave(Share ended) {
-        leaving.removeIf(share -> !share.session.read());
         leaving.addLast(ended);
-        long sum = leaving.stream().mapToLong(Share::size).sum();
+        long sum = unread(leaving);
         while (leaving.size() > 1 && sum > bytes.limit / 2) {
             Share oldest = leaving.removeFirst();
+            cut.add(oldest);
             oldest.session.cut();
             sum -= oldest.size;
         }
+    }
+
+    /** How many bytes ended sessions have in memory for their connections. */
+    private static long unread(Collection<Share> ended) {
+        if (ended.isEmpty()) {
+            return 0;
+        }
+        ended.removeIf(share -> !share.session.read());
+        return ended.stream().mapToLong(Share::size).sum();
     }
 }

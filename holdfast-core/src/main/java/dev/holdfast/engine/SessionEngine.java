@@ -1,5 +1,6 @@
 package dev.holdfast.engine;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.EngineStats;
 import dev.holdfast.Finding;
 import dev.holdfast.Lifetime;
@@ -47,6 +48,7 @@ public final class SessionEngine implements AutoCloseable {
 
     private final SessionStore store;
     private final NodeLimits limits;
+    private final ByteBudget budget;
     private final EngineClock clock;
     private final ScheduledExecutorService scheduler;
     private final Runnable releaseOwned;
@@ -65,6 +67,7 @@ public final class SessionEngine implements AutoCloseable {
     SessionEngine(SessionEngineBuilder builder) {
         this.store = builder.store;
         this.limits = builder.nodeLimits;
+        this.budget = builder.budget;
         this.sweepInterval = builder.sweepInterval;
         this.parkNanos = builder.parkAfter.toNanos();
         this.clock = new EngineClock(builder.clock, builder.wallClock, builder.sweepInterval);
@@ -80,7 +83,7 @@ public final class SessionEngine implements AutoCloseable {
                 live,
                 new ParkedSessions(builder.nodeLimits),
                 counts,
-                new NodeMemory(live, builder.nodeLimits),
+                new NodeMemory(live, builder.nodeLimits, budget),
                 drain,
                 new Admission(capacity, drain, counts, live));
         this.cluster = new ClusterSide(builder, scheduler, node);
@@ -301,9 +304,9 @@ public final class SessionEngine implements AutoCloseable {
         releaseOwned.run();
     }
 
-    /** As much of something as a limit says, which callers share as {@link dev.holdfast.NodeLimits#principalShare} has it. */
+    /** As many bytes of the budget as a limit says, which callers share as {@link dev.holdfast.NodeLimits#principalShare} has it. */
     public Quota quota(long limit, Refusal full) {
-        return new Quota(limit, limits.principalShare(), full);
+        return new Quota(limit, limits.principalShare(), full, budget);
     }
 
     /** How many bytes of memory a request takes, see {@link Backend#requestMemory}. */

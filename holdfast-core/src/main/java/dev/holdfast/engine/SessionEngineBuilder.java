@@ -1,5 +1,6 @@
 package dev.holdfast.engine;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.CallListener;
 import dev.holdfast.NoStore;
 import dev.holdfast.NodeLimits;
@@ -27,6 +28,7 @@ public final class SessionEngineBuilder {
     SessionStore store = new NoStore();
     SessionLimits limits = SessionLimits.DEFAULT;
     NodeLimits nodeLimits = NodeLimits.DEFAULT;
+    ByteBudget budget = ByteBudget.ofHeap();
     SessionLifecycleListener listener = SessionLifecycleListener.NONE;
     CallListener calls = CallListener.NONE;
     LongSupplier clock = System::nanoTime;
@@ -59,6 +61,15 @@ public final class SessionEngineBuilder {
     /** How much all sessions together may hold. Default: {@link NodeLimits#DEFAULT}. */
     public SessionEngineBuilder nodeLimits(NodeLimits value) {
         nodeLimits = Objects.requireNonNull(value, "nodeLimits");
+        return this;
+    }
+
+    /**
+     * What messages may take together: histories, requests, and what a backend holds that has the same budget. Default: a
+     * {@linkplain ByteBudget#ofHeap part of the heap}.
+     */
+    public SessionEngineBuilder budget(ByteBudget value) {
+        budget = Objects.requireNonNull(value, "budget");
         return this;
     }
 

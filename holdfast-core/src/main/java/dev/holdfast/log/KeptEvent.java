@@ -28,6 +28,8 @@ public final class KeptEvent {
     /** The offset of an event to which the store has yet to give one: behind everything that is committed. */
     static final long UNPLACED = Long.MAX_VALUE;
 
+    private static final byte[] NOTHING = {};
+
     public final LiveStream stream;
     public Event event;
     int rank = HELD;
@@ -55,6 +57,11 @@ public final class KeptEvent {
     /** The store has given it this offset, if it was to give it one. */
     void place(long offset) {
         event = event.at(offset);
+    }
+
+    /** Nobody will read it. */
+    void empty() {
+        event = new Event(event.stream(), event.epoch(), event.offset(), event.kind(), event.id(), NOTHING);
     }
 
     /** Whether it has its offset. */

@@ -318,6 +318,13 @@ public final class LiveStream {
         return true;
     }
 
+    /** Its session has ended: what nobody reads now, nobody will, though a backend that takes its time to end still knows the session. */
+    public void empty() {
+        for (KeptEvent node = reader == null ? chain.oldest() : null; node != null; node = node.next) {
+            node.empty();
+        }
+    }
+
     /** No event will follow those assigned so far. */
     public void end(EndReason reason) {
         if (end == null) {

@@ -183,6 +183,7 @@ final class Outbound implements Outbox.Owner {
                 }
                 stream.seal(reason);
                 stream.reader().ifPresent(reader -> Readers.wakeAtEnd(reader, reason, effects));
+                stream.empty();
             }
             core.requests().all().forEach(sink -> calls.lose(sink, effects));
         });

@@ -256,6 +256,9 @@ public final class Readers implements LiveReader.Host {
             if (!stream.release(reader)) {
                 return;
             }
+            if (core.outbox().closed()) {
+                stream.empty();
+            }
             if (how == StreamReader.Close.BROKEN) {
                 core.requests().watching(stream).forEach(watch -> effects.then(watch::detached));
             }

@@ -120,6 +120,10 @@ final class SimChecks {
     }
 
     private void history(SimSession session, Lifecycle.State state) {
+        if (state.closed()) {
+            // its messages go with it
+            return;
+        }
         Set<Fact> kept = new HashSet<>();
         long bytes = 0;
         for (LiveStream stream : session.live().core().streams().all()) {

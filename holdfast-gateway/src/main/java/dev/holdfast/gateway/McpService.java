@@ -1,5 +1,6 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.demo.DemoServer;
 import dev.holdfast.gateway.http.Endpoint;
@@ -58,14 +59,16 @@ record McpService(Endpoint endpoint, Runnable release) {
                             + " process collects it (docker run --init)");
         }
         ScheduledThreadPoolExecutor clock = clock();
+        ByteBudget budget = ByteBudget.ofHeap();
         StdioBackend backend = new StdioBackend(
                 command,
                 child,
                 processes(options, child, clock),
                 options.limits().maxChildren(),
-                clock);
+                clock,
+                budget);
         meters.watch(backend);
-        McpService service = of(options, new HintedBackend(backend), clock, edge, store, meters);
+        McpService service = of(options, new HintedBackend(backend), budget, clock, edge, store, meters);
         return new McpService(service.endpoint, () -> {
             backend.close();
             service.release.run();
@@ -84,13 +87,15 @@ record McpService(Endpoint endpoint, Runnable release) {
     private static McpService upstream(
             ServeOptions options, ServerChoice.Upstream server, EdgeOptions edge, SessionStore store, Meters meters) {
         ScheduledThreadPoolExecutor clock = clock();
+        ByteBudget budget = ByteBudget.ofHeap();
         UpstreamBackend backend = UpstreamBackend.builder(server.url())
                 .http(UpstreamHttp.jetty())
                 .forward(server.forwarded())
                 .openTimeout(options.startTimeout())
                 .scheduler(clock)
+                .budget(budget)
                 .open();
-        McpService service = of(options, backend, clock, edge, store, meters);
+        McpService service = of(options, backend, budget, clock, edge, store, meters);
         return new McpService(service.endpoint, () -> {
             service.release.run();
             backend.close();
@@ -106,6 +111,7 @@ record McpService(Endpoint endpoint, Runnable release) {
     private static McpService of(
             ServeOptions options,
             Backend backend,
+            ByteBudget budget,
             ScheduledThreadPoolExecutor clock,
             EdgeOptions edge,
             SessionStore store,
@@ -119,6 +125,7 @@ record McpService(Endpoint endpoint, Runnable release) {
                 .nodeName(options.store().node().name())
                 .lease(options.store().node().lease())
                 .nodeLimits(options.limits().node())
+                .budget(budget)
                 .build()
                 .start();
         meters.watch(engine);

@@ -1,10 +1,10 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.CallListener;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.http.Metrics;
-import dev.holdfast.gateway.process.OutputRoom;
 import dev.holdfast.gateway.stdio.StdioBackend;
 import dev.holdfast.micrometer.HoldfastMetrics;
 import dev.holdfast.spi.SessionStore;
@@ -64,10 +64,10 @@ final class Meters implements Metrics {
                 .description(
                         "Child processes that left others behind, outside of their group, which had their pipes open")
                 .register(registry);
-        Gauge.builder("holdfast.children.waiting", backend.outputs(), OutputRoom::waiting)
+        Gauge.builder("holdfast.children.waiting", backend.budget(), ByteBudget::waiting)
                 .description("Child processes that are held back, since a large message of theirs waits for room")
                 .register(registry);
-        Gauge.builder("holdfast.children.outputs", backend.outputs(), OutputRoom::taken)
+        Gauge.builder("holdfast.children.outputs", backend.budget(), ByteBudget::messages)
                 .baseUnit("bytes")
                 .description("Room that large messages of child processes take")
                 .register(registry);

@@ -23,16 +23,14 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tools of many sessions that return much at the same time, and a gateway with a small heap. */
 @Timeout(300)
 class LargeAnswersTest {
     private static final int CHILDREN = 16;
     private static final int BYTES = 15_000_000;
-    private static final String SERVER = "read line; echo '" + Json.INITIALIZED_RESULT + "'; while read -r line; do "
-            + "case $line in *tools/call*) printf '%s' '" + Json.of("{'jsonrpc':'2.0','id':1,'result':{'data':'")
-            + "'; "
-            + "head -c " + BYTES + " /dev/zero | tr '\\0' x; echo '" + Json.of("'}}") + "' ;; esac; done";
     private static final Pattern SESSIONS = Pattern.compile("\"sessions\":(\\d+)");
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
@@ -40,25 +38,31 @@ class LargeAnswersTest {
     @SuppressWarnings("NullAway.Init")
     private Path folder;
 
-    private GatewayProcess gateway() throws IOException {
+    /** A server whose tool returns so much. */
+    private static String server(int bytes) {
+        return "read line; echo '" + Json.INITIALIZED_RESULT + "'; while read -r line; do "
+                + "case $line in *tools/call*) printf '%s' '" + Json.of("{'jsonrpc':'2.0','id':2,'result':{'data':'")
+                + "'; "
+                + "head -c " + bytes + " /dev/zero | tr '\\0' x; echo '" + Json.of("'}}") + "' ;; esac; done";
+    }
+
+    private GatewayProcess gateway(int megabytes, int children, int bytes) throws IOException {
         List<String> args = new ArrayList<>(
-                List.of("serve", "--store", "memory", "--port", "0", "--max-children", String.valueOf(CHILDREN), "--"));
-        args.addAll(StdioBed.script(SERVER).words());
-        List<String> small = List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError");
+                List.of("serve", "--store", "memory", "--port", "0", "--max-children", String.valueOf(children), "--"));
+        args.addAll(StdioBed.script(server(bytes)).words());
+        List<String> small = List.of("-Xmx" + megabytes + "m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError");
         return GatewayProcess.start(folder, small, args);
     }
 
-    private static List<HttpPeer> peers(URI url) {
-        return IntStream.range(0, CHILDREN)
-                .mapToObj(i -> HttpPeer.connected(url))
-                .toList();
+    private static List<HttpPeer> peers(URI url, int count) {
+        return IntStream.range(0, count).mapToObj(i -> HttpPeer.connected(url)).toList();
     }
 
     @Test
     void theLargeAnswersOfAllChildrenAtOnceDoNotEndTheGateway() throws IOException {
-        try (GatewayProcess gateway = gateway()) {
+        try (GatewayProcess gateway = gateway(256, CHILDREN, BYTES)) {
             URI url = gateway.url();
-            List<CompletableFuture<Long>> calls = peers(url).stream()
+            List<CompletableFuture<Long>> calls = peers(url, CHILDREN).stream()
                     .map(peer ->
                             CompletableFuture.supplyAsync(() -> read(call(peer)), task -> new Thread(task).start()))
                     .toList();
@@ -74,10 +78,10 @@ class LargeAnswersTest {
 
     @Test
     void clientsThatReadNoneOfTheirLargeAnswersDoNotEndTheGateway() throws IOException {
-        try (GatewayProcess gateway = gateway()) {
+        try (GatewayProcess gateway = gateway(256, CHILDREN, BYTES)) {
             URI url = gateway.url();
             List<InputStream> answers =
-                    peers(url).stream().map(LargeAnswersTest::call).toList();
+                    peers(url, CHILDREN).stream().map(LargeAnswersTest::call).toList();
             // 240 MB go through shells and pipes first
             Wait.until("a quarter of the heap has room for four", Duration.ofSeconds(90), () -> sessions(url) <= 4);
             for (InputStream answer : answers) {
@@ -88,20 +92,60 @@ class LargeAnswersTest {
         }
     }
 
+    /** What they keep is bounded together: histories, ended sessions' connections, lines on their way. */
+    @ParameterizedTest
+    @CsvSource({"64, 2500000", "64, 5000000", "128, 10000000"})
+    void clientsThatStopReadingTheirAnswersDoNotEndAGatewayWithAVerySmallHeap(int megabytes, int bytes)
+            throws IOException {
+        try (GatewayProcess gateway = gateway(megabytes, 24, bytes)) {
+            URI url = gateway.url();
+            HttpPeer metrics = new HttpPeer(url);
+            List<InputStream> answers =
+                    peers(url, 20).stream().map(LargeAnswersTest::call).toList();
+            Wait.until("every call has its answer, or an end", Duration.ofSeconds(60), () -> {
+                assertThat(gateway.process().isAlive()).isTrue();
+                return meter(metrics, "holdfast_calls_seconds_count\\{method=\"tools/call\"[^}]*}") == 20;
+            });
+            int refused = 20 - (megabytes << 18) / bytes;
+            Wait.until(
+                    "what a quarter of the heap has no room for is counted",
+                    () -> meter(metrics, "holdfast_messages_dropped_total")
+                                    + meter(metrics, "holdfast_sessions_ended_total\\{[^}]*overflow[^}]*}")
+                            >= refused);
+
+            long since = System.nanoTime();
+            HttpPeer.connectedAtLast(url);
+
+            assertThat(Duration.ofNanos(System.nanoTime() - since)).isLessThan(Duration.ofSeconds(5));
+            assertThat(gateway.process().isAlive()).isTrue();
+            for (InputStream answer : answers) {
+                answer.close();
+            }
+        }
+    }
+
+    private static double meter(HttpPeer peer, String name) {
+        Matcher value = Pattern.compile("^" + name + " (\\S+)$", Pattern.MULTILINE)
+                .matcher(peer.get("/metrics").body());
+        return value.results()
+                .mapToDouble(found -> Double.parseDouble(found.group(1)))
+                .sum();
+    }
+
     /** A message may have as many bytes as a session may keep. */
     @Test
     void anAnswerJustBelowTheLimitOfAMessageDoesNotEndItsSession() {
-        String start = Json.of("{'jsonrpc':'2.0','id':1,'result':{'data':'");
+        String start = Json.of("{'jsonrpc':'2.0','id':2,'result':{'data':'");
         int bytes = (16 << 20) - 100 - start.length() - "'}}".length();
         String script = "read line; echo '" + Json.INITIALIZED_RESULT + "'; while read -r line; do case $line in "
                 + "*tools/call*) printf '%s' '" + start + "'; head -c " + bytes + " /dev/zero | tr '\\0' x; echo '"
-                + Json.of("'}}") + "' ;; *ping*) echo '" + Json.of("{'jsonrpc':'2.0','id':2,'result':{}}")
+                + Json.of("'}}") + "' ;; *ping*) echo '" + Json.of("{'jsonrpc':'2.0','id':3,'result':{}}")
                 + "' ;; esac; done";
         try (TestGateway gateway = new TestGateway(0, new ServerChoice.Command(StdioBed.script(script)))) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
-            String answer = peer.call(1, "tools/call");
+            String answer = peer.call(2, "tools/call");
             assertThat(answer).hasSizeLessThan(1000).contains("\"error\"", "16777116 bytes and finds no room");
-            assertThat(peer.call(2, "ping")).contains("\"result\"");
+            assertThat(peer.call(3, "ping")).contains("\"result\"");
         }
     }
 
@@ -117,7 +161,7 @@ class LargeAnswersTest {
                 .header("Mcp-Session-Id", peer.session())
                 .header("Content-Type", "application/json")
                 .header("Accept", "application/json, text/event-stream")
-                .POST(BodyPublishers.ofString(Json.of("{'jsonrpc':'2.0','id':1,'method':'tools/call'}")))
+                .POST(BodyPublishers.ofString(Json.of("{'jsonrpc':'2.0','id':2,'method':'tools/call'}")))
                 .build();
         try {
             return CLIENT.send(request, BodyHandlers.ofInputStream()).body();

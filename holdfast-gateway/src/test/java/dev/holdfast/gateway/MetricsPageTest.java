@@ -2,6 +2,7 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.MemoryStore;
 import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.StdioOptions;
@@ -60,7 +61,12 @@ class MetricsPageTest {
         ScheduledExecutorService clock = Executors.newScheduledThreadPool(1);
         try (TestGateway gateway = new TestGateway();
                 StdioBackend backend = new StdioBackend(
-                        ShellServer.COMMAND, StdioOptions.DEFAULT, Processes.ofThisMachine(), 1, clock)) {
+                        ShellServer.COMMAND,
+                        StdioOptions.DEFAULT,
+                        Processes.ofThisMachine(),
+                        1,
+                        clock,
+                        ByteBudget.ofHeap())) {
             Meters meters = new Meters();
             meters.watch(gateway.gateway.engine());
             meters.watch(backend);

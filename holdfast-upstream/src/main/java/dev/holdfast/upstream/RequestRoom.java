@@ -1,5 +1,6 @@
 package dev.holdfast.upstream;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.LogThrottle;
 import dev.holdfast.client.NotTakenException;
 import java.util.Optional;
@@ -17,21 +18,16 @@ final class RequestRoom {
     static final int SHORT = 64 << 10;
 
     private static final Logger log = LoggerFactory.getLogger(RequestRoom.class);
-    private static final int PART_OF_HEAP = 8;
     private static final int MOST_LINES = 3;
 
     private final long limit;
     private final AtomicLong taken = new AtomicLong();
     private final LogThrottle full = new LogThrottle(MOST_LINES, System::nanoTime);
 
-    /** A room with this many bytes, at least 1. */
-    RequestRoom(long limit) {
-        this.limit = limit;
-    }
-
-    /** A room of an eighth of the JVM's maximum heap. */
-    static RequestRoom ofHeap() {
-        return new RequestRoom(Runtime.getRuntime().maxMemory() / PART_OF_HEAP);
+    /** A room as large as that for messages from servers. */
+    RequestRoom(ByteBudget budget) {
+        this.limit = budget.reserve();
+        budget.count(taken::get);
     }
 
     /** What the messages of one session take. */

@@ -1,7 +1,6 @@
 package dev.holdfast.upstream;
 
 import dev.holdfast.client.RemoteServer;
-import dev.holdfast.client.wire.AnswerRoom;
 import dev.holdfast.client.wire.HttpSender;
 import dev.holdfast.json.HintedBackend;
 import dev.holdfast.json.RepeatRules;
@@ -51,11 +50,17 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
         HttpSender sender = new WatchedSender(client.sender(), knobs.url);
         RemoteServer remote = RemoteServer.at(knobs.url, sender, clock, client.threads())
                 .withLimits(knobs.limits)
-                .withRoom(AnswerRoom.ofHeap())
+                .withRoom(knobs.budget)
                 .withDeliveryAtOnce();
         boolean forwards = !knobs.forwarded.names().isEmpty();
         Backend server = new UpstreamServer(
-                remote, knobs.room, knobs.openTimeout, forwards, clock, new RepeatRules(), new ConcurrentHashMap<>());
+                remote,
+                new RequestRoom(knobs.budget),
+                knobs.openTimeout,
+                forwards,
+                clock,
+                new RepeatRules(),
+                new ConcurrentHashMap<>());
         // without the headers of its client a server could show other tools, and no call is run again
         sessions = forwards ? server : new HintedBackend(server);
     }

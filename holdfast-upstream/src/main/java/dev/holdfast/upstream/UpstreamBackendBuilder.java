@@ -1,5 +1,6 @@
 package dev.holdfast.upstream;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.client.ClientLimits;
 import java.net.URI;
 import java.time.Duration;
@@ -20,7 +21,7 @@ public final class UpstreamBackendBuilder {
     Duration openTimeout = Duration.ofSeconds(30);
     ClientLimits limits = ClientLimits.DEFAULT;
     Optional<ScheduledExecutorService> scheduler = Optional.empty();
-    RequestRoom room = RequestRoom.ofHeap();
+    ByteBudget budget = ByteBudget.ofHeap();
 
     UpstreamBackendBuilder(URI url) {
         String authority = url.getRawAuthority();
@@ -87,6 +88,15 @@ public final class UpstreamBackendBuilder {
      */
     public UpstreamBackendBuilder scheduler(ScheduledExecutorService value) {
         scheduler = Optional.of(value);
+        return this;
+    }
+
+    /**
+     * What messages to the server and from it may take. Give the engine the same one, so that all fits into the heap together. Default: a
+     * {@linkplain ByteBudget#ofHeap part of the heap} of its own.
+     */
+    public UpstreamBackendBuilder budget(ByteBudget value) {
+        budget = Objects.requireNonNull(value, "budget");
         return this;
     }
 

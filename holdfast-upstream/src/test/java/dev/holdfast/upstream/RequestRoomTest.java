@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
+import dev.holdfast.ByteBudget;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
@@ -33,7 +34,7 @@ class RequestRoomTest {
     private static final int LARGE = 2 * RequestRoom.SHORT;
     private static final String NO_ROOM = "the upstream has not got the request: requests of all clients";
 
-    private final RequestRoom room = new RequestRoom(LARGE - 1);
+    private final ByteBudget room = new ByteBudget(Long.MAX_VALUE, LARGE - 1, Duration.ofSeconds(30));
     private final List<Envelope> arrived = new CopyOnWriteArrayList<>();
     private final CompletableFuture<List<InboundMessage>> givenBack = new CompletableFuture<>();
     private volatile boolean sessionLost;
@@ -46,7 +47,7 @@ class RequestRoomTest {
         server = new AskedServer(UpstreamHttp.jdk());
         server.serve("/mcp", this::answer);
         UpstreamBackendBuilder builder = UpstreamBackend.builder(server.uri("/mcp"));
-        builder.room = room;
+        builder.budget(room);
         backend = builder.open();
         Backend.OpenRequest request = new Backend.OpenRequest(
                 message(

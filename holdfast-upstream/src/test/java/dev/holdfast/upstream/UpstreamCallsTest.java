@@ -3,6 +3,7 @@ package dev.holdfast.upstream;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
@@ -20,7 +21,8 @@ class UpstreamCallsTest {
     private static final RequestId TOKEN = new RequestId("\"token\"");
 
     private final UpstreamCalls calls = new UpstreamCalls();
-    private final RequestRoom.OfSession room = new RequestRoom(1_000).ofSession();
+    private final RequestRoom.OfSession room =
+            new RequestRoom(new ByteBudget(Long.MAX_VALUE, 1_000, Duration.ZERO)).ofSession();
 
     private Call started() {
         return started("5", "\"token\"", "");

@@ -3,6 +3,7 @@ package dev.holdfast.upstream;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
@@ -24,7 +25,8 @@ class UpstreamNewsTest {
     private static final Envelope QUESTION =
             UpstreamLink.parsed("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"roots/list\"}".getBytes(UTF_8));
 
-    private static final RequestRoom.OfSession ROOM = new RequestRoom(1_000).ofSession();
+    private static final RequestRoom.OfSession ROOM =
+            new RequestRoom(new ByteBudget(Long.MAX_VALUE, 1_000, Duration.ZERO)).ofSession();
 
     private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
     private final List<String> asked = new ArrayList<>();

@@ -3,7 +3,7 @@ package dev.holdfast.upstream;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.client.wire.AnswerRoom;
+import dev.holdfast.ByteBudget;
 import dev.holdfast.client.wire.ExchangeEnd;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -55,7 +55,7 @@ class UpstreamRoomTest {
             asked.close();
         });
         // the first exchange of a client takes its time, and others are to begin before they count as silent
-        get("/small", new AnswerRoom(0, LONG), Duration.ZERO).join();
+        get("/small", new ByteBudget(Long.MAX_VALUE, 0, LONG), Duration.ZERO).join();
     }
 
     /** A large answer, at whose half the server pauses if it is asked to. */
@@ -76,7 +76,7 @@ class UpstreamRoomTest {
         });
     }
 
-    private CompletableFuture<ExchangeEnd> get(String path, AnswerRoom room, Duration silence) {
+    private CompletableFuture<ExchangeEnd> get(String path, ByteBudget room, Duration silence) {
         return server.get(path, 2 * LARGE, silence, means -> means.withRoom(room));
     }
 
@@ -97,7 +97,7 @@ class UpstreamRoomTest {
 
     @Test
     void anAnswerForWhichThereIsNoRoomIsReadOnceThereIsAndIsNotSilentMeanwhile() {
-        AnswerRoom room = new AnswerRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         CompletableFuture<ExchangeEnd> first = get("/whole?pause", room, Duration.ZERO);
         await(() -> room.taken() > LARGE);
         CompletableFuture<ExchangeEnd> second = get("/whole", room, SILENCE);
@@ -115,7 +115,7 @@ class UpstreamRoomTest {
 
     @Test
     void anAnswerBeyondTheLimitThatIsNotFinishedIsGivenUpForAnother() {
-        AnswerRoom room = new AnswerRoom(0, Duration.ofMillis(500));
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, Duration.ofMillis(500));
         CompletableFuture<ExchangeEnd> first = get("/whole?pause", room, Duration.ZERO);
         await(() -> room.taken() > LARGE);
 
@@ -131,7 +131,7 @@ class UpstreamRoomTest {
 
     @Test
     void aLargeEventTakesRoomUntilItIsTaken() {
-        AnswerRoom room = new AnswerRoom(0, Duration.ofMillis(100));
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, Duration.ofMillis(100));
         CompletableFuture<ExchangeEnd> first = get("/stream", room, Duration.ZERO);
         await(server.asked()::isDone); // its server has sent all of it, and nobody waits for that any more
         assertThat(room.taken()).isGreaterThan(2 * LARGE);
@@ -149,7 +149,7 @@ class UpstreamRoomTest {
 
     @Test
     void anAnswerThatIsBrokenOffGivesItsRoomBack() {
-        AnswerRoom room = new AnswerRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         CompletableFuture<ExchangeEnd> whole = get("/whole?pause", room, SILENCE);
         await(() -> room.taken() > 0);
         CompletableFuture<ExchangeEnd> stream = get("/stream?pause", room, SILENCE);

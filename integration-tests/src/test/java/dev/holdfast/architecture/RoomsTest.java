@@ -142,7 +142,7 @@ class RoomsTest {
             .resideInAnyPackage(CLIENT_HELD, CLIENT, CLIENT_WIRE)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(CLIENT_HELD, CLIENT, CLIENT_WIRE, JSON, SPI, JDK, JSPECIFY, SLF4J);
+            .resideInAnyPackage(CLIENT_HELD, CLIENT, CLIENT_WIRE, JSON, CORE, SPI, JDK, JSPECIFY, SLF4J);
 
     @ArchTest
     static final ArchRule roomsOfTheClientStandOnThoseBelow = layeredArchitecture()

@@ -1,5 +1,6 @@
 package dev.holdfast.client.wire;
 
+import dev.holdfast.ByteBudget;
 import java.net.ConnectException;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
@@ -30,7 +31,7 @@ public final class HttpExchange {
     private volatile @Nullable StreamBody stream;
     private volatile boolean headSeen;
     /** Of the answer that is no stream, and is being read. */
-    private volatile AnswerRoom.@Nullable Share room;
+    private volatile ByteBudget.@Nullable Reader room;
     /** An answer that is no stream was read to its end. */
     private volatile ExchangeEnd.@Nullable Answer answer;
 
@@ -93,7 +94,7 @@ public final class HttpExchange {
 
     /** What the answer took is free again: whoever waited for it has it, or nobody does. */
     private void giveRoom() {
-        AnswerRoom.Share held = room;
+        ByteBudget.Reader held = room;
         if (held != null) {
             held.close();
         }
@@ -196,7 +197,7 @@ public final class HttpExchange {
             }
             return body;
         }
-        AnswerRoom.Share share = means.room().share(means, this::abort);
+        ByteBudget.Reader share = means.reader(this::abort);
         room = share;
         if (end.isDone()) {
             share.close();

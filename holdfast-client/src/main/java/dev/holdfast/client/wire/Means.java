@@ -1,7 +1,10 @@
 package dev.holdfast.client.wire;
 
+import dev.holdfast.ByteBudget;
+import java.io.IOException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 
 /**
@@ -22,7 +25,9 @@ public record Means(
         ScheduledExecutorService clock,
         DoubleSupplier random,
         Redirects redirects,
-        AnswerRoom room) {
+        ByteBudget room) {
+    private static final int COPIES = 3;
+
     /** Means whose messages have all the room they want. */
     public Means(
             HttpSender http,
@@ -31,7 +36,12 @@ public record Means(
             ScheduledExecutorService clock,
             DoubleSupplier random,
             Redirects redirects) {
-        this(http, delivery, due, clock, random, redirects, AnswerRoom.withoutLimit());
+        this(http, delivery, due, clock, random, redirects, ByteBudget.withoutLimit());
+    }
+
+    /** Where one message at a time takes room. While it grows or is copied it is there three times. */
+    ByteBudget.Reader reader(Consumer<IOException> late) {
+        return room.reader(COPIES, due, cause -> late.accept(new IOException("the server " + cause)));
     }
 
     /** The same, whose messages are taken by others. */
@@ -45,7 +55,7 @@ public record Means(
     }
 
     /** The same, whose large messages share a room. */
-    public Means withRoom(AnswerRoom other) {
+    public Means withRoom(ByteBudget other) {
         return new Means(http, delivery, due, clock, random, redirects, other);
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.client.wire;
 
+import dev.holdfast.ByteBudget;
 import java.net.http.HttpResponse.BodySubscriber;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -24,7 +25,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
     private final Beats beats;
     private final StreamHandler handler;
     private final SseParser parser;
-    private final AnswerRoom.Share room;
+    private final ByteBudget.Reader room;
     private final Queue<SseEvent> events = new ArrayDeque<>();
     /** Completes when the stream has ended and everything that came was handed over. */
     private final CompletableFuture<ExchangeEnd> end = new CompletableFuture<>();
@@ -52,7 +53,7 @@ final class StreamBody implements BodySubscriber<ExchangeEnd> {
         this.beats = new Beats(watch);
         this.handler = handler;
         this.parser = new SseParser(messageBytes, events::add);
-        this.room = means.room().share(means, this::abort);
+        this.room = means.reader(this::abort);
         end.whenComplete((ended, failure) -> room.close());
     }
 

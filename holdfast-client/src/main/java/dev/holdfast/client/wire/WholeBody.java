@@ -1,5 +1,6 @@
 package dev.holdfast.client.wire;
 
+import dev.holdfast.ByteBudget;
 import java.io.ByteArrayOutputStream;
 import java.net.http.HttpResponse.BodySubscriber;
 import java.nio.ByteBuffer;
@@ -13,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /** Collects a body that is no stream of events, up to a bound and while there is room, and knows since when nothing has come of it. */
 final class WholeBody implements BodySubscriber<byte[]> {
     private final int most;
-    private final AnswerRoom.Share room;
+    private final ByteBudget.Reader room;
     private final CompletableFuture<byte[]> whole = new CompletableFuture<>();
     private ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private Flow.@Nullable Subscription subscription;
@@ -25,7 +26,7 @@ final class WholeBody implements BodySubscriber<byte[]> {
      *
      * @param room where it takes what it keeps; to be given back when it was passed on
      */
-    WholeBody(int most, AnswerRoom.Share room) {
+    WholeBody(int most, ByteBudget.Reader room) {
         this.most = most;
         this.room = room;
     }

@@ -29,7 +29,7 @@ class WholeBodyTest {
                 clock,
                 () -> 0.5,
                 Redirects.NONE);
-        WholeBody body = new WholeBody(2, means.room().share(means, failure -> {}));
+        WholeBody body = new WholeBody(2, means.reader(failure -> {}));
         body.onSubscribe(new Flow.Subscription() {
             @Override
             public void request(long n) {}

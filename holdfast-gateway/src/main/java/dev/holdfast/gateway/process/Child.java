@@ -1,7 +1,7 @@
 package dev.holdfast.gateway.process;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.LogThrottle;
-import dev.holdfast.gateway.text.Durations;
 import dev.holdfast.json.backend.LogText;
 import java.time.Duration;
 import java.util.Set;
@@ -91,8 +91,7 @@ public final class Child {
     /**
      * A child that nobody listens to yet.
      *
-     * @param inputs what may wait for this child and others
-     * @param outputs where its large lines take room
+     * @param budget where its large lines take room, and what waits for it
      * @param forget called when nothing is left of it, before anybody else is told
      * @param leftBehind called when others have its pipes open still, some time after its end
      */
@@ -100,8 +99,7 @@ public final class Child {
             ChildName name,
             Process process,
             StdioOptions options,
-            InputRoom inputs,
-            OutputRoom outputs,
+            ByteBudget budget,
             Workers workers,
             Consumer<Child> forget,
             Runnable leftBehind) {
@@ -112,13 +110,14 @@ public final class Child {
         this.options = options;
         this.workers = workers;
         this.input = new ChildInput(
-                process.getOutputStream(), workers.blocking(), options.queuedBytes(), inputs, this::inputBroke);
-        String late = "the server process did not finish a large line within " + Durations.text(outputs.turn())
-                + ", while others waited for room";
+                process.getOutputStream(), workers.blocking(), options.queuedBytes(), budget, this::inputBroke);
         this.output = new LineReader(
                 process.getInputStream(),
                 options.lineBytes(),
-                outputs.share(time, () -> workers.blocking().execute(() -> expelled(late))));
+                new LargeLine(
+                        budget,
+                        time,
+                        cause -> workers.blocking().execute(() -> death.complete("the server process " + cause))));
         this.lines = new LogThrottle(LOG_LINES, System::nanoTime);
         this.errors = new ChildErrors(name, process.getErrorStream(), lines);
         this.gone = ended.thenRun(() -> forget.accept(this));
@@ -277,12 +276,6 @@ public final class Child {
             return false;
         }
         return !(next instanceof LineReader.End);
-    }
-
-    /** Its memory goes before anybody is told. */
-    private void expelled(String cause) {
-        output.dropLarge();
-        death.complete(cause);
     }
 
     private void inputBroke(String cause) {

@@ -1,5 +1,6 @@
 package dev.holdfast.gateway.process;
 
+import dev.holdfast.ByteBudget;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayDeque;
@@ -21,7 +22,7 @@ final class ChildInput {
     private final OutputStream pipe;
     private final Executor executor;
     private final long limit;
-    private final InputRoom room;
+    private final ByteBudget budget;
     private final Consumer<String> broken;
     private final Queue<byte[]> lines = new ArrayDeque<>();
     private long queued;
@@ -36,14 +37,14 @@ final class ChildInput {
      * A queue in front of a pipe.
      *
      * @param limit bytes that may wait
-     * @param room what may wait for this child and others
+     * @param budget counts what waits for this child and others
      * @param broken gets the cause, once, when the child cannot be written to any more
      */
-    ChildInput(OutputStream pipe, Executor executor, long limit, InputRoom room, Consumer<String> broken) {
+    ChildInput(OutputStream pipe, Executor executor, long limit, ByteBudget budget, Consumer<String> broken) {
         this.pipe = pipe;
         this.executor = executor;
         this.limit = limit;
-        this.room = room;
+        this.budget = budget;
         this.broken = broken;
     }
 
@@ -74,7 +75,7 @@ final class ChildInput {
             }
             long cost = cost(line);
             lines.add(line);
-            if ((queued > 0 && queued + cost > limit) || !room.take(cost, queued - writing)) {
+            if ((queued > 0 && queued + cost > limit) || !budget.takeInput(cost, queued - writing)) {
                 giveUpQueue();
                 return false;
             }
@@ -122,7 +123,7 @@ final class ChildInput {
 
     private void release(long bytes) {
         queued -= bytes;
-        room.give(bytes);
+        budget.giveInput(bytes);
     }
 
     /** Takes the next line that came while the pipe was flushed; null ends this drainer. */

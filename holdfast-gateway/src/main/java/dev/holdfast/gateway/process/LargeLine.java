@@ -1,40 +1,73 @@
 package dev.holdfast.gateway.process;
 
+import dev.holdfast.ByteBudget;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.function.Consumer;
 
 /**
- * The beginning of a line for which its reader's buffer is too small, in pieces that are copied when the line is whole. Beyond 1 MiB
- * it takes room, which it gives back when it is cleared or closed. For one thread, but that any may close it.
+ * The beginning of a line for which its reader's buffer is too small, in pieces that are copied when the line is whole. It takes room of
+ * the budget, which it gives back when it is cleared or closed. For one thread, but that any may close it.
  */
 final class LargeLine {
     /** The size of a piece. */
-    static final int PIECE = 64 << 10;
+    static final int PIECE = ByteBudget.FREE;
 
-    private static final int FREE = 1 << 20;
     /** While a line is copied it is there twice; again while it is passed on, where its id is replaced. */
     private static final int COPIES = 2;
 
-    private final OutputRoom.Share share;
+    private final ByteBudget.Reader room;
+    private final ReadingTime time;
     private final List<byte[]> pieces = new ArrayList<>();
+    private final Semaphore served = new Semaphore(0);
     private boolean closed;
 
-    LargeLine(OutputRoom.Share share) {
-        this.share = share;
+    /**
+     * A line of which nothing is there.
+     *
+     * @param time stands still while it waits for room
+     * @param late hears what its process did where a line is given up; must not block
+     */
+    LargeLine(ByteBudget budget, ReadingTime time, Consumer<String> late) {
+        this.time = time;
+        this.room = budget.reader(COPIES, Runnable::run, cause -> {
+            drop();
+            late.accept(cause);
+        });
     }
 
-    /** Adds a piece, and waits until there is room for it; false if the line was closed. */
+    /** Adds a piece, and waits until there is room for it and the next; false if the line was closed. */
     boolean add(byte[] piece, int before) {
-        return (before + piece.length <= FREE || share.take((long) COPIES * piece.length)) && added(piece);
+        if (added(piece)) {
+            room.hold(before + 2 * PIECE, served::release);
+            if (!served.tryAcquire()) {
+                time.standsDuring(this::await);
+            }
+        }
+        return open();
+    }
+
+    private void await() {
+        try {
+            served.acquire();
+        } catch (InterruptedException e) {
+            close();
+            Thread.currentThread().interrupt();
+        }
     }
 
     private synchronized boolean added(byte[] piece) {
         if (!closed) {
             pieces.add(piece);
         }
+        return !closed;
+    }
+
+    private synchronized boolean open() {
         return !closed;
     }
 
@@ -45,7 +78,7 @@ final class LargeLine {
 
     /** The whole line with its last part, without the CR at its end; empty if it was closed. */
     synchronized Optional<byte[]> whole(byte[] last, int from, int to) {
-        if (closed || !share.whole()) {
+        if (closed || !room.passing()) {
             return Optional.empty();
         }
         int before = pieces.size() * PIECE;
@@ -62,15 +95,20 @@ final class LargeLine {
         synchronized (this) {
             pieces.clear();
         }
-        share.give();
+        room.give();
     }
 
     /** Drops what there is of the line, and takes no more. */
     void close() {
+        drop();
+        room.close();
+    }
+
+    private void drop() {
         synchronized (this) {
             closed = true;
             pieces.clear();
         }
-        share.close();
+        served.release();
     }
 }

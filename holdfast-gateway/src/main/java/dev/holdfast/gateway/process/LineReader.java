@@ -1,5 +1,6 @@
 package dev.holdfast.gateway.process;
 
+import dev.holdfast.ByteBudget;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
@@ -45,19 +46,19 @@ public final class LineReader {
      * @param limit so many bytes a line may have
      */
     public LineReader(InputStream in, int limit) {
-        this(in, limit, OutputRoom.withoutLimit().share(new ReadingTime(System::nanoTime), () -> {}));
+        this(in, limit, new LargeLine(ByteBudget.withoutLimit(), new ReadingTime(System::nanoTime), cause -> {}));
     }
 
     /**
      * A reader of one stream among many.
      *
      * @param limit so many bytes a line may have
-     * @param share where large lines take room, which is given back when the line was passed on
+     * @param large takes room, which is given back when the line was passed on
      */
-    LineReader(InputStream in, int limit, OutputRoom.Share share) {
+    LineReader(InputStream in, int limit, LargeLine large) {
         this.in = in;
         this.limit = limit;
-        this.large = new LargeLine(share);
+        this.large = large;
     }
 
     /** Waits for the next line, and for room where it is large; a stream that fails has ended. */

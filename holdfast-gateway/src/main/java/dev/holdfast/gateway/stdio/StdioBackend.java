@@ -1,10 +1,9 @@
 package dev.holdfast.gateway.stdio;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.LogThrottle;
 import dev.holdfast.gateway.process.Child;
 import dev.holdfast.gateway.process.ChildName;
-import dev.holdfast.gateway.process.InputRoom;
-import dev.holdfast.gateway.process.OutputRoom;
 import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.Processes.Signal;
 import dev.holdfast.gateway.process.ServerCommand;
@@ -38,8 +37,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
     private final int mostChildren;
     private final Workers workers;
     private final OpeningGate openingGate;
-    private final OutputRoom outputs;
-    private final InputRoom inputs = InputRoom.ofHeap();
+    private final ByteBudget budget;
     /** For lines about children that did not start, which any client can cause. */
     private final LogThrottle lines = new LogThrottle(Child.LOG_LINES, System::nanoTime);
 
@@ -58,14 +56,16 @@ public final class StdioBackend implements Backend, AutoCloseable {
      * @param mostChildren how many children there may be at once, those included whose sessions have ended already; the engine holds
      *     to it
      * @param clock tells the time; stays the caller's to shut down
+     * @param budget what its messages take, and others
      */
     public StdioBackend(
             ServerCommand command,
             StdioOptions options,
             Processes processes,
             int mostChildren,
-            ScheduledExecutorService clock) {
-        this(command, options, processes, mostChildren, clock, OpeningGate.ofMachine(), OutputRoom.ofHeap());
+            ScheduledExecutorService clock,
+            ByteBudget budget) {
+        this(command, options, processes, mostChildren, clock, OpeningGate.ofMachine(), budget);
     }
 
     /** The same with a gate and a room of its own. */
@@ -76,10 +76,10 @@ public final class StdioBackend implements Backend, AutoCloseable {
             int mostChildren,
             ScheduledExecutorService clock,
             OpeningGate openingGate,
-            OutputRoom outputs) {
+            ByteBudget budget) {
         this.mostChildren = mostChildren;
         this.openingGate = openingGate;
-        this.outputs = outputs;
+        this.budget = budget;
         this.command = command;
         this.options = options;
         this.processes = processes;
@@ -109,15 +109,14 @@ public final class StdioBackend implements Backend, AutoCloseable {
         return mostChildren;
     }
 
-    /** What the large lines of all children take. */
-    public OutputRoom outputs() {
-        return outputs;
+    /** What the messages of all children take. */
+    public ByteBudget budget() {
+        return budget;
     }
 
     /** Starts a child that is ended with this backend at the latest. */
     Child start(ChildName name) throws IOException {
-        Child child =
-                new Child(name, process(), options, inputs, outputs, workers, this::forget, leftBehind::increment);
+        Child child = new Child(name, process(), options, budget, workers, this::forget, leftBehind::increment);
         children.add(child);
         if (closed) {
             child.close();

@@ -2,12 +2,14 @@ package dev.holdfast.gateway.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.gateway.Wait;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -25,7 +27,7 @@ class ChildInputTest {
     private static final int MANY = 1 << 30;
 
     private final ExecutorService threads = Executors.newCachedThreadPool();
-    private final InputRoom room = new InputRoom(3 * LINE);
+    private final ByteBudget room = new ByteBudget(Long.MAX_VALUE, 3 * LINE, Duration.ofSeconds(30));
     private final List<String> broken = new CopyOnWriteArrayList<>();
 
     @AfterEach

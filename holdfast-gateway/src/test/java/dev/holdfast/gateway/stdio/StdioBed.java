@@ -1,8 +1,8 @@
 package dev.holdfast.gateway.stdio;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.gateway.Json;
 import dev.holdfast.gateway.Wait;
-import dev.holdfast.gateway.process.OutputRoom;
 import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
@@ -38,18 +38,18 @@ public final class StdioBed implements AutoCloseable {
     }
 
     StdioBed(ServerCommand command, StdioOptions options, Processes processes) {
-        backend = new StdioBackend(command, options, processes, MOST_CHILDREN, clock);
+        backend = new StdioBackend(command, options, processes, MOST_CHILDREN, clock, ByteBudget.ofHeap());
     }
 
     StdioBed(ServerCommand command, StdioOptions options, OpeningGate gate) {
-        this(command, options, gate, OutputRoom.ofHeap());
+        this(command, options, gate, ByteBudget.ofHeap());
     }
 
-    StdioBed(ServerCommand command, StdioOptions options, OutputRoom outputs) {
+    StdioBed(ServerCommand command, StdioOptions options, ByteBudget outputs) {
         this(command, options, OpeningGate.ofMachine(), outputs);
     }
 
-    private StdioBed(ServerCommand command, StdioOptions options, OpeningGate gate, OutputRoom outputs) {
+    private StdioBed(ServerCommand command, StdioOptions options, OpeningGate gate, ByteBudget outputs) {
         backend = new StdioBackend(command, options, Processes.ofThisMachine(), MOST_CHILDREN, clock, gate, outputs);
     }
 

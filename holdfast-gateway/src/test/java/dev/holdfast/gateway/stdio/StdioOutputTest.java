@@ -2,9 +2,9 @@ package dev.holdfast.gateway.stdio;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.gateway.Json;
 import dev.holdfast.gateway.Wait;
-import dev.holdfast.gateway.process.OutputRoom;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.spi.BackendConnection;
@@ -28,7 +28,7 @@ class StdioOutputTest {
     private static final int MIB = 1 << 20;
     private static final int LARGE = 3 * MIB;
     /** So much that what is left when there is no room fits into the pipe. */
-    private static final int BARELY_LARGE = MIB + (64 << 10) + 40_000;
+    private static final int BARELY_LARGE = ByteBudget.FREE + 10_000;
 
     /** Tells the test that the child has said all. */
     private static final String SAYS_SO = "touch \"$1/said\"; ";
@@ -67,17 +67,17 @@ class StdioOutputTest {
     }
 
     /** A call of a child that waits for room. */
-    private static RecordedCall waitingCall(BackendConnection child, OutputRoom room) {
+    private static RecordedCall waitingCall(BackendConnection child, ByteBudget room) {
         RecordedCall call = call(child);
         Wait.until("it waits for room", () -> room.waiting() == 1);
         return call;
     }
 
     /** A child that holds room for a line which it does not finish. */
-    private static BackendConnection stalled(StdioBed bed, OutputRoom room) {
+    private static BackendConnection stalled(StdioBed bed, ByteBudget room) {
         BackendConnection child = bed.opened();
         call(child);
-        Wait.until("it holds room", () -> room.taken() == 2 * (LARGE - MIB));
+        Wait.until("it holds room", () -> room.taken() == 2 * (LARGE + ByteBudget.FREE));
         return child;
     }
 
@@ -91,7 +91,7 @@ class StdioOutputTest {
 
     @Test
     void theAnswersOfAllChildrenArriveThoughThereIsNoRoomForAll() {
-        OutputRoom room = new OutputRoom(MIB, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, MIB, LONG);
         ServerCommand command = StdioBed.initialized("read line; " + largeAnswer(LARGE) + StdioBed.READS);
         try (StdioBed bed = new StdioBed(command, StdioBed.HASTY, room)) {
             List<BackendConnection> children =
@@ -108,15 +108,14 @@ class StdioOutputTest {
 
     @Test
     void oneThatStallsInTheMiddleOfALargeLineWhileAnotherWaitsIsToldSo() {
-        OutputRoom room = new OutputRoom(0, Duration.ofSeconds(1));
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, Duration.ofSeconds(1));
         try (StdioBed bed = new StdioBed(children(stalls(""), largeAnswer(LARGE)), StdioBed.HASTY, room)) {
             stalled(bed, room);
 
             RecordedCall answered = call(bed.opened());
 
             assertThat(Wait.next(bed.listening.losses))
-                    .isEqualTo(
-                            "the server process did not finish a large line within 1s, while others waited for room");
+                    .isEqualTo("the server process did not finish a large message while others waited for room");
             assertThat(answered.next()).hasSizeGreaterThan(LARGE);
             Wait.until("only the other child is left", () -> bed.backend.size() == 1);
         }
@@ -124,7 +123,7 @@ class StdioOutputTest {
 
     @Test
     void oneThatEndsInTheMiddleOfALargeLineGivesItsRoomBack() throws IOException {
-        OutputRoom room = new OutputRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         try (StdioBed bed = new StdioBed(children(stalls("exit 7; "), largeAnswer(LARGE)), StdioBed.HASTY, room)) {
             stalled(bed, room);
             RecordedCall answered = waitingCall(bed.opened(), room);
@@ -138,7 +137,7 @@ class StdioOutputTest {
 
     @Test
     void oneThatIsClosedInTheMiddleOfALargeLineGivesItsRoomBack() {
-        OutputRoom room = new OutputRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         try (StdioBed bed = new StdioBed(children(stalls(""), largeAnswer(LARGE)), StdioBed.HASTY, room)) {
             BackendConnection first = stalled(bed, room);
             RecordedCall answered = waitingCall(bed.opened(), room);
@@ -151,7 +150,7 @@ class StdioOutputTest {
 
     @Test
     void oneThatWaitsForRoomCanBeClosed() {
-        OutputRoom room = new OutputRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         try (StdioBed bed = new StdioBed(children(stalls(""), largeAnswer(LARGE)), StdioBed.HASTY, room)) {
             stalled(bed, room);
             BackendConnection second = bed.opened();
@@ -160,7 +159,7 @@ class StdioOutputTest {
             Wait.until(second.close());
 
             assertThat(bed.backend.size()).isOne();
-            assertThat(room.taken()).isEqualTo(2 * (LARGE - MIB));
+            assertThat(room.taken()).isEqualTo(2 * (LARGE + ByteBudget.FREE));
         }
     }
 
@@ -172,7 +171,7 @@ class StdioOutputTest {
 
     @Test
     void whatAChildSaysBeforeItsExitArrivesThoughItWaitsForRoom() throws IOException {
-        OutputRoom room = new OutputRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         ServerCommand command = children(stalls("echo; "), largeAnswer(BARELY_LARGE) + SAYS_SO + "exit 7; ");
         try (StdioBed bed = new StdioBed(command, StdioBed.HASTY, room)) {
             stalled(bed, room);
@@ -189,7 +188,7 @@ class StdioOutputTest {
 
     @Test
     void aPingIsNotExpectedToBeAnsweredByAChildThatWaitsForRoom() {
-        OutputRoom room = new OutputRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         StdioOptions impatient = StdioBed.HASTY.withPingPatience(Duration.ofSeconds(1));
         try (StdioBed bed = new StdioBed(children(stalls(""), largeAnswer(LARGE)), impatient, room)) {
             stalled(bed, room);
@@ -204,7 +203,7 @@ class StdioOutputTest {
 
     @Test
     void aChildWhoseAnswerWaitsForTheStoreKeepsNoRoomFromOthers() {
-        OutputRoom room = new OutputRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         ServerCommand command = children(largeAnswer(LARGE) + largeAnswer(LARGE), largeAnswer(LARGE));
         try (StdioBed bed = new StdioBed(command, StdioBed.HASTY, room)) {
             CompletableFuture<Void> commit = new CompletableFuture<>();

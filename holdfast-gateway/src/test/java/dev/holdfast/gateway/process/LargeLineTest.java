@@ -3,6 +3,7 @@ package dev.holdfast.gateway.process;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.gateway.Wait;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -26,12 +27,13 @@ import org.junit.jupiter.api.Timeout;
 
 /** Large lines of many at once. */
 @Timeout(60)
-class OutputRoomTest {
+class LargeLineTest {
     private static final int MIB = 1 << 20;
     private static final int LINE = 3 * MIB;
+    private static final int SHORT = LargeLine.PIECE - 1;
     private static final int MOST = 4 * MIB;
-    /** What a line takes: beyond 1 MiB, as it is and as a copy. */
-    private static final int COST = 2 * (LINE - MIB);
+    /** What a line takes, as it is and as a copy, with the piece that comes next. */
+    private static final int COST = 2 * (LINE + LargeLine.PIECE);
 
     private static final Duration LONG = Duration.ofMinutes(10);
 
@@ -49,11 +51,11 @@ class OutputRoomTest {
         private final Set<String> late = ConcurrentHashMap.newKeySet();
         private final LineReader reader;
 
-        Peer(OutputRoom room) {
+        Peer(ByteBudget room) {
             reader = new LineReader(
                     Channels.newInputStream(pipe.source()),
                     MOST,
-                    room.share(new ReadingTime(System::nanoTime), () -> late.add("late")));
+                    new LargeLine(room, new ReadingTime(System::nanoTime), late::add));
         }
 
         Peer writes(String text) {
@@ -102,7 +104,7 @@ class OutputRoomTest {
 
     @Test
     void allLinesArriveAndNeverMoreIsHeldThanTheRoomAndOneLine() {
-        OutputRoom room = new OutputRoom(COST, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, COST, LONG);
         AtomicLong most = new AtomicLong();
         AtomicBoolean read = new AtomicBoolean();
         CompletableFuture<Void> watching = CompletableFuture.runAsync(
@@ -132,7 +134,7 @@ class OutputRoomTest {
 
     @Test
     void oneLineMayBeLargerThanTheRoom() {
-        OutputRoom room = new OutputRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         Peer peer = new Peer(room).writes(line(LINE) + line(LINE));
 
         Wait.until(peer.reads(2));
@@ -142,21 +144,21 @@ class OutputRoomTest {
     }
 
     @Test
-    void linesUpToOneMebibyteTakeNoRoom() {
-        OutputRoom room = new OutputRoom(0, LONG);
+    void shortLinesTakeNoRoom() {
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         Peer stalled = new Peer(room).writes("x".repeat(LINE));
         stalled.reads(1);
         Wait.until("it holds room", () -> room.taken() == COST);
-        Peer other = new Peer(room).writes(line(MIB));
+        Peer other = new Peer(room).writes(line(SHORT));
 
         Wait.until(other.reads(1));
 
-        assertThat(other.lines()).allSatisfy(line -> assertThat(line).hasSize(MIB));
+        assertThat(other.lines()).allSatisfy(line -> assertThat(line).hasSize(SHORT));
     }
 
     @Test
     void whatPausesInTheMiddleOfALineThatFoundRoomStopsNobody() {
-        OutputRoom room = new OutputRoom(COST, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, COST, LONG);
         Peer paused = new Peer(room).writes("x".repeat(LINE));
         CompletableFuture<Void> reading = paused.reads(1);
         Wait.until("it holds all room", () -> room.taken() == COST);
@@ -174,7 +176,7 @@ class OutputRoomTest {
 
     @Test
     void whatPausesInTheMiddleOfALineBeyondTheRoomIsGivenUpForThoseWhoWait() {
-        OutputRoom room = new OutputRoom(0, Duration.ofSeconds(5));
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, Duration.ofSeconds(5));
         Peer paused = new Peer(room).writes("x".repeat(LINE));
         CompletableFuture<Void> reading = paused.reads(2);
         Wait.until("it holds room", () -> room.taken() == COST);
@@ -194,13 +196,13 @@ class OutputRoomTest {
 
     @Test
     void aWholeLineIsNotGivenUpWhileItIsPassedOn() {
-        OutputRoom room = new OutputRoom(0, Duration.ofMillis(1));
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, Duration.ofMillis(1));
         Peer first = new Peer(room).writes(line(LINE) + "small\n");
         Wait.until(first.reads(1));
         Peer second = new Peer(room).writes(line(LINE));
         CompletableFuture<Void> reading = second.reads(1);
         Wait.until("it waits", () -> room.waiting() == 1);
-        Wait.until(new Peer(room).writes(line(MIB)).reads(1));
+        Wait.until(new Peer(room).writes(line(SHORT)).reads(1));
         assertThat(reading).isNotDone();
 
         Wait.until(first.reads(1));
@@ -211,7 +213,7 @@ class OutputRoomTest {
 
     @Test
     void aLineThatWasPassedOnHoldsNoRoom() {
-        OutputRoom room = new OutputRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         Peer first = new Peer(room).writes(line(LINE));
         Wait.until(first.reads(1));
         Peer second = new Peer(room).writes(line(LINE));
@@ -226,7 +228,7 @@ class OutputRoomTest {
 
     @Test
     void whoIsClosedWhileHeWaitsGoesOnWithSmallLines() {
-        OutputRoom room = new OutputRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         Wait.until(new Peer(room).writes(line(LINE)).reads(1));
         Peer second = new Peer(room).writes(line(LINE) + "small\n");
         CompletableFuture<Void> reading = second.reads(2);
@@ -242,7 +244,7 @@ class OutputRoomTest {
 
     @Test
     void whoIsClosedInTheMiddleOfALineGivesItsRoomToThoseWhoWait() {
-        OutputRoom room = new OutputRoom(0, LONG);
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
         Peer stuck = new Peer(room).writes("x".repeat(LINE));
         stuck.reads(1);
         Wait.until("it holds room", () -> room.taken() == COST);
