@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.Phaser;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.AfterEach;
@@ -149,6 +150,44 @@ class SmallHeapTest {
                 CLIENTS,
                 number -> Json.notification("notifications/made/up", "{\"fill\":" + Filling.ARRAYS.of(1 << 18) + "}")
                         .getBytes(UTF_8));
+    }
+
+    /** Each is asked something, and all answer at the same moment. */
+    @Test
+    void answersToQuestionsAtOnce() throws Exception {
+        Phaser asked = new Phaser(CLIENTS);
+        Parallel.times(CLIENTS, number -> {
+            RawSession session = session(number);
+            try (RawConnection call = session.stream(session.post(Json.call(String.valueOf(number), "ask")))) {
+                String question = call.message().json().get("id").toString();
+                asked.arriveAndAwaitAdvance();
+                int status = answer(session, question);
+                if (status == 202) {
+                    assertThat(call.message().data()).contains("told " + (1 << 20));
+                }
+            }
+        });
+        assertThat(server.isAlive()).isTrue();
+        assertThat(statuses.keySet()).isSubsetOf(0, 202, 503);
+        assertThat(statuses.get(202)).isNotNull();
+        assertThat(statuses.get(503)).isNotNull();
+    }
+
+    private int answer(RawSession session, String question) {
+        byte[] answer = ("{\"jsonrpc\":\"2.0\",\"id\":" + question
+                        + ",\"result\":{\"role\":\"assistant\",\"model\":\"m\",\"content\":{\"type\":\"text\",\"text\":"
+                        + Filling.TEXT.of(1 << 20) + "}}}")
+                .getBytes(UTF_8);
+        int status = 0;
+        try (RawConnection connection = session.send(session.post(answer))) {
+            RawConnection.Head head = connection.head(Duration.ofSeconds(60));
+            status = head.status();
+            assertThat(head.header("Retry-After").isPresent()).isEqualTo(status == 503);
+        } catch (UncheckedIOException e) {
+            // cut while it sent what nobody reads
+        }
+        statuses.computeIfAbsent(status, any -> new AtomicInteger()).incrementAndGet();
+        return status;
     }
 
     /** Each is there several times while it is written as JSON, and as long as its client reads it. */
