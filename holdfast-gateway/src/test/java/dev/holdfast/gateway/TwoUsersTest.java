@@ -1,0 +1,114 @@
+package dev.holdfast.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.gateway.stdio.StdioBed;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** One user takes all that there is for him, and another one is served all the same. */
+@Timeout(120)
+class TwoUsersTest {
+    private static final Duration SOON = Duration.ofSeconds(2);
+    private static final String GREEDY = "greedy-0123456789abcdef";
+    private static final String MODEST = "modest-0123456789abcdef";
+    /** Its calls do not end, but for one. */
+    private static final String SERVER = "read line; echo '" + Json.INITIALIZED_RESULT
+            + "'; while read -r line; do case $line in *resources/list*) echo '"
+            + Json.of("{'jsonrpc':'2.0','id':7,'result':{}}") + "' ;; esac; done";
+
+    private final HttpClient client = HttpClient.newHttpClient();
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path folder;
+
+    private GatewayProcess gateway(String... limits) throws IOException {
+        Path tokens = folder.resolve("tokens");
+        Files.writeString(tokens, "greedy " + GREEDY + "\nmodest " + MODEST + "\n");
+        List<String> args = new ArrayList<>(
+                List.of("serve", "--store", "memory", "--port", "0", "--auth-token-file", tokens.toString()));
+        args.addAll(List.of(limits));
+        args.add("--");
+        args.addAll(StdioBed.script(SERVER).words());
+        return GatewayProcess.start(folder, args);
+    }
+
+    private HttpResponse<InputStream> post(URI url, String session, String message) throws Exception {
+        HttpRequest.Builder request = HttpRequest.newBuilder(url)
+                .header("Authorization", "Bearer " + GREEDY)
+                .header("Content-Type", "application/json")
+                .header("Accept", "application/json, text/event-stream")
+                .POST(BodyPublishers.ofString(Json.of(message)));
+        return client.send(
+                session.isEmpty()
+                        ? request.build()
+                        : request.header("Mcp-Session-Id", session).build(),
+                BodyHandlers.ofInputStream());
+    }
+
+    /** Calls until no call is taken any more. */
+    private int takeCalls(URI url, String session, int most) throws Exception {
+        int taken = 0;
+        int status = 200;
+        while (status == 200 && taken < most) {
+            status = post(url, session, "{'jsonrpc':'2.0','id':" + (100 + taken) + ",'method':'tools/call'}")
+                    .statusCode();
+            taken += status == 200 ? 1 : 0;
+        }
+        return taken;
+    }
+
+    private static void anotherIsServedSoon(URI url) {
+        long since = System.nanoTime();
+        HttpPeer modest = HttpPeer.connected(url, "Authorization", "Bearer " + MODEST);
+        assertThat(modest.call(7, "resources/list")).contains("\"result\"");
+        assertThat(Duration.ofNanos(System.nanoTime() - since)).isLessThan(SOON);
+    }
+
+    @Test
+    void oneThatTakesEveryChildLeavesSomeToAnother() throws Exception {
+        try (GatewayProcess gateway = gateway("--max-children", "8")) {
+            URI url = gateway.url();
+            int sessions = 0;
+            HttpResponse<InputStream> opened = post(url, "", Json.INITIALIZE);
+            while (opened.statusCode() == 200) {
+                sessions++;
+                String session = opened.headers().firstValue("Mcp-Session-Id").orElseThrow();
+                assertThat(takeCalls(url, session, 1)).isOne();
+                opened = post(url, "", Json.INITIALIZE);
+            }
+            assertThat(opened.statusCode()).isEqualTo(503);
+            assertThat(sessions).isEqualTo(4);
+
+            anotherIsServedSoon(url);
+        }
+    }
+
+    @Test
+    void oneThatTakesEveryCallLeavesSomeToAnother() throws Exception {
+        try (GatewayProcess gateway = gateway("--max-calls", "20")) {
+            URI url = gateway.url();
+            HttpResponse<InputStream> opened = post(url, "", Json.INITIALIZE);
+            String session = opened.headers().firstValue("Mcp-Session-Id").orElseThrow();
+
+            assertThat(takeCalls(url, session, 20)).isEqualTo(10);
+
+            anotherIsServedSoon(url);
+        }
+    }
+}
