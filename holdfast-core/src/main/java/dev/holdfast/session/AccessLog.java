@@ -71,6 +71,11 @@ final class AccessLog {
     void ended(Supplier<Subject> session, EndReason why, String because, State before) {
         if (logger.isInfoEnabled()) {
             Subject subject = session.get();
+            if (subject.revision.isEmpty()) {
+                // whoever can reach the port can open one over HTTP+SSE, and leave
+                logger.debug("session {}: ended {} without a client", subject.shortId, coded(why));
+                return;
+            }
             ended.write(more -> logger.info(
                     "session {}: ended {} age={} unused={} calls={} {}: {}{}",
                     subject.shortId,
