@@ -22,12 +22,15 @@ const CALLS = 10;
 const run = promisify(execFile);
 const maven = (words, folder) => run('mvn', ['-B', '-ntp', '-q', 'package', '-DskipTests', ...words], { cwd: folder });
 
+/** What tells an example of Spring its port and a folder: `run` starts it in another one than it starts in again. */
+const rocksDb = port => [`--server.port=${port}`, '--holdfast.store.type=rocksdb', `--holdfast.store.rocksdb.folder=${join(tmpdir(), `holdfast-example-${port}`)}`];
+
 /** The examples that `run` starts: how they are told their port, and how they start again without being built. */
 export const EXAMPLES = {
   'plain-sdk': { args: port => [`${port}`], again: port => ['java', '-jar', join(ROOT, 'examples/plain-sdk/target/weather-server.jar'), `${port}`] },
   'spring-ai-1.1': {
-    args: port => [`--server.port=${port}`, '--holdfast.store.type=rocksdb'],
-    again: port => ['java', '-jar', join(ROOT, 'examples/spring-ai-1.1/target/weather-server.jar'), `--server.port=${port}`, '--holdfast.store.type=rocksdb'],
+    args: rocksDb,
+    again: port => ['java', '-jar', join(ROOT, 'examples/spring-ai-1.1/target/weather-server.jar'), ...rocksDb(port)],
   },
   'stdio': { args: port => ['--port', `${port}`] },
 };
