@@ -15,6 +15,8 @@ import { waitFor } from './wait.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SPRING_JAR = join(ROOT, 'examples/spring-ai/target/weather-server.jar');
+const REPORT = join(ROOT, 'integration-tests/interop/java-sdk-920');
+const REPORT_JAR = join(REPORT, 'target/gateway.jar');
 const BUILD_MS = 300_000;
 const CALLS = 10;
 
@@ -106,8 +108,7 @@ export async function buildSpringExample() {
  * there too.
  */
 export async function startSpringExample({ holdfast = true, properties = {}, more } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-example-'));
-  await run('java', ['-Djarmode=tools', '-jar', SPRING_JAR, 'extract', '--destination', folder]);
+  const folder = await extracted(SPRING_JAR);
   const jars = join(folder, 'lib');
   const ours = readdirSync(jars).filter(name => name.startsWith('holdfast-'));
   if (!holdfast) ours.forEach(name => rmSync(join(jars, name)));
@@ -120,6 +121,33 @@ export async function startSpringExample({ holdfast = true, properties = {}, mor
   }
   const command = ['java', '-cp', classPath, 'com.example.weather.WeatherApplication', ...settings];
   return Object.assign(await serve(port, folder, command, command), { ours });
+}
+
+/** Builds what the report of java-sdk 920 ran where it is missing. */
+export async function buildJavaSdk920() {
+  if (!statSync(REPORT_JAR, { throwIfNoEntry: false })) await maven(['-Pexamples', '-pl', relative(ROOT, REPORT), '-am'], ROOT);
+}
+
+/** Serves it until `stop()`, its one source as it is or as `change` makes it of its text. */
+export async function startJavaSdk920(change) {
+  const folder = await extracted(REPORT_JAR);
+  const jars = readdirSync(join(folder, 'lib'));
+  const classes = join(folder, 'changed');
+  const source = join(folder, 'GatewayApplication.java');
+  const original = readFileSync(join(REPORT, 'src/main/java/com/example/gateway/GatewayApplication.java'), 'utf8');
+  writeFileSync(source, change(original));
+  await run('javac', ['-parameters', '-proc:none', '-cp', `${folder}/lib/*`, '-d', classes, source]);
+  const port = await freePort();
+  const classPath = [classes, join(folder, 'lib/*')].join(':');
+  const command = ['java', '-cp', classPath, 'com.example.gateway.GatewayApplication', `--server.port=${port}`];
+  return Object.assign(await serve(port, folder, command, command), { jars });
+}
+
+/** A new folder with the classes of an executable jar, and its libraries in `lib`. */
+async function extracted(jar) {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-example-'));
+  await run('java', ['-Djarmode=tools', '-jar', jar, 'extract', '--destination', folder]);
+  return folder;
 }
 
 async function serve(port, folder, command, again) {
