@@ -149,6 +149,8 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
                         successor = Optional.of(new Successor(other, came, server));
                         return Probe.Finding.GONE;
                     }
+                    // the server may have named it all the same
+                    CompletionStage<Void> unused = other.close();
                     boolean answered = outcome instanceof Outcome.Done || outcome instanceof Outcome.Refused;
                     return answered ? Probe.Finding.REFUSED : pinged;
                 });

@@ -1,5 +1,6 @@
 package dev.holdfast.client;
 
+import static dev.holdfast.client.Eventually.await;
 import static dev.holdfast.client.Eventually.now;
 import static dev.holdfast.client.Recorder.answer;
 import static dev.holdfast.client.Recorder.call;
@@ -259,5 +260,27 @@ class LostByExperimentTest {
 
         assertThat(asked("initialize")).isEqualTo(2);
         assertThat(asked("ping")).isEqualTo(1);
+    }
+
+    /** A server that names a session before it refuses it, or says nothing more. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ERROR", "NOTHING"})
+    void aSessionThatTheExperimentHasNotOpenedWellIsEnded(String how) {
+        lost = Loss.UNAUTHORIZED.act;
+        opening = (request, reply) -> {
+            if (how.equals("ERROR")) {
+                reply.json(error(id(request)), "Mcp-Session-Id: s2");
+            } else {
+                reply.stream("Mcp-Session-Id: s2").end();
+            }
+        };
+
+        assertThat(now(send(call(5)))).isInstanceOf(Outcome.Refused.class);
+
+        await(
+                () -> server.requests.stream()
+                        .anyMatch(request -> request.method().equals("DELETE")
+                                && request.header("mcp-session-id").equals("s2")),
+                () -> "the end of s2");
     }
 }
