@@ -46,6 +46,8 @@ final class Probe implements StreamHandler {
                 "{\"jsonrpc\":\"2.0\",\"id\":\"holdfast-probe-" + NUMBERS.incrementAndGet() + "\",\"method\":\"ping\"}";
         Envelope ping = ((EnvelopeReader.Single) MessageBodies.read(text.getBytes(UTF_8))).message();
         Probe probe = new Probe(ping);
+        Future<?> late = link.later(PATIENCE_MILLIS, () -> probe.finding.complete(Finding.UNKNOWN));
+        probe.finding.thenAccept(found -> late.cancel(false));
         link.post(uri, ping.bytes(), context).whenComplete((request, failure) -> {
             if (failure != null) {
                 probe.finding.complete(Finding.UNKNOWN);
@@ -53,11 +55,7 @@ final class Probe implements StreamHandler {
             }
             HttpExchange exchange = link.answering(request, probe);
             exchange.start().thenAccept(probe::ended);
-            Future<?> late = link.later(PATIENCE_MILLIS, () -> probe.finding.complete(Finding.UNKNOWN));
-            probe.finding.thenAccept(found -> {
-                late.cancel(false);
-                exchange.abort("the ping was answered");
-            });
+            probe.finding.thenAccept(found -> exchange.abort("the ping was answered"));
         });
         return probe.finding;
     }

@@ -77,23 +77,24 @@ final class PostHandler {
         List<Envelope> messages = parsed instanceof EnvelopeReader.Batch batch
                 ? batch.messages()
                 : List.of(((EnvelopeReader.Single) parsed).message());
-        if (parsed instanceof EnvelopeReader.Single && begins(messages.get(0))) {
-            return face.open(exchange, messages.get(0)).orElseGet(() -> single(exchange, messages));
-        }
-        for (Envelope message : messages) {
-            Optional<Rejection> unserved = RequestGuard.checkRevision(message).or(() -> ruledOut);
-            if (unserved.isPresent()) {
-                return exchange.reply(unserved.get().to(message.id()));
-            }
-        }
+        boolean begins = parsed instanceof EnvelopeReader.Single && begins(messages.get(0));
         int tokens = 0;
         for (Envelope message : messages) {
             tokens += message.tokens();
+            Optional<Rejection> unserved = begins
+                    ? Optional.empty()
+                    : RequestGuard.checkRevision(message).or(() -> ruledOut);
+            if (unserved.isPresent()) {
+                return exchange.reply(unserved.get().to(message.id()));
+            }
         }
         Optional<Rejection> room = exchange.memory().handle(body.length, tokens);
         if (room.isPresent()) {
             return exchange.reply(
                     room.get().to(messages.size() == 1 ? messages.get(0).id() : Optional.empty()));
+        }
+        if (begins) {
+            return face.open(exchange, messages.get(0)).orElseGet(() -> single(exchange, messages));
         }
         return parsed instanceof EnvelopeReader.Batch ? batch(exchange, messages) : single(exchange, messages);
     }

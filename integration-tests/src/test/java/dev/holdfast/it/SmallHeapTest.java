@@ -152,6 +152,28 @@ class SmallHeapTest {
                         .getBytes(UTF_8));
     }
 
+    @Test
+    void initializesAtOnce() throws Exception {
+        byte[] initialize = Json.request(
+                        "1",
+                        "initialize",
+                        "{\"protocolVersion\":\"" + BATCHES + "\",\"capabilities\":{\"experimental\":{\"fill\":"
+                                + Filling.ARRAYS.of(60 << 10)
+                                + "}},\"clientInfo\":{\"name\":\"large\",\"version\":\"1\"}}")
+                .getBytes(UTF_8);
+        Parallel.times(CLIENTS, number -> {
+            try (RawConnection connection = session(number).send(session(number).post(initialize))) {
+                int status = connection.head(Duration.ofSeconds(60)).status();
+                statuses.computeIfAbsent(status, any -> new AtomicInteger()).incrementAndGet();
+            } catch (UncheckedIOException e) {
+                statuses.computeIfAbsent(0, any -> new AtomicInteger()).incrementAndGet();
+            }
+        });
+        assertThat(server.isAlive()).isTrue();
+        assertThat(statuses.get(503)).isNotNull();
+        assertThat(statuses.keySet()).isSubsetOf(0, 200, 503);
+    }
+
     /** Each is asked something, and all answer at the same moment. */
     @Test
     void answersToQuestionsAtOnce() throws Exception {
