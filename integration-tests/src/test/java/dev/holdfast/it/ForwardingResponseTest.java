@@ -3,17 +3,6 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import jakarta.servlet.Filter;
-import jakarta.servlet.FilterChain;
-import jakarta.servlet.ServletException;
-import jakarta.servlet.ServletOutputStream;
-import jakarta.servlet.ServletRequest;
-import jakarta.servlet.ServletResponse;
-import jakarta.servlet.WriteListener;
-import jakarta.servlet.http.HttpServletResponse;
-import jakarta.servlet.http.HttpServletResponseWrapper;
-import java.io.IOException;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -32,7 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(30)
 class ForwardingResponseTest {
     private final ContainerKind kind;
-    private final AtomicInteger listeners = new AtomicInteger();
+    private final WriteThroughFilter filter = new WriteThroughFilter(WriteThroughFilter.Listening.HANDED_ON);
     private TestServer server;
     private RawSession session;
 
@@ -42,7 +31,7 @@ class ForwardingResponseTest {
 
     @BeforeEach
     void start() throws Exception {
-        server = TestServer.in(kind).filter(new ForwardingFilter()).start();
+        server = TestServer.in(kind).filter(filter).start();
         session = RawSession.open(server.port());
     }
 
@@ -60,54 +49,7 @@ class ForwardingResponseTest {
                 assertThat(stream.message().json().at("/params/data").asString())
                         .isEqualTo(text);
             }
-            await().until(() -> listeners.get() == 1);
-        }
-    }
-
-    private final class ForwardingFilter implements Filter {
-        @Override
-        public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain)
-                throws IOException, ServletException {
-            chain.doFilter(request, new HttpServletResponseWrapper((HttpServletResponse) response) {
-                @Override
-                public ServletOutputStream getOutputStream() throws IOException {
-                    return new ForwardingStream(super.getOutputStream());
-                }
-            });
-        }
-    }
-
-    private final class ForwardingStream extends ServletOutputStream {
-        private final ServletOutputStream out;
-
-        private ForwardingStream(ServletOutputStream out) {
-            this.out = out;
-        }
-
-        @Override
-        public void write(int one) throws IOException {
-            out.write(one);
-        }
-
-        @Override
-        public void write(byte[] bytes, int offset, int count) throws IOException {
-            out.write(bytes, offset, count);
-        }
-
-        @Override
-        public void flush() throws IOException {
-            out.flush();
-        }
-
-        @Override
-        public boolean isReady() {
-            return out.isReady();
-        }
-
-        @Override
-        public void setWriteListener(WriteListener listener) {
-            out.setWriteListener(listener);
-            listeners.incrementAndGet();
+            await().until(() -> filter.listeners() == 1);
         }
     }
 }

@@ -10,53 +10,76 @@ import jakarta.servlet.WriteListener;
 import jakarta.servlet.http.HttpServletResponse;
 import jakarta.servlet.http.HttpServletResponseWrapper;
 import java.io.IOException;
+import java.util.concurrent.atomic.AtomicInteger;
 
-/** Hands on a response whose stream writes through, as filters that log responses do, and knows only writes that block. */
+/** Hands on a response with a stream of its own, which writes through. */
 final class WriteThroughFilter implements Filter {
     private final Listening listening;
+    private final AtomicInteger listeners = new AtomicInteger();
 
     /** What its streams do with a listener. */
     enum Listening {
+        /** They hand it on, as those of Spring Security do. */
+        HANDED_ON {
+            @Override
+            boolean ready(ServletOutputStream out) {
+                return out.isReady();
+            }
+
+            @Override
+            void take(ServletOutputStream out, WriteListener listener) {
+                out.setWriteListener(listener);
+            }
+        },
         /** They are never ready, and ignore it. */
         NEVER_READY {
             @Override
-            boolean ready() {
+            boolean ready(ServletOutputStream out) {
                 return false;
             }
 
             @Override
-            void take() {}
+            void take(ServletOutputStream out, WriteListener listener) {}
+        },
+        /** They are never ready, and fail. */
+        NOT_IMPLEMENTED {
+            @Override
+            boolean ready(ServletOutputStream out) {
+                return false;
+            }
+
+            @Override
+            void take(ServletOutputStream out, WriteListener listener) {
+                throw new IllegalStateException("not implemented");
+            }
         },
         /** They are always ready, and refuse it. */
         REFUSED {
             @Override
-            boolean ready() {
-                return true;
-            }
-
-            @Override
-            void take() {
+            void take(ServletOutputStream out, WriteListener listener) {
                 throw new UnsupportedOperationException("by the test");
             }
         },
         /** They are always ready, and ignore it. */
         IGNORED {
             @Override
-            boolean ready() {
-                return true;
-            }
-
-            @Override
-            void take() {}
+            void take(ServletOutputStream out, WriteListener listener) {}
         };
 
-        abstract boolean ready();
+        boolean ready(ServletOutputStream out) {
+            return true;
+        }
 
-        abstract void take();
+        abstract void take(ServletOutputStream out, WriteListener listener);
     }
 
     WriteThroughFilter(Listening listening) {
         this.listening = listening;
+    }
+
+    /** How many listeners its streams have taken. */
+    int listeners() {
+        return listeners.get();
     }
 
     @Override
@@ -100,12 +123,13 @@ final class WriteThroughFilter implements Filter {
 
         @Override
         public boolean isReady() {
-            return listening.ready();
+            return listening.ready(out);
         }
 
         @Override
         public void setWriteListener(WriteListener listener) {
-            listening.take();
+            listening.take(out, listener);
+            listeners.incrementAndGet();
         }
     }
 }

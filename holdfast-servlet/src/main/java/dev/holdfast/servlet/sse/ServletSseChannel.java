@@ -165,8 +165,9 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
     }
 
     /**
-     * While nobody listens, some containers refuse the question, most answer that it may be written, and Tomcat 10.1 that it may not. So
-     * does a filter's stream that is never ready and ignores a listener, but it ignores also that none is given.
+     * Before a listener is set, some containers refuse {@code isReady}, most return true, and Tomcat 10.1 returns false. A filter's stream
+     * that knows only writes that block may return false too. A null listener tells them apart: a container throws a
+     * NullPointerException, as the Servlet specification says.
      */
     private boolean mayListen() {
         try {
@@ -185,6 +186,9 @@ public final class ServletSseChannel implements SseChannel, AsyncListener, Write
             return false;
         } catch (NullPointerException e) {
             return true;
+        } catch (RuntimeException e) {
+            // a filter's stream that takes no listener at all
+            return false;
         }
     }
 
