@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 import org.springframework.ai.mcp.server.webmvc.transport.WebMvcStreamableServerTransportProvider;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -200,6 +201,67 @@ class StartReportTest {
                                         + " you mean holdfast.session.reconnect-grace-period?"));
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "holdfast.session.reconnect_grace_period=1h",
+                "holdfast.session.reconnectGracePeriod=1h",
+                "holdfast.session.RECONNECT_GRACE_PERIOD=1h",
+                "HOLDFAST.SESSION.RECONNECTGRACEPERIOD=1h",
+                "holdfast.request.allowedHosts[0]=mcp.example"
+            })
+    void aPropertyInAnotherFormIsTaken(String property) {
+        runner.withPropertyValues(STREAMABLE, property)
+                .run(context -> assertThat(told()).singleElement().asString().startsWith("INFO Holdfast serves /mcp"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "holdfast.store-type, holdfast.store.type",
+        "holdfast.session.idle.timeout, holdfast.session.idle-timeout",
+        "holdfast.idle-timeout, holdfast.session.idle-timeout",
+        "holdfast.store.rocksdb.path, holdfast.store.rocksdb.folder or holdfast.store.rocksdb.memory or"
+                + " holdfast.store.rocksdb.sweep-interval or holdfast.store.rocksdb.sync or holdfast.store.rocksdb.take-over",
+    })
+    void whatMayBeMeantByAPropertyThatIsNoneIsTold(String property, String meant) {
+        runner.withPropertyValues(STREAMABLE, property + "=redis")
+                .run(context -> assertThat(told())
+                        .contains("WARN " + property + " is no property of Holdfast and has no effect: do you mean "
+                                + meant + "?"));
+    }
+
+    @Test
+    void aTransportOfAParentIsTold() {
+        noWeb.withClassLoader(WITHOUT_SPRING_AI)
+                .run(parent -> runner.withClassLoader(WITHOUT_SPRING_AI)
+                        .withParent(parent)
+                        .run(context -> assertThat(told()).last().asString().startsWith("INFO Holdfast serves /mcp")));
+    }
+
+    @Test
+    void aBeanInThePlaceOfTheServletIsTold() {
+        runner.withPropertyValues(STREAMABLE)
+                .withBean("holdfastServlet", String.class, () -> "none")
+                .run(context -> assertThat(told())
+                        .containsExactly("WARN Holdfast serves nothing: the bean holdfastServlet is no"
+                                + " ServletRegistrationBean. Give it another name"));
+    }
+
+    @Test
+    void anAutoConfigurationThatIsExcludedIsTold() {
+        new WebApplicationContextRunner()
+                .withInitializer(StartReportTest::withoutTheSystem)
+                .withConfiguration(AutoConfigurations.of(HoldfastReportAutoConfiguration.class))
+                .withPropertyValues(STREAMABLE)
+                .withBean(
+                        HoldfastTransportProvider.class,
+                        () -> HoldfastTransportProvider.builder().build())
+                .run(
+                        context -> assertThat(told())
+                                .containsExactly(
+                                        "WARN Holdfast serves nothing: HoldfastAutoConfiguration is excluded. Do not exclude it"));
+    }
+
     @Test
     void aVariableOfTheEnvironmentIsToldWhereItIsNear() {
         SystemEnvironmentPropertySource variables = new SystemEnvironmentPropertySource(
@@ -231,7 +293,8 @@ class StartReportTest {
                         .hasSize(2)
                         .first()
                         .asString()
-                        .startsWith("WARN holdfast.shutdown.drain-timeout is " + drain + ", and Spring goes on after ")
+                        .startsWith("WARN holdfast.shutdown.drain-timeout is " + drain
+                                + ", but Spring stops waiting after ")
                         .contains("set spring.lifecycle.timeout-per-shutdown-phase to more"));
     }
 }

@@ -13,6 +13,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
@@ -22,7 +23,7 @@ import org.springframework.util.ClassUtils;
 /** Says in the log what Holdfast serves, or why it serves nothing and what to do about it; and which properties do not do what they say. */
 final class StartReport {
     private static final Logger log = LoggerFactory.getLogger(StartReport.class);
-    private static final String SERVLET = "jakarta.servlet.http.HttpServlet";
+    static final String SERVLET = "jakarta.servlet.http.HttpServlet";
     private static final String PHASE = "spring.lifecycle.timeout-per-shutdown-phase";
     private static final Duration SPRINGS_PHASE = Duration.ofSeconds(30);
 
@@ -36,8 +37,10 @@ final class StartReport {
 
     void write(ListableBeanFactory beans) {
         UnknownProperties.in(environment)
-                .forEach((name, nearest) ->
-                        log.warn("{} is no property of Holdfast and has no effect: do you mean {}?", name, nearest));
+                .forEach((name, meant) -> log.warn(
+                        "{} is no property of Holdfast and has no effect{}",
+                        name,
+                        meant.isEmpty() ? "" : ": do you mean " + String.join(" or ", meant) + "?"));
         Optional<String> choice = StockTransport.choice(environment, classes);
         if (choice.isPresent()) {
             log.info("Holdfast serves nothing: {} is false", choice.get());
@@ -55,19 +58,22 @@ final class StartReport {
     private record Transports(ListableBeanFactory beans) {
         /** Tells what is served; otherwise returns why nothing is. */
         private Optional<String> told(ConfigurableEnvironment environment) {
-            for (String name : beans.getBeanNamesForType(McpServerTransportProviderBase.class, true, false)) {
+            if (!beans.containsBean("holdfastTransportSettings")) {
+                return Optional.of("HoldfastAutoConfiguration is excluded. Do not exclude it");
+            }
+            for (String name : names(McpServerTransportProviderBase.class)) {
                 Class<?> type = beans.getType(name);
                 if (type != null && !HoldfastTransportProvider.class.isAssignableFrom(type)) {
                     return Optional.of("the application has a transport of its own, the bean " + name + " of type "
                             + type.getName() + ". Remove it, or make it a HoldfastTransportProvider");
                 }
             }
-            List<String> ours = List.of(beans.getBeanNamesForType(HoldfastTransportProvider.class, true, false));
-            if (ours.isEmpty()) {
-                return Optional.of("there is no transport");
-            }
+            List<String> ours = names(HoldfastTransportProvider.class);
             warnOfDrain(environment);
             if (beans.containsBean("holdfastServlet")) {
+                if (!beans.isTypeMatch("holdfastServlet", ServletRegistrationBean.class)) {
+                    return Optional.of("the bean holdfastServlet is no ServletRegistrationBean. Give it another name");
+                }
                 log.info(
                         "Holdfast serves {}: {}",
                         served(beans.getBean("holdfastServlet", ServletRegistrationBean.class)),
@@ -81,16 +87,21 @@ final class StartReport {
                             : "the application is no servlet web application. Set spring.main.web-application-type=servlet");
         }
 
+        private List<String> names(Class<?> type) {
+            return List.of(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, type, true, false));
+        }
+
         private void warnOfDrain(ConfigurableEnvironment environment) {
             Duration drain = beans.getBean(TransportSettings.class).drainTimeout();
             Duration phase = Binder.get(environment).bind(PHASE, Duration.class).orElse(SPRINGS_PHASE);
             if (drain.compareTo(phase) >= 0) {
                 log.warn(
-                        "holdfast.shutdown.drain-timeout is {}, and Spring goes on after {}, though calls still run: set {} to"
-                                + " more than the first",
+                        "holdfast.shutdown.drain-timeout is {}, but Spring stops waiting after {} while calls still run: set"
+                                + " {} to more than {}",
                         Knob.simple(drain),
                         Knob.simple(phase),
-                        PHASE);
+                        PHASE,
+                        Knob.simple(drain));
             }
         }
 

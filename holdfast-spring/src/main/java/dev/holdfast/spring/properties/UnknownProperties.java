@@ -1,11 +1,14 @@
 package dev.holdfast.spring.properties;
 
 import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
@@ -19,26 +22,26 @@ public final class UnknownProperties {
     private static final ConfigurationPropertyName OURS = ConfigurationPropertyName.of("holdfast");
     /** What the starter for clients reads. */
     private static final ConfigurationPropertyName OF_CLIENTS = OURS.append("client");
-    /** A variable of the environment with more slips than this may be somebody else's. */
+    /** With more slips than this a name is a different one; a variable of the environment may be somebody else's. */
     private static final int SLIPS = 3;
 
     private UnknownProperties() {}
 
-    /** The names of those that are set, each with the nearest one that there is. */
-    public static SortedMap<String, String> in(ConfigurableEnvironment environment) {
-        Map<String, String> known = new TreeMap<>();
-        collect(OURS.toString(), HoldfastProperties.class, known);
-        SortedMap<String, String> unknown = new TreeMap<>();
+    /** The names of those that are set, each with the names that may be meant. */
+    public static SortedMap<String, List<String>> in(ConfigurableEnvironment environment) {
+        List<ConfigurationPropertyName> known = new ArrayList<>();
+        collect(OURS, HoldfastProperties.class, known);
+        SortedMap<String, List<String>> unknown = new TreeMap<>();
         for (ConfigurationPropertySource source : ConfigurationPropertySources.from(environment.getPropertySources())) {
             boolean variables = source.getUnderlyingSource() instanceof SystemEnvironmentPropertySource;
             names(source)
                     .filter(name -> OURS.isAncestorOf(name) && !OF_CLIENTS.isAncestorOf(name))
-                    .map(name -> name.toString().replaceFirst("\\[.*", ""))
-                    .filter(name -> !known.containsKey(letters(name)))
+                    .map(UnknownProperties::withoutIndex)
+                    .filter(name -> known.stream().noneMatch(each -> isSame(name, each, variables)))
                     .forEach(name -> {
-                        String nearest = nearest(letters(name), known.keySet().stream());
-                        if (!variables || slips(letters(name), nearest) <= SLIPS) {
-                            unknown.put(name, String.valueOf(known.get(nearest)));
+                        List<String> meant = meant(name, known);
+                        if (!variables || !meant.isEmpty()) {
+                            unknown.put(name.toString(), meant.isEmpty() ? besides(name, known) : meant);
                         }
                     });
         }
@@ -49,25 +52,58 @@ public final class UnknownProperties {
         return source instanceof IterableConfigurationPropertySource iterable ? iterable.stream() : Stream.empty();
     }
 
-    private static void collect(String prefix, Class<?> properties, Map<String, String> known) {
+    private static ConfigurationPropertyName withoutIndex(ConfigurationPropertyName name) {
+        return name.isLastElementIndexed() ? withoutIndex(name.getParent()) : name;
+    }
+
+    private static void collect(
+            ConfigurationPropertyName prefix, Class<?> properties, List<ConfigurationPropertyName> known) {
         for (RecordComponent component : properties.getRecordComponents()) {
-            String dashed = component.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
-            String name = prefix + "." + dashed;
+            ConfigurationPropertyName name = prefix.append(
+                    component.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT));
             if (component.getType().isRecord()) {
                 collect(name, component.getType(), known);
             } else {
-                known.put(letters(name), name);
+                known.add(name);
             }
         }
     }
 
-    /** A name in whatever form: variables of the environment have neither dots nor dashes. */
-    private static String letters(String name) {
-        return name.replaceAll("[-.]", "");
+    /** A variable of the environment may have an underscore for a dash, which Spring Boot reads as a dot. */
+    private static boolean isSame(ConfigurationPropertyName name, ConfigurationPropertyName known, boolean variable) {
+        return name.equals(known) || (variable && letters(name).equals(letters(known)));
     }
 
-    private static String nearest(String name, Stream<String> known) {
-        return known.min(Comparator.comparingInt(each -> slips(name, each))).orElseThrow();
+    private static String letters(ConfigurationPropertyName name) {
+        return name.toString().replaceAll("[-.]", "");
+    }
+
+    /** The nearest name; otherwise those that end in the same word. */
+    private static List<String> meant(ConfigurationPropertyName name, List<ConfigurationPropertyName> known) {
+        ConfigurationPropertyName nearest =
+                Collections.min(known, Comparator.comparingInt(each -> slips(letters(name), letters(each))));
+        if (slips(letters(name), letters(nearest)) <= SLIPS) {
+            return List.of(nearest.toString());
+        }
+        return those(known, each -> lastOf(each).equals(lastOf(name)));
+    }
+
+    /** The names beside one. */
+    private static List<String> besides(ConfigurationPropertyName name, List<ConfigurationPropertyName> known) {
+        return those(known, each -> name.getParent().isParentOf(each));
+    }
+
+    private static List<String> those(
+            List<ConfigurationPropertyName> known, Predicate<ConfigurationPropertyName> condition) {
+        return known.stream()
+                .filter(condition)
+                .map(ConfigurationPropertyName::toString)
+                .sorted()
+                .toList();
+    }
+
+    private static String lastOf(ConfigurationPropertyName name) {
+        return name.getLastElement(ConfigurationPropertyName.Form.UNIFORM);
     }
 
     /** How many letters have to be put in, left out or changed (Levenshtein). */
