@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spring.autoconfigure.HoldfastAutoConfiguration;
 import dev.holdfast.spring.autoconfigure.HoldfastFilterAutoConfiguration;
+import dev.holdfast.spring.autoconfigure.HoldfastReportAutoConfiguration;
+import jakarta.servlet.http.HttpServlet;
 import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
@@ -32,9 +34,12 @@ class AheadOfTimeTest {
                 new AnnotationConfigServletWebServerApplicationContext();
         application.setClassLoader(classes);
         MutablePropertySources sources = application.getEnvironment().getPropertySources();
-        sources.addFirst(new MapPropertySource("test", properties));
         sources.addFirst(new MapPropertySource("server", Map.of("spring.ai.mcp.server.protocol", "STREAMABLE")));
-        application.register(HoldfastAutoConfiguration.class, HoldfastFilterAutoConfiguration.class);
+        sources.addFirst(new MapPropertySource("test", properties));
+        application.register(
+                HoldfastAutoConfiguration.class,
+                HoldfastReportAutoConfiguration.class,
+                HoldfastFilterAutoConfiguration.class);
         return application;
     }
 
@@ -68,6 +73,7 @@ class AheadOfTimeTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
+                "jakarta.servlet.http.HttpServlet",
                 "org.springframework.ai.mcp.server.common.autoconfigure.McpServerAutoConfiguration",
                 "org.springframework.ai.mcp.server.webmvc.autoconfigure.McpServerStreamableHttpWebMvcAutoConfiguration",
                 "org.springframework.boot.webmvc.autoconfigure.DispatcherServletPath",
@@ -79,6 +85,18 @@ class AheadOfTimeTest {
     void whatIsLookedForByItsNameIsFound(String type) {
         assertThat(RuntimeHintsPredicates.reflection().onType(TypeReference.of(type)))
                 .accepts(hints(AheadOfTimeTest.class.getClassLoader()));
+    }
+
+    /** The report asks for them, to say why. */
+    @Test
+    void theyAreFoundTooWhereNothingIsServed() {
+        Map<String, Object> stateless = Map.of("spring.ai.mcp.server.protocol", "STATELESS");
+        RuntimeHints hints = processed(
+                        application(AheadOfTimeTest.class.getClassLoader(), stateless), new InMemoryGeneratedFiles())
+                .getRuntimeHints();
+
+        assertThat(RuntimeHintsPredicates.reflection().onType(HttpServlet.class))
+                .accepts(hints);
     }
 
     @Test

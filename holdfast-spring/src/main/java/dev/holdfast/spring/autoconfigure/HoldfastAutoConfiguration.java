@@ -35,7 +35,6 @@ import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Import;
-import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.Ordered;
 import org.springframework.core.env.Environment;
 import org.springframework.core.io.ResourceLoader;
@@ -60,7 +59,6 @@ import org.springframework.web.filter.UrlHandlerFilter;
 @ConditionalOnClass({HttpServlet.class, McpServerTransportProviderBase.class})
 @Conditional(OnReplaceableTransport.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
-@ImportRuntimeHints(NativeHints.class)
 @Import({
     SpringAiConfigurations.StreamableProperties.class,
     SpringAiConfigurations.SseProperties.class,

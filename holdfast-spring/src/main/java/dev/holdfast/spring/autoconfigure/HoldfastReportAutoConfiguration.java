@@ -4,11 +4,13 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.io.ResourceLoader;
 
 /** Says in every application that has the starter what Holdfast does. Nothing is asked first, lest it keep silent. */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
+@ImportRuntimeHints(NativeHints.class)
 public final class HoldfastReportAutoConfiguration {
     HoldfastReportAutoConfiguration() {}
 

@@ -10,7 +10,9 @@ final class NativeHints implements RuntimeHintsRegistrar {
     @Override
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader classes) {
         Stream.of(
+                        StartReport.SERVLET,
                         StockTransport.SERVER,
+                        StockTransport.SERVER_OF_1_0,
                         StockTransport.STREAMABLE,
                         StockTransport.STREAMABLE_1,
                         ServletPaths.MVC,
