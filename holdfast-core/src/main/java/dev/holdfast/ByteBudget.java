@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
@@ -18,24 +19,24 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The memory that all messages of a node may take together: its histories, its requests, what waits for backends, and what backends
- * send. Who keeps messages counts them itself, and is asked how many bytes that is; so a small message costs nothing here.
+ * send. Each part of the node counts its own bytes, and registers that count with {@link #count}; so a small message costs nothing here.
  *
- * <p>A large message of a backend takes room from its beginning until it was passed on. One that finds no room is not read on, and holds its
- * server back. Those that wait are served in their order. Where all room for messages is held by some that wait themselves, or whose servers
- * pause, the first goes on beyond it, one at a time, and for that one a part of the budget is reserved. One that is not finished while another
- * one waits, or that finds no room at all, is given up after some time: never is more taken than there is. Holds no thread. Safe for use by
- * any thread.
+ * <p>A large message of a backend takes room from its first bytes until it was passed on. While there is no room, nobody reads the rest of it,
+ * and the connection or pipe holds its server back. Messages that wait are served in their order. If every message that holds room waits
+ * itself, or its server pauses, the first one that waits goes on beyond the room for messages, one at a time; a part of the budget is reserved
+ * for it. A message is given up after some time if it keeps another one waiting, or if there is no room for it at all: the budget is never
+ * exceeded. Holds no thread. Safe for use by any thread.
  */
 public final class ByteBudget {
-    /** So much of a message takes no room. */
+    /** A message of at most so many bytes takes no room. */
     public static final int FREE = 64 << 10;
 
     private static final int EIGHTHS_OF_HEAP = 5;
     private static final Duration TURN = Duration.ofSeconds(30);
-    /** So much finds room in the queue of one backend, however much waits for others. */
+    /** So many bytes may always wait for one backend, however many wait for others. */
     private static final long SHORT_QUEUE = 64 << 10;
 
-    /** Between two looks whether there is room for those that wait. */
+    /** How often it is looked whether there is room for messages that wait. */
     private static final long LOOK_MILLIS = 20;
 
     private static final String UNFINISHED = "did not finish a large message while others waited for room";
@@ -45,7 +46,7 @@ public final class ByteBudget {
     private final long limit;
     private final long reserve;
     private final Duration turn;
-    /** Never changed but for another array: each request asks them. */
+    /** Replaced as a whole, and never modified: each request reads it without a lock. */
     private volatile LongSupplier[] parts = {};
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -60,7 +61,7 @@ public final class ByteBudget {
 
     private final AtomicLong inputs = new AtomicLong();
 
-    /** A message that waits; another one each time it does. */
+    /** One wait of one message. */
     private static final class Wait {
         private final Reader reader;
         private final long bytes;
@@ -77,7 +78,7 @@ public final class ByteBudget {
      * A budget of so many bytes.
      *
      * @param reserve how many of them large messages of backends may take, and as many more the one that goes on beyond that
-     * @param turn how long a message may keep the first of those waiting that wait
+     * @param turn how long a message may keep the first of the waiting ones from going on
      */
     public ByteBudget(long limit, long reserve, Duration turn) {
         this.limit = limit;
@@ -100,7 +101,11 @@ public final class ByteBudget {
         return new ByteBudget(Long.MAX_VALUE, Long.MAX_VALUE / 2, TURN);
     }
 
-    /** Counts what somebody keeps, who tells how many bytes that is. No part counts for more than two fifths: a larger one was wanted so. */
+    /**
+     * Adds a part of the node, for as long as this budget lives.
+     *
+     * @param part how many bytes it takes now; counts for at most two fifths of the budget, since a larger part was configured so
+     */
     public void count(LongSupplier part) {
         lock.lock();
         try {
@@ -132,8 +137,9 @@ public final class ByteBudget {
     }
 
     /**
-     * Takes room for a message that waits until its backend reads it; false if there is none: as much as for large messages, and as much again
-     * for the only message that waits for a backend. So whose backend reads, is hardly hit by those whose do not.
+     * Takes room for a message that waits until its backend reads it; false if there is none. Together such messages may take as much as
+     * large messages of backends; a message that is the only one to wait for its backend may take as much again. A backend that does not read
+     * thus rarely delays others.
      *
      * @param before how much waits for the same backend already, in bytes, without what is being written
      */
@@ -151,7 +157,7 @@ public final class ByteBudget {
         inputs.addAndGet(-bytes);
     }
 
-    /** How many bytes large messages of backends may take, but for the one that goes on beyond that. */
+    /** How many bytes large messages of backends may take, not counting the one that goes on beyond that. */
     public long reserve() {
         return reserve;
     }
@@ -175,14 +181,14 @@ public final class ByteBudget {
      * A reader of one message at a time, which holds nothing yet.
      *
      * @param copies how often a message is there while it is read and passed on
-     * @param executor where it goes on that has waited
-     * @param late hears there what its server did where a message is given up
+     * @param executor runs what goes on after a wait
+     * @param late hears, on that executor, why a message was given up, as a phrase about its server
      */
     public Reader reader(int copies, Executor executor, Consumer<String> late) {
         return new Reader(copies, executor, late);
     }
 
-    /** Lets those go on for whom there is room now. */
+    /** Lets messages go on for which there is room now. */
     private void serve() {
         List<Wait> served = new ArrayList<>(0);
         lock.lock();
@@ -207,7 +213,7 @@ public final class ByteBudget {
         served.forEach(wait -> wait.reader.goOn(wait.goOn));
     }
 
-    /** Nobody says when histories and requests take less. */
+    /** Called again and again while a message waits, since histories and requests do not tell when they take less. */
     private void look() {
         Optional<Runnable> late = Optional.empty();
         lock.lock();
@@ -309,19 +315,34 @@ public final class ByteBudget {
         }
 
         private void goOn(Runnable goOn) {
-            executor.execute(() -> {
+            boolean goesOn = executes(() -> {
                 if (!closed) {
                     goOn.run();
                 }
             });
+            if (!goesOn) {
+                close();
+            }
         }
 
-        /** Returns what tells so, without the lock. */
+        /** False where its backend has ended, and the executor with it: that must not stop whoever serves it. */
+        private boolean executes(Runnable work) {
+            try {
+                executor.execute(work);
+                return true;
+            } catch (RejectedExecutionException e) {
+                return false;
+            }
+        }
+
+        /** Returns what tells its owner, to be run without the lock. */
         private Runnable giveUp() {
             closed = true;
             giveAll();
             boolean waits = waiting.removeIf(wait -> wait.reader == this);
-            return () -> executor.execute(() -> late.accept(waits ? NO_ROOM : UNFINISHED));
+            return () -> {
+                boolean unused = executes(() -> late.accept(waits ? NO_ROOM : UNFINISHED));
+            };
         }
 
         /** The message is there, and is being passed on: nobody waits for its server any more. Returns false if it was given up. */

@@ -6,6 +6,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
@@ -165,5 +168,42 @@ class ByteBudgetTest {
         reader(room, "other", SIZE);
         assertThat(going).containsExactly("message", "other");
         assertThat(room.fits(1)).isFalse();
+    }
+
+    @Test
+    void oneWhoseExecutorHasEndedGivesItsRoomBackAndStopsNobody() {
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
+        ByteBudget.Reader beyond = reader(room, "beyond", SIZE);
+        ByteBudget.Reader ended = room.reader(COPIES, ByteBudgetTest::reject, cause -> {});
+        ended.hold(SIZE, () -> going.add("ended"));
+        reader(room, "next", SIZE);
+
+        beyond.give();
+
+        assertThat(going).containsExactly("beyond", "next");
+        assertThat(room.taken()).isEqualTo(COST);
+    }
+
+    @Test
+    void oneThatCannotBeToldThatItIsGivenUpStopsNobody() {
+        ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, SHORT);
+        AtomicBoolean over = new AtomicBoolean();
+        Executor executor = work -> {
+            if (over.get()) {
+                reject(work);
+            }
+            work.run();
+        };
+        room.reader(COPIES, executor, cause -> {}).hold(SIZE, () -> going.add("ended"));
+        over.set(true);
+
+        reader(room, "next", SIZE);
+
+        awaitGoing(2);
+        assertThat(going).containsExactly("ended", "next");
+    }
+
+    private static void reject(Runnable work) {
+        throw new RejectedExecutionException("ended");
     }
 }
