@@ -47,7 +47,7 @@ sealed interface NodeMessage {
     /** The client reads the listening stream elsewhere: the session is in use. */
     record Read(SessionKey key) implements NodeMessage {}
 
-    /** The store may have lost what was written under epochs before this counter: who has such a one shall find out. */
+    /** The store may have lost what was written under epochs before this counter: a node that writes under one has to find out. */
     record Doubted(SessionKey key, int certainFrom) implements NodeMessage {}
 
     /**

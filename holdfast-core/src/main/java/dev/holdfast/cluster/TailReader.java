@@ -132,7 +132,7 @@ final class TailReader implements StreamReader, StreamCursor {
         writer = node;
     }
 
-    /** What its client has got, or will get, goes up to here. */
+    /** The last offset that was read for its client, which has it or will get it. */
     long fetched() {
         lock.lock();
         try {

@@ -83,7 +83,7 @@ final class Writers {
     /**
      * Finds out where the stream of a call stands, and takes it over from a node that has died.
      *
-     * @param seen up to which offset its client has it, as that says or its connection here
+     * @param seen up to which offset its client has it, by its cursor or by its connection here
      */
     CompletionStage<Standing> of(LiveSession session, StreamId stream, long seen) {
         return store.look(session.key())
@@ -119,7 +119,7 @@ final class Writers {
                             session, stream, seen, () -> inherit(session, stream, seen, look, heir, others.dead()));
                 }
                 if (writer < look.certainFrom()) {
-                    // the end of the call may be lost, and its node know nothing of that
+                    // the store may have lost the end of the call without the knowledge of its node
                     peers.tell(node.get(), new NodeMessage.Doubted(key, look.certainFrom()));
                 }
                 return is(new Elsewhere(node.get(), running.requests(), look));
@@ -186,8 +186,8 @@ final class Writers {
     }
 
     /**
-     * Gets an epoch that is newer than any under which the dead can have written, unless this node has one, and knows what the store may
-     * have lost.
+     * Makes sure that this node has an epoch that is newer than any under which a dead node can have written, and than those of which the
+     * store may have lost something.
      */
     private static CompletionStage<Boolean> newest(LiveSession session, Look look) {
         return session.shared().epoch().counter() < Math.max(look.epoch().counter(), look.certainFrom())

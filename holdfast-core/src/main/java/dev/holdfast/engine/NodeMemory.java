@@ -43,7 +43,7 @@ final class NodeMemory implements SharedMemory {
     private final AtomicBoolean busy = new AtomicBoolean();
     /** Sessions that were ended for what they kept, and whose connections may still write it; for whoever makes room. */
     private final Deque<Share> leaving = new ConcurrentLinkedDeque<>();
-    /** Those whose connections were cut, and are not gone. */
+    /** Those whose connections were cut, and have not left yet. */
     private final Queue<Share> cut = new ConcurrentLinkedQueue<>();
 
     /** One of the two things that are counted. */

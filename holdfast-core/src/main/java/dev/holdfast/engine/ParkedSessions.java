@@ -79,7 +79,7 @@ final class ParkedSessions {
     private final Quota bytes;
     /** Those that this node has left to a store which it shares with others: any of them may have brought them back since. */
     private final Map<SessionKey, Left> left = new ConcurrentHashMap<>();
-    /** What those that are here again have left in that store before: nobody here trims it. */
+    /** What sessions that came back here have left in that store before: this node does not trim it. */
     private final Map<SessionKey, Left> back = new ConcurrentHashMap<>();
 
     /** A session that counts here as long as the store keeps it for its client. */
@@ -113,7 +113,7 @@ final class ParkedSessions {
                 .ifPresent(this::forget);
     }
 
-    /** It is here again, and counts no more, but for what it has left in the store; empty if it did not count. */
+    /** It is in memory again: only what it has left in the store still counts. Empty if it did not count. */
     Optional<Left> back(SessionKey key) {
         Optional<Left> session = Optional.ofNullable(left.remove(key));
         session.ifPresent(was -> {

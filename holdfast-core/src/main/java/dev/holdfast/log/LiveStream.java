@@ -203,7 +203,7 @@ public final class LiveStream {
         last = offset - 1;
     }
 
-    /** Goes on behind what the store may have lost, which counts as dropped. */
+    /** Leaves out the offsets that the store may have lost; they count as dropped. */
     public void leaveOut() {
         last += SessionStore.LEFT_OUT;
         committed = last;
@@ -318,7 +318,10 @@ public final class LiveStream {
         return true;
     }
 
-    /** Its session has ended: what nobody reads now, nobody will, though a backend that takes its time to end still knows the session. */
+    /**
+     * Releases the messages of an ended session, unless a connection reads them: no other one can any more. A backend that ends slowly
+     * may keep the session itself alive for long.
+     */
     public void empty() {
         for (KeptEvent node = reader == null ? chain.oldest() : null; node != null; node = node.next) {
             node.empty();

@@ -18,12 +18,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Who called what: at INFO a line for each session that is opened, that comes from the store and that ends, at DEBUG one for each call.
- * Its logger has a name of its own, by which the lines are sent elsewhere or switched off; while it is off, nothing is read for it. What
- * others have chosen stands in quotes, is cut, and has no character that is not printed.
+ * Its logger has a name of its own, so that its lines can be sent elsewhere or switched off; while it is off, no message is parsed for it.
+ * Text that a client or an identity provider has chosen is quoted, cut, and escaped.
  */
 final class AccessLog {
     private static final Logger logger = LoggerFactory.getLogger("dev.holdfast.access");
-    /** Who opens sessions writes lines: as many as a busy node needs, and no disk is filled. */
+    /** Clients cause these lines by opening sessions: enough for a busy node, too few to fill a disk. */
     private static final int MOST_LINES = 1_000;
 
     private static final int MOST_CHARS = 64;
@@ -49,30 +49,36 @@ final class AccessLog {
     }
 
     /**
-     * A session begins, of which it is known whose it is.
+     * A session begins whose client is known.
      *
-     * @param how what has happened
+     * @param how as a word: opened, joined, or returned
      */
     void begins(Supplier<Subject> session, String how) {
         if (logger.isInfoEnabled()) {
-            Subject subject = session.get();
-            begun.write(more -> logger.info(
-                    "session {}: {} {} protocol={} over={}{}",
-                    subject.shortId,
-                    how,
-                    who(subject),
-                    quoted(subject.revision),
-                    subject.listensOnly ? "http+sse" : "http",
-                    more));
+            begun.write(more -> {
+                Subject subject = session.get();
+                logger.info(
+                        "session {}: {} {} protocol={} over={}{}",
+                        subject.shortId,
+                        how,
+                        who(subject),
+                        quoted(subject.revision),
+                        subject.listensOnly ? "http+sse" : "http",
+                        more);
+            });
         }
     }
 
-    /** A session has ended that was in this state. */
+    /**
+     * A session has ended.
+     *
+     * @param before its state until then
+     */
     void ended(Supplier<Subject> session, EndReason why, String because, State before) {
         if (logger.isInfoEnabled()) {
             Subject subject = session.get();
             if (subject.revision.isEmpty()) {
-                // whoever can reach the port can open one over HTTP+SSE, and leave
+                // anybody who can reach the port can open one over HTTP+SSE, and leave
                 logger.debug("session {}: ended {} without a client", subject.shortId, coded(why));
                 return;
             }
@@ -175,7 +181,7 @@ final class AccessLog {
                 other);
     }
 
-    /** A request that a line is written of when it is over. */
+    /** Writes the line of a request when that is over. */
     private record Followed(
             String shortId,
             String what,

@@ -268,10 +268,10 @@ final class RestoredState {
     }
 
     /**
-     * Lets the stream of a call go on, behind all that its client can have seen of it though the store has lost that.
+     * Lets the stream of a call go on. Its next offset lies behind all that the client can have seen, even if the store has lost that.
      *
      * @param seen up to which offset the client has it, empty where nobody knows
-     * @return how far the client was told that the call is, which no number goes beyond where nobody knows
+     * @return the last progress that the client was told; infinity where nobody knows, so that no progress is told again
      */
     private OptionalDouble goOn(LiveStream stream, OptionalLong seen) {
         Epochs epochs = core.log().epochs();

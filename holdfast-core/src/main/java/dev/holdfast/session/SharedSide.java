@@ -184,8 +184,8 @@ public final class SharedSide {
     }
 
     /**
-     * Finds out whether the store has lost something that was written here under an epoch before this counter, as each commit does; then
-     * the session is fenced here, else it gets another epoch.
+     * Makes an empty commit, by which the store tells whether it has lost what was written here under an epoch before this counter. If so,
+     * the session is fenced here, as by any commit; else it gets a newer epoch.
      */
     public void prove(int certainFrom) {
         if (epoch().counter() >= certainFrom) {

@@ -33,8 +33,8 @@ public interface SessionStore extends AutoCloseable {
     int EPOCHS_KEPT = 64;
 
     /**
-     * How many offsets are left out where a stream goes on whose last events the store may have lost: more than a client can have seen of
-     * what was acknowledged and is lost. No offset is given twice then.
+     * How many offsets a stream leaves out when it goes on after the store may have lost its last events. That is more than a client can have
+     * seen of the lost ones, so that no offset is given twice.
      */
     long LEFT_OUT = 1 << 20;
 
