@@ -43,8 +43,7 @@ final class CallTimers implements CallListener {
         String method = Methods.tag(request.method());
         Map<Outcome, Timer> byOutcome = timers.computeIfAbsent(method, this::register);
         long began = registry.config().clock().monotonicTime();
-        String tool =
-                method.equals(TOOLS_CALL) ? CallFacts.named(request.bytes()).orElse("") : "";
+        String tool = method.equals(TOOLS_CALL) ? ToolTimers.tag(CallFacts.named(request.bytes())) : "";
         return new Measured(method, tool, byOutcome, began);
     }
 

@@ -6,6 +6,7 @@ import io.micrometer.core.instrument.Timer;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
@@ -25,18 +26,21 @@ final class ToolTimers {
     }
 
     private static final int MOST_TOOLS = 100;
-    /** As long as the specification wants a tool's name to be. */
+    /** The specification's limit for a tool's name. */
     private static final int MOST_CHARS = 128;
 
     private static final String OTHER = "other";
 
     private final MeterRegistry registry;
+    /** By tool, the others among them. */
     private final Map<String, Map<Outcome, Timer>> timers = new ConcurrentHashMap<>();
+
     private final Map<Outcome, Timer> others;
 
     ToolTimers(MeterRegistry registry) {
         this.registry = registry;
         this.others = register(OTHER);
+        timers.put(OTHER, others);
     }
 
     private Map<Outcome, Timer> register(String tool) {
@@ -54,20 +58,25 @@ final class ToolTimers {
         return byOutcome;
     }
 
+    /** The tag of a call: a long name is not kept while the call runs. */
+    static String tag(Optional<String> tool) {
+        return tool.filter(name -> name.length() <= MOST_CHARS).orElse(OTHER);
+    }
+
     /** A server has answered {@code tools/list}. */
     void listed(byte[] answer) {
         if (hasRoom()) {
-            AnswerFacts.toolNames(answer).forEach(this::known);
+            AnswerFacts.toolNames(answer).forEach(tool -> known(tag(Optional.of(tool))));
         }
     }
 
     private boolean hasRoom() {
-        return timers.size() < MOST_TOOLS;
+        return timers.size() <= MOST_TOOLS;
     }
 
     /** There is such a tool. */
     private synchronized void known(String tool) {
-        if (!timers.containsKey(tool) && hasRoom() && tool.length() <= MOST_CHARS) {
+        if (!timers.containsKey(tool) && hasRoom()) {
             timers.put(tool, register(tool));
         }
     }

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Calls of tools are measured by tool, and no client makes a series. */
@@ -145,5 +146,31 @@ class ToolTimersTest {
         call("x".repeat(128), DONE);
 
         assertThat(tools()).containsExactly("other", "x".repeat(128));
+    }
+
+    @Test
+    void aCallThatRunsDoesNotKeepALongNameInMemory() {
+        String name = "x".repeat(1 << 20);
+        long before = usedMemory();
+
+        List<CallWatch> running =
+                IntStream.range(0, 64).mapToObj(i -> called(name)).toList();
+
+        assertThat(usedMemory() - before).isLessThan(16 << 20);
+        running.forEach(CallWatch::cancelled);
+        assertThat(count("other", "cancelled")).isEqualTo(64);
+    }
+
+    private static long usedMemory() {
+        System.gc();
+        return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
+    }
+
+    @Test
+    void aCallThatNamesNoToolIsOther() {
+        answer(started("tools/call", "{}"), "result", DONE);
+
+        assertThat(tools()).containsExactly("other");
+        assertThat(count("other", "answered")).isEqualTo(1);
     }
 }
