@@ -81,7 +81,7 @@ public final class Parking {
     private void depart(long since, long patience, Duration margin) {
         long now = core.now();
         Duration waits = Duration.ofNanos(Math.max(0, patience - (now - since))).plus(margin);
-        long bytes = core.weight();
+        long bytes = core.leaves();
         end.leave();
         part(waits).whenComplete((done, failure) -> {
             if (core.isTakenOver()) {

@@ -52,6 +52,7 @@ public final class SessionCore {
     private final LazyQueue<OpenRequests.Question> givenUp = new LazyQueue<>();
 
     private final long since;
+    private final boolean joined;
 
     private boolean takenOver;
     private @Nullable Ends ends;
@@ -66,6 +67,7 @@ public final class SessionCore {
         this.lifetime = seed.lifetime();
         this.listensOnly = seed.listensOnly();
         this.since = clock.now();
+        this.joined = host.joins() && seed.epoch().counter() > 1;
         this.lifecycle = new Lifecycle(lifetime, clock);
         this.record = new RecordState(host.wallClock(), seed, born(host, seed), host.durable());
         this.log = new SessionLog(host.store(), new Epochs(seed.epochs(), seed.certainFrom()), this::end);
@@ -249,6 +251,11 @@ public final class SessionCore {
     /** How much it keeps. */
     long weight() {
         return look(streams.retention()::weight);
+    }
+
+    /** How many bytes it leaves in the store when it is parked. A session that came from a shared store has its journal there already. */
+    long leaves() {
+        return joined ? look(streams.retention()::bytes) : weight();
     }
 
     /** Ends it, unless it has ended; outside of a step. */

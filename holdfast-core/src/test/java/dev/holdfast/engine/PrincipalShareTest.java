@@ -161,4 +161,18 @@ class PrincipalShareTest {
             assertThat(sessions.stream().filter(bed::stored)).hasSize(11);
         }
     }
+
+    @Test
+    void aSessionThatLeavesNothingNewCountsOnceHoweverOftenItComesBack() {
+        NodeLimits few = NodeLimits.DEFAULT.withSessions(1).withHistory(1_024, 16);
+        try (ClusterBed bed = ClusterBed.limited(1, few)) {
+            List<Session> sessions = left(bed, 2);
+            for (int round = 0; round < 1_500; round++) {
+                assertThat(bed.node(0).has(sessions.get(round % 2)))
+                        .as("round %d", round)
+                        .isTrue();
+                bed.pass(Duration.ofSeconds(1));
+            }
+        }
+    }
 }
