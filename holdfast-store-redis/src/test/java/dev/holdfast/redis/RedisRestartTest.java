@@ -152,14 +152,19 @@ class RedisRestartTest {
         }
     }
 
+    /** Appends two events to a call, of which Redis has one after its restart. */
+    private static void loseTheSecond(RedisServer server, RedisStore store) {
+        await(store.append(KEY, FIRST, all(placed(1))));
+        server.command("SAVE");
+        await(store.append(KEY, FIRST, all(placed(2))));
+        restart(server, store);
+    }
+
     @Test
     void aStreamOfACallThatLacksItsTailIsNotGoneOnWith() {
         try (RedisServer server = RedisServer.start();
                 RedisStore store = open(server)) {
-            await(store.append(KEY, FIRST, all(placed(1))));
-            server.command("SAVE");
-            await(store.append(KEY, FIRST, all(placed(2))));
-            restart(server, store);
+            loseTheSecond(server, store);
             assertThat(failureOf(store.append(KEY, FIRST, all(placed(3))))).isInstanceOf(StaleEpochException.class);
             Claim claim = await(store.claim(KEY, 9)).orElseThrow();
             assertThat(claim.last(CALL)).isOne();
@@ -171,10 +176,7 @@ class RedisRestartTest {
     void anHeirLeavesOutTheOffsetsThatMayHaveBeenLost() {
         try (RedisServer server = RedisServer.start();
                 RedisStore store = open(server)) {
-            await(store.append(KEY, FIRST, all(placed(1))));
-            server.command("SAVE");
-            await(store.append(KEY, FIRST, all(placed(2))));
-            restart(server, store);
+            loseTheSecond(server, store);
             Epoch heir = join(store).epoch();
             long next = 2 + SessionStore.LEFT_OUT;
             assertThat(failureOf(store.append(KEY, heir, all(placed(heir, next - 1)))))

@@ -34,16 +34,7 @@ class ForeignCallerTest {
             for (RawRequest request : List.of(session.post(Json.echo("1", "hello")), session.get(), session.delete())) {
                 Refusal.of(server.port(), request.with("Host", host)).assertIs(403, INVALID_REQUEST, "Host");
             }
-            assertThat(log.lines())
-                    .filteredOn(line -> line.text().startsWith("refused"))
-                    .singleElement()
-                    .satisfies(line -> {
-                        assertThat(line.level()).isEqualTo(Level.INFO);
-                        assertThat(line.text())
-                                .contains("allowedHosts")
-                                .contains("--allowed-host")
-                                .contains(host);
-                    });
+            assertRefusedOnce(log, host, "allowedHosts", "--allowed-host", "holdfast.request.allowed-hosts");
             session.assertAlive();
         }
     }
@@ -57,18 +48,19 @@ class ForeignCallerTest {
             for (RawRequest request : List.of(session.post(Json.echo("1", "hello")), session.get(), session.delete())) {
                 Refusal.of(server.port(), request.with("Origin", origin)).assertIs(403, INVALID_REQUEST, "Origin");
             }
-            assertThat(log.lines())
-                    .filteredOn(line -> line.text().startsWith("refused"))
-                    .singleElement()
-                    .satisfies(line -> {
-                        assertThat(line.level()).isEqualTo(Level.INFO);
-                        assertThat(line.text())
-                                .contains("allowedOrigins")
-                                .contains("--allowed-origin")
-                                .contains(origin);
-                    });
+            assertRefusedOnce(log, origin, "allowedOrigins", "--allowed-origin", "holdfast.request.allowed-origins");
             session.assertAlive();
         }
+    }
+
+    private static void assertRefusedOnce(LogCapture log, String caller, String... knobs) {
+        assertThat(log.lines())
+                .filteredOn(line -> line.text().startsWith("refused"))
+                .singleElement()
+                .satisfies(line -> {
+                    assertThat(line.level()).isEqualTo(Level.INFO);
+                    assertThat(line.text()).contains(knobs).contains(caller);
+                });
     }
 
     @Test
