@@ -40,7 +40,6 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     private final List<String> protocolVersions;
 
     HoldfastTransportProvider(HoldfastTransportProviderBuilder builder) {
-        McpCoreVersion.requireSupported(McpSchema.class);
         McpJsonMapper mapper = builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper;
         SdkMessages messages = new SdkMessages(mapper);
         this.backend = new SdkBackend(messages, builder.immediateExecution);
@@ -59,8 +58,13 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         this.protocolVersions = builder.edge.protocolVersions();
     }
 
-    /** A builder with every default. */
+    /**
+     * A builder with every default.
+     *
+     * @throws IllegalStateException if Holdfast does not work with this version of mcp-core
+     */
     public static HoldfastTransportProviderBuilder builder() {
+        McpCoreVersion.requireSupported(McpSchema.class);
         return new HoldfastTransportProviderBuilder();
     }
 

@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -84,6 +85,16 @@ class SdkVersionTest {
     void oneThatIsNotSupportedIsRefusedWhenTheTransportIsBuilt(String version) {
         assertRefused(version, () -> build(HoldfastTransportProvider.class, version));
         assertRefused(version, () -> build(HoldfastClientTransport.class, version, "http://127.0.0.1:1"));
+    }
+
+    /** As 0.17.2 lacks it: the version is looked at before anything else of the SDK is loaded. */
+    @Test
+    void oneThatLacksAClassIsRefusedByItsVersion() throws Exception {
+        try (FileSystem jar = FileSystems.newFileSystem(URI.create("jar:" + core.toUri()), Map.of())) {
+            Files.delete(
+                    jar.getPath("io/modelcontextprotocol/server/transport/ServerTransportSecurityException.class"));
+        }
+        assertRefused("0.17.2", () -> build(HoldfastTransportProvider.class, "0.17.2"));
     }
 
     private static void assertRefused(String version, org.assertj.core.api.ThrowableAssert.ThrowingCallable building) {

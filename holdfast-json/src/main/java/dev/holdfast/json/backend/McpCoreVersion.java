@@ -13,8 +13,8 @@ public final class McpCoreVersion {
     private McpCoreVersion() {}
 
     /**
-     * Refuses an SDK that the adapters do not work with. One that does not say its version, as in a jar that was put together of others,
-     * passes.
+     * Refuses an SDK that the adapters do not work with. Call it before any other class of the SDK is loaded: an old one may lack it. An
+     * SDK without a version, such as one that was repackaged in another jar, passes.
      *
      * @param sdk any class of mcp-core
      * @throws IllegalStateException if its version is not supported

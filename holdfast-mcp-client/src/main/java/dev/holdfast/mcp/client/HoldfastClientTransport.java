@@ -71,7 +71,6 @@ public final class HoldfastClientTransport implements McpClientTransport {
     private final Handlers handlers;
 
     private HoldfastClientTransport(Builder builder) {
-        McpCoreVersion.requireSupported(McpSchema.class);
         this.codec = new MessageCodec(builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper);
         this.revisions = builder.supportedProtocolVersions;
         this.listenOnConnect = builder.openConnectionOnStartup;
@@ -88,8 +87,10 @@ public final class HoldfastClientTransport implements McpClientTransport {
      * A builder with the defaults.
      *
      * @param baseUri the server, for example {@code https://example.com}; the endpoint is {@code /mcp} there
+     * @throws IllegalStateException if Holdfast does not work with this version of mcp-core
      */
     public static Builder builder(String baseUri) {
+        McpCoreVersion.requireSupported(McpSchema.class);
         return new Builder(baseUri);
     }
 
