@@ -304,6 +304,20 @@ class PlainServerTest {
                 });
     }
 
+    @Test
+    void aRedisThatWantsAPasswordStopsTheStartAndIsExplained() {
+        try (RedisServer redis = RedisServer.start("--requirepass", "secret")) {
+            runner.withPropertyValues(
+                            "holdfast.store.type=redis", "holdfast.store.redis.url=redis://127.0.0.1:" + redis.port())
+                    .run(context -> {
+                        FailureAnalysis analysis = explained(Objects.requireNonNull(context.getStartupFailure()));
+
+                        assertThat(analysis.getDescription()).contains("NOAUTH");
+                        assertThat(analysis.getAction()).contains("password");
+                    });
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({
         "memory, holdfast.enabled=true, retry: 2000",

@@ -11,7 +11,8 @@ final class RedisFailureAnalyzer extends AbstractFailureAnalyzer<RedisStoreExcep
         String action = cause.belongsToAnother()
                 ? "Set holdfast.store.redis.prefix to a prefix of this application's own, or holdfast.store.redis.take-over=true to"
                         + " serve the sessions that are there."
-                : "Start Redis there, or set holdfast.store.redis.url, or spring.data.redis.*, to where it is.";
+                : "Start Redis there, or set holdfast.store.redis.url, or spring.data.redis.*, to where it is, with the user and"
+                        + " password that it wants.";
         return new FailureAnalysis("Holdfast cannot keep sessions: " + cause.getMessage(), action, cause);
     }
 }
