@@ -1,5 +1,7 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.Quota;
+import dev.holdfast.Refusal;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.http.ConnectionTimes;
 import dev.holdfast.gateway.http.OpenToOthers;
@@ -54,11 +56,15 @@ final class Gateway {
         // takes some 80 ms, in which the port and the store are opened
         CompletableFuture<Meters> meters = CompletableFuture.supplyAsync(Meters::new);
         InetAddress address = resolve(options.host());
-        EdgeOptions edge = options.edge(names(options.host(), address)).toBuilder()
-                .authenticator(authenticator(options, address))
-                .build();
+        Authenticator authenticator = authenticator(options, address);
         WebServer web = WebServer.listen(
                 options.host(), address, options.port(), new ConnectionTimes(HEAD_TIME, options.keepAlive()));
+        Quota connections =
+                new Quota(web.mostConnections(), options.limits().node().principalShare(), Refusal.PRINCIPAL_SHARE);
+        EdgeOptions edge = options.edge(names(options.host(), address)).toBuilder()
+                .authenticator(authenticator)
+                .connections(Optional.of(connections))
+                .build();
         OpenStore store = openStore(options, web);
         McpService service = McpService.of(options, child(options, address), edge, store.sessions(), meters.join());
         web.start(service.endpoint(), store.health(), options.paths());

@@ -36,8 +36,8 @@ final class LimitFlags {
             paramLabel = "PERCENT",
             defaultValue = "50",
             description =
-                    "how much of the calls, of COMMAND's processes, of the history and of the memory for requests one principal"
-                            + " of --auth-token-file may have; 100 where there is only one" + DEFAULT)
+                    "how much of the calls, connections, COMMAND's processes, history and memory for requests one principal of"
+                            + " --auth-token-file may have; 100 where there is only one" + DEFAULT)
     private int principalShare;
 
     @Option(

@@ -24,6 +24,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class TwoUsersTest {
     private static final Duration SOON = Duration.ofSeconds(2);
+    private static final int CONNECTIONS = 494;
+    private static final int SESSION_CALLS = 64;
     private static final String GREEDY = "greedy-0123456789abcdef";
     private static final String MODEST = "modest-0123456789abcdef";
     /** Its calls do not end, but for one. */
@@ -38,6 +40,10 @@ class TwoUsersTest {
     private Path folder;
 
     private GatewayProcess gateway(String... limits) throws IOException {
+        return new GatewayProcess(GatewayProcess.started(starting(limits)));
+    }
+
+    private ProcessBuilder starting(String... limits) throws IOException {
         Path tokens = folder.resolve("tokens");
         Files.writeString(tokens, "greedy " + GREEDY + "\nmodest " + MODEST + "\n");
         List<String> args = new ArrayList<>(
@@ -45,7 +51,14 @@ class TwoUsersTest {
         args.addAll(List.of(limits));
         args.add("--");
         args.addAll(StdioBed.script(SERVER).words());
-        return GatewayProcess.start(folder, args);
+        return GatewayProcess.builder(folder, List.of(), args);
+    }
+
+    /** A gateway that takes {@link #CONNECTIONS}, as {@code ConnectionBound} reckons. */
+    private GatewayProcess withFewFiles(String... limits) throws IOException {
+        ProcessBuilder starting = starting(limits);
+        starting.command().addAll(0, List.of("sh", "-c", "ulimit -n 1000 && exec \"$@\"", "sh"));
+        return new GatewayProcess(GatewayProcess.started(starting));
     }
 
     private HttpResponse<InputStream> post(URI url, String session, String message) throws Exception {
@@ -109,6 +122,47 @@ class TwoUsersTest {
             assertThat(takeCalls(url, session, 20)).isEqualTo(10);
 
             anotherIsServedSoon(url);
+        }
+    }
+
+    @Test
+    void oneThatTakesEveryConnectionLeavesSomeToAnother() throws Exception {
+        try (GatewayProcess gateway = withFewFiles()) {
+            URI url = gateway.url();
+            List<InputStream> streams = new ArrayList<>();
+            int status = 200;
+            while (status == 200) {
+                HttpResponse<InputStream> opened = post(url, "", Json.INITIALIZE);
+                status = opened.statusCode();
+                String session = opened.headers().firstValue("Mcp-Session-Id").orElse("");
+                for (int call = 0; status == 200 && call < SESSION_CALLS; call++) {
+                    HttpResponse<InputStream> stream =
+                            post(url, session, "{'jsonrpc':'2.0','id':" + (100 + call) + ",'method':'tools/call'}");
+                    status = stream.statusCode();
+                    if (status == 200) {
+                        streams.add(stream.body());
+                    } else {
+                        assertThat(stream.headers().firstValue("Retry-After")).isPresent();
+                    }
+                }
+            }
+            assertThat(status).isEqualTo(503);
+            assertThat(streams).hasSize(CONNECTIONS / 2);
+
+            anotherIsServedSoon(url);
+
+            for (InputStream stream : streams) {
+                stream.close();
+            }
+            Wait.until("connections that have ended count no more", () -> opens(url));
+        }
+    }
+
+    private boolean opens(URI url) {
+        try {
+            return post(url, "", Json.INITIALIZE).statusCode() == 200;
+        } catch (Exception e) {
+            throw new AssertionError(e);
         }
     }
 }

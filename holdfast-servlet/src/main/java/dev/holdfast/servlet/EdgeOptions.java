@@ -1,6 +1,7 @@
 package dev.holdfast.servlet;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.Quota;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.servlet.guard.AllowedForm;
 import dev.holdfast.servlet.sse.SseTimes;
@@ -114,6 +115,11 @@ public final class EdgeOptions {
         return knobs.context;
     }
 
+    /** See {@link Builder#connections}. */
+    public Optional<Quota> connections() {
+        return knobs.connections;
+    }
+
     /** See {@link Builder#httpSse}. */
     public Optional<HttpSseOptions> httpSse() {
         return knobs.httpSse;
@@ -150,6 +156,7 @@ public final class EdgeOptions {
         private PeerWatch peerWatch = PeerWatch.NONE;
         private Function<HttpServletRequest, Object> context = request -> InboundMessage.NO_CONTEXT;
         private Optional<HttpSseOptions> httpSse = Optional.empty();
+        private Optional<Quota> connections = Optional.empty();
 
         private Builder() {}
 
@@ -284,6 +291,16 @@ public final class EdgeOptions {
         /** HTTP+SSE beside Streamable HTTP, for clients of 2024-11-05. Default not. */
         public Builder httpSse(Optional<HttpSseOptions> value) {
             httpSse = Objects.requireNonNull(value, "httpSse");
+            return this;
+        }
+
+        /**
+         * The connections of the server, of which one named principal may have a share only. A connection counts as its from the
+         * moment that its request is known to be the principal's until that is answered, a stream until it ends; beyond the share a
+         * request gets 503. Default not counted.
+         */
+        public Builder connections(Optional<Quota> value) {
+            connections = Objects.requireNonNull(value, "connections");
             return this;
         }
 

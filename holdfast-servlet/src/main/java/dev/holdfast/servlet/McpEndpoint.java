@@ -1,5 +1,6 @@
 package dev.holdfast.servlet;
 
+import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.servlet.body.BodyClock;
@@ -28,6 +29,7 @@ public final class McpEndpoint {
     private final BodyClock bodyClock;
     private final BodyReader bodies;
     private final Faces faces;
+    private final Optional<Quota> connections;
 
     /** An endpoint for an engine that the caller starts and closes. */
     public McpEndpoint(SessionEngine engine, EdgeOptions options) {
@@ -42,6 +44,7 @@ public final class McpEndpoint {
                 engine::requestMemory,
                 bodyClock);
         this.faces = new Faces(engine, options, clock);
+        this.connections = options.connections();
     }
 
     /** Starts the heartbeats. Call it once, before the first request. */
@@ -74,10 +77,26 @@ public final class McpEndpoint {
                 Cors.letAsk(response, exchange.headers(), face.methods(request));
                 exchange.answer().status(HttpServletResponse.SC_NO_CONTENT);
             } else {
-                exchange.follow(face.serve(exchange));
+                serve(face, exchange);
             }
         } catch (Throwable e) {
             exchange.answer().fail(Optional.empty(), e);
+        }
+    }
+
+    /** Serves a request whose connection counts as its principal's until the request is answered, if connections are counted. */
+    private void serve(Face face, Exchange exchange) {
+        String principal = exchange.principal();
+        Optional<Quota> counted = principal.isEmpty() ? Optional.empty() : connections;
+        Optional<Refusal> full = counted.flatMap(quota -> quota.take(principal, 1));
+        if (full.isPresent()) {
+            exchange.turnAway(Rejection.of(full.get()));
+            return;
+        }
+        try {
+            exchange.follow(face.serve(exchange));
+        } finally {
+            counted.ifPresent(quota -> exchange.whenOver(() -> quota.add(principal, -1)));
         }
     }
 

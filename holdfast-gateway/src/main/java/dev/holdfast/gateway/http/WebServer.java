@@ -45,13 +45,15 @@ public final class WebServer {
 
     private final Server server;
     private final ServerConnector connector;
+    private final ConnectionBound bound;
     private final GracefulHandler requests = new GracefulHandler();
     private final NeutralErrors errors = new NeutralErrors(() -> this.stopping);
     private volatile boolean stopping;
 
-    private WebServer(Server server, ServerConnector connector) {
+    private WebServer(Server server, ServerConnector connector, ConnectionBound bound) {
         this.server = server;
         this.connector = connector;
+        this.bound = bound;
         server.setErrorHandler(errors);
     }
 
@@ -78,13 +80,14 @@ public final class WebServer {
         connector.setIdleTimeout(times.keepAlive().toMillis());
         HeadDeadline.set(connector, times.head());
         server.addConnector(connector);
-        server.addBean(new ConnectionBound(server));
+        ConnectionBound bound = new ConnectionBound(server);
+        server.addBean(bound);
         try {
             connector.open();
         } catch (IOException e) {
             throw new GatewayException(reason(host, port, e), e);
         }
-        return new WebServer(server, connector);
+        return new WebServer(server, connector, bound);
     }
 
     private static String reason(String host, int port, IOException failure) {
@@ -94,6 +97,11 @@ public final class WebServer {
             return "port " + port + " of " + host + " is taken; choose another with --port";
         }
         return "cannot listen on port " + port + " of " + host + ": " + text;
+    }
+
+    /** How many connections it takes. */
+    public int mostConnections() {
+        return bound.getMaxNetworkConnectionCount();
     }
 
     /** Closes the port of a server that was never started. */

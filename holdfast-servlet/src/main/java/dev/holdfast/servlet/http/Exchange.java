@@ -14,6 +14,8 @@ import dev.holdfast.servlet.guard.RequestHeaders;
 import dev.holdfast.servlet.io.Faults;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import jakarta.servlet.AsyncEvent;
+import jakarta.servlet.AsyncListener;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
@@ -183,6 +185,45 @@ public final class Exchange {
             }
         } catch (Throwable e) {
             answer.fail(Optional.empty(), e);
+        }
+    }
+
+    /**
+     * Runs something once when the request is over: now, unless it goes on asynchronously. On the thread that handles the request, when
+     * it has done all that it does there.
+     */
+    public void whenOver(Runnable task) {
+        try {
+            if (request.isAsyncStarted()) {
+                request.getAsyncContext().addListener(new Completion(task));
+                return;
+            }
+        } catch (IllegalStateException e) {
+            log.debug("a request was over before its end could be heard: {}", e.toString());
+        }
+        task.run();
+    }
+
+    /** Runs something when a request is over. */
+    private record Completion(Runnable task) implements AsyncListener {
+        @Override
+        public void onComplete(AsyncEvent event) {
+            task.run();
+        }
+
+        @Override
+        public void onTimeout(AsyncEvent event) {
+            // it is completed after that
+        }
+
+        @Override
+        public void onError(AsyncEvent event) {
+            // it is completed after that
+        }
+
+        @Override
+        public void onStartAsync(AsyncEvent event) {
+            event.getAsyncContext().addListener(this);
         }
     }
 
