@@ -16,8 +16,9 @@ import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
 
 /**
- * In what the supported versions of mcp-core differ for a client: what is said of credentials, and of the end. Those before 1.1 have nothing
- * for credentials, 1.1 has an exception and a handler that see the response, from 2.0 on they see the request too.
+ * What differs for a client between the supported versions of mcp-core. Versions before 1.1 have no types for refused credentials. 1.1 has
+ * an exception and a handler that see the response; from 2.0 on both see the request too. The exception for a closed transport has a
+ * constructor without arguments from 2.0 on.
  */
 final class SdkDifferences {
     private static final FailureFactory FAILURES = failures();

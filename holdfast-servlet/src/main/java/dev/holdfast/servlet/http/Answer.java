@@ -89,7 +89,7 @@ public final class Answer {
         begin(rejection);
         write(rejection.status(), JSON, rejection.body());
         try {
-            // Jetty writes what there is when it hears that this is all
+            // Jetty may write the body here already, so this can fail as a write does
             response.setContentLength(rejection.body().length);
             response.flushBuffer();
         } catch (IOException | RuntimeException e) {

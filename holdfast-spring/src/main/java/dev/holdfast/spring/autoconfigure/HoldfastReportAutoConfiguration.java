@@ -8,7 +8,7 @@ import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.io.ResourceLoader;
 
-/** Says in every application that has the starter what Holdfast does. Nothing is asked first, lest it keep silent. */
+/** Logs at start what Holdfast does. It has no conditions, so that every application with the starter gets this line. */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ImportRuntimeHints(NativeHints.class)
 public final class HoldfastReportAutoConfiguration {

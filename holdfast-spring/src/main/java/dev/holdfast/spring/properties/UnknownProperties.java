@@ -17,7 +17,7 @@ import org.springframework.boot.context.properties.source.IterableConfigurationP
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 
-/** Properties {@code holdfast.*} that have no effect, for none has their name. */
+/** Finds the properties {@code holdfast.*} that are set but do not exist. */
 public final class UnknownProperties {
     private static final ConfigurationPropertyName OURS = ConfigurationPropertyName.of("holdfast");
     /** What the starter for clients reads. */
