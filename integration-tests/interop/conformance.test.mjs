@@ -1,8 +1,8 @@
-// The official conformance suite against the demo, and against a gateway in front of the demo: every scenario passes, and none
+// The official conformance suite against the conformance server, and against a gateway in front of it: every scenario passes, and none
 // with a warning.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,21 +13,35 @@ import { startGateway } from './gateway.mjs';
 const SCENARIOS = 32;
 
 const SERVERS = {
-  'the demo': () => startGateway(),
-  'a gateway in front of the demo': async t => {
-    const demo = await startGateway();
-    t.after(() => demo.stop());
-    return startGateway({ flags: ['--upstream', demo.url] });
+  'the conformance server': startServer,
+  'a gateway in front of it': async t => {
+    const server = await startServer(t);
+    const gateway = await startGateway({ flags: ['--upstream', server] });
+    t.after(() => gateway.stop());
+    return gateway.url;
   },
 };
 
+/** Starts it on a free port; resolves to its URL. */
+async function startServer(t) {
+  const server = spawn(fileURLToPath(new URL('../conformance-server', import.meta.url)), ['--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  t.after(() => server.kill());
+  let output = '';
+  server.stderr.on('data', text => (output += text));
+  for await (const [text] of on(server.stdout, 'data', { close: ['end'] })) {
+    output += text;
+    const url = /listens on (\S+)\n/.exec(output)?.[1];
+    if (url) return url;
+  }
+  throw new Error(`the conformance server has ended: ${output}`);
+}
+
 for (const [name, start] of Object.entries(SERVERS)) test(`${name}: all scenarios pass without a warning`, { timeout: 180_000 }, async t => {
-  const gateway = await start(t);
-  t.after(() => gateway.stop());
+  const url = await start(t);
   const results = await mkdtemp(join(tmpdir(), 'conformance-'));
   t.after(() => rm(results, { recursive: true }));
 
-  const { code, output } = await conformance(['server', '--url', gateway.url, '--suite', 'all', '--output-dir', results], t.signal);
+  const { code, output } = await conformance(['server', '--url', url, '--suite', 'all', '--output-dir', results], t.signal);
   const scenarios = await Promise.all((await readdir(results)).map(async name => ({ name, checks: await checksOf(join(results, name)) })));
   const complaints = scenarios.flatMap(({ name, checks }) =>
     checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO').map(each => `${name}: ${each.status} ${each.id}: ${each.errorMessage}`),

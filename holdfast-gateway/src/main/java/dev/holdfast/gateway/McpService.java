@@ -12,7 +12,6 @@ import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.gateway.stdio.StdioBackend;
 import dev.holdfast.json.HintedBackend;
 import dev.holdfast.json.JsonRpc;
-import dev.holdfast.mcp.HoldfastRequest;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.McpServlet;
@@ -150,7 +149,7 @@ record McpService(Endpoint endpoint, Runnable release) {
                 .lease(options.store().node().lease())
                 .build();
         meters.watch(provider.engine());
-        DemoServer.start(provider, (call, retry) -> HoldfastRequest.of(call).disconnect(retry));
+        DemoServer.start(provider);
         return new McpService(new Endpoint(provider, provider::admits, provider.engine(), meters), () -> {});
     }
 }

@@ -2,6 +2,7 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.gateway.stdio.StdioBed;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -24,6 +25,25 @@ class AccessLogTest {
     private static final String INITIALIZE =
             "{'jsonrpc':'2.0','id':0,'method':'initialize','params':{'protocolVersion':"
                     + "'2025-11-25','capabilities':{},'clientInfo':{'name':'tester','version':'1.2'}}}";
+
+    /** A server with a tool that only reads, and takes two seconds. */
+    private static final String READER = """
+            result() {
+              id=${line#*'"id":'}
+              printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "${id%%[,\\}]*}" "$1"
+            }
+            while read -r line; do
+              case $line in
+                *'"method":"notifications/'*) ;;
+                *'"method":"initialize"'*) result '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+                *'"method":"tools/list"'*) result '{"tools":[{"name":"read","annotations":{"readOnlyHint":true}}]}' ;;
+                *'"method":"tools/call"'*)
+                  printf '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}\\n'
+                  sleep 2
+                  result '{"content":[]}' ;;
+              esac
+            done
+            """;
 
     @TempDir
     @SuppressWarnings("NullAway.Init")
@@ -110,7 +130,7 @@ class AccessLogTest {
         try (GatewayProcess gateway = serve("log", "--store", "memory", "--access-log", "calls")) {
             HttpPeer peer = HttpPeer.introduced(gateway.url(), INITIALIZE, ALICE);
             peer.post(call(1, "echo", "{'text':'hello'}"));
-            peer.post(call(2, "test_error_handling", "{}"));
+            peer.post(call(2, "slow", "{}"));
             peer.post(call(3, "none", "{}"));
             peer.call(4, "no/method");
             try (Stream<String> slow = Wait.until(peer.posted(call(5, "slow", "{'ms':60000,'steps':600}")))
@@ -133,7 +153,7 @@ class AccessLogTest {
             String end = " took=\\d+ms resumed=0 rerun=false principal=\"alice\"";
             String tool = "call method=\"tools/call\" tool=";
             assertThat(told.get(1)).matches(tool + "\"echo\" outcome=answered" + end);
-            assertThat(told.get(2)).matches(tool + "\"test_error_handling\" outcome=tool-error" + end);
+            assertThat(told.get(2)).matches(tool + "\"slow\" outcome=tool-error" + end);
             assertThat(told.get(3)).matches(tool + "\"none\" outcome=failed code=\"-32602\"" + end);
             assertThat(told.get(4)).matches("call method=\"no/method\" outcome=failed code=\"-32601\"" + end);
             assertThat(told.get(5)).matches(tool + "\"slow\" outcome=cancelled" + end);
@@ -148,14 +168,16 @@ class AccessLogTest {
     void aCallThatIsRunAgainByTheNextGatewayIsToldThere() throws Exception {
         HttpPeer peer;
         String seen;
-        try (GatewayProcess first = serve("first", "--access-log", "calls")) {
+        List<String> options = new ArrayList<>(List.of("--access-log", "calls", "--"));
+        options.addAll(StdioBed.script(READER).words());
+        String[] reader = options.toArray(String[]::new);
+        try (GatewayProcess first = serve("first", reader)) {
             peer = HttpPeer.introduced(first.url(), INITIALIZE, ALICE);
             peer.post("{'jsonrpc':'2.0','id':1,'method':'tools/list'}");
-            seen = progressOf(Wait.until(peer.posted(call(2, "slow_read", "{'ms':2000,'steps':10}")))
-                    .body());
+            seen = progressOf(Wait.until(peer.posted(call(2, "read", "{}"))).body());
             first.process().destroyForcibly().waitFor();
         }
-        try (GatewayProcess second = serve("second", "--access-log", "calls")) {
+        try (GatewayProcess second = serve("second", reader)) {
             HttpPeer again = peer.at(second.url());
             finish(Wait.until(again.resumed(seen)));
             again.delete();
@@ -166,7 +188,7 @@ class AccessLogTest {
         assertThat(told).hasSize(3);
         assertThat(told.get(0)).startsWith("returned client=\"tester\" version=\"1.2\" principal=\"alice\" protocol=");
         assertThat(told.get(1))
-                .startsWith("call method=\"tools/call\" tool=\"slow_read\" outcome=answered took=2")
+                .startsWith("call method=\"tools/call\" tool=\"read\" outcome=answered took=2")
                 .endsWith(" rerun=true principal=\"alice\"");
         assertThat(told.get(2)).startsWith("ended reason=terminated ").contains(" calls=1 ");
     }

@@ -1,4 +1,4 @@
-/** The built-in MCP server, for a first try and for tests of conformance. */
+/** The built-in MCP server, for a first try. */
 @NullMarked
 package dev.holdfast.gateway.demo;
 

@@ -1,6 +1,7 @@
 package dev.holdfast.gateway.demo;
 
 import io.modelcontextprotocol.json.McpJsonDefaults;
+import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.json.TypeRef;
 import io.modelcontextprotocol.spec.McpSchema.ClientCapabilities;
 import io.modelcontextprotocol.spec.McpSchema.Implementation;
@@ -12,6 +13,8 @@ import io.modelcontextprotocol.spec.McpSchema.JSONRPCResponse;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import io.modelcontextprotocol.spec.McpStreamableServerTransport;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -76,7 +79,12 @@ final class DemoTestTransport implements McpStreamableServerTransportProvider {
     }
 
     private static Map<String, Object> json(Object message) {
-        return DemoJson.object(DemoJson.text(message));
+        try {
+            McpJsonMapper mapper = McpJsonDefaults.getMapper();
+            return mapper.readValue(mapper.writeValueAsString(message), new TypeRef<>() {});
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** A client and its session. */
