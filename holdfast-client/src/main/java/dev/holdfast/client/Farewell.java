@@ -5,7 +5,6 @@ import dev.holdfast.client.wire.HttpExchange;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
 import java.net.URI;
-import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -39,17 +38,7 @@ final class Farewell implements StreamHandler {
     }
 
     @Override
-    public void opened(HttpHeaders headers) {
-        // no server streams an answer to DELETE
-    }
-
-    @Override
     public CompletionStage<Void> event(SseEvent event) {
         return CompletableFuture.completedFuture(null);
-    }
-
-    @Override
-    public void retry(long millis) {
-        // nothing comes back to here
     }
 }

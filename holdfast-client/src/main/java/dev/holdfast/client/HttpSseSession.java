@@ -3,7 +3,6 @@ package dev.holdfast.client;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.client.wire.Origin;
-import dev.holdfast.client.wire.References;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.RequestId;
@@ -88,7 +87,7 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
     private void named(String text) {
         URI named;
         try {
-            named = References.resolve(server.uri(), text);
+            named = Origin.resolve(server.uri(), text);
         } catch (IllegalArgumentException e) {
             fail(new UnusableEndpointException("it is no URL"));
             return;

@@ -235,11 +235,11 @@ final class Link {
 
     /** An exchange whose stream, if there is one, answers a request; it has not begun. */
     HttpExchange answering(HttpRequest request, StreamHandler handler) {
-        return new HttpExchange(server.means(), request, limits().messageBytes(), answers, handler);
+        return new HttpExchange(server.resources(), request, limits().messageBytes(), answers, handler);
     }
 
     /** An exchange whose stream belongs to no request; it has not begun. */
     HttpExchange listening(HttpRequest request, StreamHandler handler) {
-        return new HttpExchange(server.means(), request, limits().messageBytes(), listening, handler);
+        return new HttpExchange(server.resources(), request, limits().messageBytes(), listening, handler);
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.client;
 
+import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.RequestId;
@@ -46,7 +47,11 @@ public sealed interface Outcome {
     record SessionGone() implements Outcome {}
 
     /** The message did not reach the server for as long as the patience lasted, or its request could not be made. It was not executed. */
-    record NotSent(Throwable cause) implements Outcome {}
+    record NotSent(Throwable cause) implements Outcome {
+        public NotSent {
+            cause = ExchangeEnd.unwrap(cause);
+        }
+    }
 
     /**
      * Nobody knows whether the server executed the request: the message was sent, and its answer is lost, or what came is none.

@@ -248,7 +248,7 @@ final class Posting implements StreamOwner, StreamHandler {
     private void deliver(String otherwise, Supplier<CompletionStage<Void>> taking) {
         try {
             link.server()
-                    .means()
+                    .resources()
                     .delivery()
                     .execute(() -> CompletableFuture.<Void>completedFuture(null)
                             .thenCompose(nothing -> taking.get())

@@ -9,7 +9,6 @@ import dev.holdfast.client.wire.StreamHandler;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import java.net.URI;
-import java.net.http.HttpHeaders;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
@@ -82,18 +81,8 @@ final class Probe implements StreamHandler {
     }
 
     @Override
-    public void opened(HttpHeaders headers) {
-        // the answer comes as an event
-    }
-
-    @Override
     public CompletionStage<Void> event(SseEvent event) {
         answered(event.data());
         return CompletableFuture.completedFuture(null);
-    }
-
-    @Override
-    public void retry(long millis) {
-        // nothing comes back to here
     }
 }

@@ -1,8 +1,8 @@
 package dev.holdfast.client;
 
 import dev.holdfast.ByteBudget;
+import dev.holdfast.client.wire.HttpResources;
 import dev.holdfast.client.wire.HttpSender;
-import dev.holdfast.client.wire.Means;
 import dev.holdfast.client.wire.Redirects;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -16,13 +16,13 @@ import java.util.function.DoubleSupplier;
 /** A server at a URL, and how to deal with it. Immutable; serves any number of sessions. */
 public final class RemoteServer {
     private final URI uri;
-    private final Means means;
+    private final HttpResources resources;
     private final Requests requests;
     private final ClientLimits limits;
 
-    private RemoteServer(URI uri, Means means, Requests requests, ClientLimits limits) {
+    private RemoteServer(URI uri, HttpResources resources, Requests requests, ClientLimits limits) {
         this.uri = uri;
-        this.means = means;
+        this.resources = resources;
         this.requests = requests;
         this.limits = limits;
     }
@@ -42,33 +42,33 @@ public final class RemoteServer {
     /** The same over another sender. */
     public static RemoteServer at(URI uri, HttpSender http, ScheduledExecutorService clock, Executor delivery) {
         DoubleSupplier random = () -> ThreadLocalRandom.current().nextDouble();
-        Means means = new Means(http, delivery, delivery, clock, random, Redirects.NONE);
-        return new RemoteServer(uri, means, Requests.PLAIN, ClientLimits.DEFAULT);
+        HttpResources resources = new HttpResources(http, delivery, delivery, clock, random, Redirects.NONE);
+        return new RemoteServer(uri, resources, Requests.PLAIN, ClientLimits.DEFAULT);
     }
 
     /** The same with other requests. */
     public RemoteServer withRequests(Requests other) {
-        return new RemoteServer(uri, means, other, limits);
+        return new RemoteServer(uri, resources, other, limits);
     }
 
     /** The same with other limits. */
     public RemoteServer withLimits(ClientLimits other) {
-        return new RemoteServer(uri, means, requests, other);
+        return new RemoteServer(uri, resources, requests, other);
     }
 
     /** The same, whose messages are taken by the threads that read them. */
     public RemoteServer withDeliveryAtOnce() {
-        return new RemoteServer(uri, means.withDelivery(Runnable::run), requests, limits);
+        return new RemoteServer(uri, resources.withDelivery(Runnable::run), requests, limits);
     }
 
     /** The same, whose large messages share a room. */
     public RemoteServer withRoom(ByteBudget room) {
-        return new RemoteServer(uri, means.withRoom(room), requests, limits);
+        return new RemoteServer(uri, resources.withRoom(room), requests, limits);
     }
 
     /** The same, whose redirects are followed that lead to the same origin. */
     public RemoteServer withRedirects() {
-        return new RemoteServer(uri, means.withRedirects(Redirects.WITHIN_ORIGIN), requests, limits);
+        return new RemoteServer(uri, resources.withRedirects(Redirects.WITHIN_ORIGIN), requests, limits);
     }
 
     /** The endpoint. */
@@ -88,15 +88,15 @@ public final class RemoteServer {
 
     /** A patience by its limits, which begins to run when something fails. */
     public Patience patience() {
-        return new Patience(limits.patience(), means.random(), System::nanoTime);
+        return new Patience(limits.patience(), resources.random(), System::nanoTime);
     }
 
     /** Runs a task later, and not on the clock's own thread: it may ask for credentials. */
     public Future<?> later(long millis, Runnable task) {
-        return means.clock().schedule(() -> means.due().execute(task), millis, TimeUnit.MILLISECONDS);
+        return resources.clock().schedule(() -> resources.due().execute(task), millis, TimeUnit.MILLISECONDS);
     }
 
-    Means means() {
-        return means;
+    HttpResources resources() {
+        return resources;
     }
 }

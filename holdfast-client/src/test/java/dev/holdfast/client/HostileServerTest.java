@@ -1014,7 +1014,7 @@ class HostileServerTest {
     void exchangeThatIsAbortedBeforeItsStartIsNotSent() {
         HttpRequest request = HttpRequest.newBuilder(server.uri()).GET().build();
         HttpExchange exchange = new HttpExchange(
-                remote(server.uri()).means(), request, 100, new HeartbeatWatch(Duration.ZERO), NO_STREAM);
+                remote(server.uri()).resources(), request, 100, new HeartbeatWatch(Duration.ZERO), NO_STREAM);
         int before = server.requests.size();
 
         exchange.abort("not wanted");

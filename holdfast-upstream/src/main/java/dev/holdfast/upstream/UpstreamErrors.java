@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
-import dev.holdfast.client.wire.References;
+import dev.holdfast.client.wire.Origin;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.backend.LogText;
@@ -90,7 +90,7 @@ final class UpstreamErrors {
     /** Scheme, host, port and path: user, query, fragment and what follows a ';' may be credentials. */
     private static Optional<String> place(URI asked, String location) {
         try {
-            URI to = References.resolve(asked, location);
+            URI to = Origin.resolve(asked, location);
             if (to.getHost() == null) {
                 return Optional.empty();
             }

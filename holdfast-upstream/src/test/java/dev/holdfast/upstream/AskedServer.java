@@ -5,20 +5,17 @@ import com.sun.net.httpserver.HttpServer;
 import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.client.wire.HeartbeatWatch;
 import dev.holdfast.client.wire.HttpExchange;
-import dev.holdfast.client.wire.Means;
+import dev.holdfast.client.wire.HttpResources;
 import dev.holdfast.client.wire.Redirects;
-import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.client.wire.StreamHandler;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -38,18 +35,9 @@ final class AskedServer implements AutoCloseable {
     private final HttpServer server;
     private final UpstreamClient client;
 
-    private final StreamHandler events = new StreamHandler() {
-        @Override
-        public void opened(HttpHeaders headers) {}
-
-        @Override
-        public CompletionStage<Void> event(SseEvent event) {
-            asked.complete(null);
-            return taken;
-        }
-
-        @Override
-        public void retry(long millis) {}
+    private final StreamHandler events = event -> {
+        asked.complete(null);
+        return taken;
     };
 
     AskedServer(UpstreamHttp http) throws IOException {
@@ -101,10 +89,12 @@ final class AskedServer implements AutoCloseable {
      * @param mostBytes of one message
      * @param silence after which the answer is broken off; zero: never
      */
-    CompletableFuture<ExchangeEnd> get(String path, int mostBytes, Duration silence, UnaryOperator<Means> with) {
-        Means means = new Means(client.sender(), Runnable::run, client.threads(), clock, () -> 0.5, Redirects.NONE);
+    CompletableFuture<ExchangeEnd> get(
+            String path, int mostBytes, Duration silence, UnaryOperator<HttpResources> with) {
+        HttpResources resources =
+                new HttpResources(client.sender(), Runnable::run, client.threads(), clock, () -> 0.5, Redirects.NONE);
         HttpRequest request = HttpRequest.newBuilder(uri(path)).GET().build();
-        return new HttpExchange(with.apply(means), request, mostBytes, new HeartbeatWatch(silence), events)
+        return new HttpExchange(with.apply(resources), request, mostBytes, new HeartbeatWatch(silence), events)
                 .start()
                 .orTimeout(30, TimeUnit.SECONDS);
     }

@@ -2,9 +2,16 @@ package dev.holdfast.client.wire;
 
 import java.net.http.HttpHeaders;
 import java.util.Locale;
+import java.util.concurrent.CompletionException;
 
 /** How an HTTP exchange ended. */
 public sealed interface ExchangeEnd {
+    /** The failure behind that of a stage. */
+    static Throwable unwrap(Throwable failure) {
+        Throwable cause = failure.getCause();
+        return failure instanceof CompletionException && cause != null ? cause : failure;
+    }
+
     /** The content codings of a body; empty if it can be read as it is. */
     static String coding(HttpHeaders headers) {
         String coding = String.join(", ", headers.allValues("content-encoding")).strip();

@@ -20,6 +20,19 @@ public record Origin(String scheme, String host, int port) {
         return new Origin(scheme, lower(uri.getHost()), uri.getPort() >= 0 ? uri.getPort() : otherwise);
     }
 
+    /**
+     * The URL that a reference means at a URL. As {@link URI#resolve(String)}, but a reference that is a query only keeps the path, as RFC
+     * 3986, section 5.2.2, says.
+     *
+     * @throws IllegalArgumentException if it is no URL
+     */
+    public static URI resolve(URI base, String reference) {
+        if (!reference.startsWith("?")) {
+            return base.resolve(reference);
+        }
+        return URI.create(base.toString().replaceFirst("[?#].*", "") + reference);
+    }
+
     @Override
     public String toString() {
         return scheme + "://" + host + ":" + port;

@@ -35,7 +35,7 @@ public enum Redirects {
 
     private static Optional<HttpRequest> at(HttpRequest request, String location) {
         try {
-            URI uri = References.resolve(request.uri(), location);
+            URI uri = Origin.resolve(request.uri(), location);
             return Origin.of(uri).equals(Origin.of(request.uri()))
                     ? Optional.of(HttpRequest.newBuilder(request, (name, value) -> true)
                             .uri(uri)

@@ -79,6 +79,13 @@ final class SseParser {
         this.events = events;
     }
 
+    /** A parser of a body that is one message, and no stream of events. */
+    static SseParser whole(int most, Consumer<SseEvent> message) {
+        SseParser parser = new SseParser(most, message);
+        parser.bare = true;
+        return parser;
+    }
+
     /** The reconnection time in milliseconds that the stream stated last. */
     OptionalLong retry() {
         return retry;

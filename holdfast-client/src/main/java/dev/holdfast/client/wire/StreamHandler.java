@@ -6,11 +6,11 @@ import java.util.concurrent.CompletionStage;
 /** Takes what comes on one connection as a stream of events. Called by one thread at a time. */
 public interface StreamHandler {
     /** The head has come, and events will follow. */
-    void opened(HttpHeaders headers);
+    default void opened(HttpHeaders headers) {}
 
     /** Takes an event. No more is read from the connection until the stage has completed. */
     CompletionStage<Void> event(SseEvent event);
 
     /** The server has stated a reconnection time, in milliseconds. */
-    void retry(long millis);
+    default void retry(long millis) {}
 }

@@ -10,12 +10,10 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import org.junit.jupiter.api.AfterEach;
@@ -25,18 +23,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(30)
 class HttpExchangeTest {
-    private static final StreamHandler EVENTS = new StreamHandler() {
-        @Override
-        public void opened(HttpHeaders headers) {}
-
-        @Override
-        public CompletionStage<Void> event(SseEvent event) {
-            return CompletableFuture.completedFuture(null);
-        }
-
-        @Override
-        public void retry(long millis) {}
-    };
+    private static final StreamHandler EVENTS = event -> CompletableFuture.completedFuture(null);
 
     private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
     private final LateClient http = new LateClient(HttpClient.newHttpClient());
@@ -65,8 +52,9 @@ class HttpExchangeTest {
         URI uri = URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/");
         HttpRequest request =
                 HttpRequest.newBuilder(uri).POST(BodyPublishers.ofString("{}")).build();
-        Means means = new Means(HttpSender.by(http), Runnable::run, Runnable::run, clock, () -> 0.5, Redirects.NONE);
-        return new HttpExchange(means, request, 1_000, new HeartbeatWatch(Duration.ZERO), EVENTS);
+        HttpResources resources =
+                new HttpResources(HttpSender.by(http), Runnable::run, Runnable::run, clock, () -> 0.5, Redirects.NONE);
+        return new HttpExchange(resources, request, 1_000, new HeartbeatWatch(Duration.ZERO), EVENTS);
     }
 
     /** Its connection may carry another exchange by then, which would break. */

@@ -8,7 +8,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpResponse.ResponseInfo;
 import java.util.Optional;
-import java.util.concurrent.CompletionException;
 
 /** What became of a message, as the SDK's exceptions say it. */
 final class Failures {
@@ -41,7 +40,7 @@ final class Failures {
             return new McpTransportSessionNotFoundException("the server does not have the session any more");
         }
         if (outcome instanceof Outcome.NotSent not) {
-            Throwable cause = unwrap(not.cause());
+            Throwable cause = not.cause();
             return cause instanceof RuntimeException own
                     ? own
                     : new McpTransportException("not sent: " + cause.getMessage(), cause);
@@ -71,10 +70,5 @@ final class Failures {
                 .map(location -> ", a redirect to " + location + " that is not followed")
                 .orElse("");
         return new McpTransportException("refused by the server: " + answer.getMessage() + aside, answer);
-    }
-
-    private static Throwable unwrap(Throwable failure) {
-        Throwable cause = failure.getCause();
-        return failure instanceof CompletionException && cause != null ? cause : failure;
     }
 }

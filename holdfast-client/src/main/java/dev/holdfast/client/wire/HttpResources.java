@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 
 /**
- * With what exchanges are made.
+ * What exchanges are made with.
  *
  * @param http sends and receives
  * @param delivery runs those who take the messages
@@ -18,7 +18,7 @@ import java.util.function.DoubleSupplier;
  * @param redirects which are followed; the HTTP client itself follows none
  * @param room what large messages may take together
  */
-public record Means(
+public record HttpResources(
         HttpSender http,
         Executor delivery,
         Executor due,
@@ -28,8 +28,8 @@ public record Means(
         ByteBudget room) {
     private static final int COPIES = 3;
 
-    /** Means whose messages have all the room they want. */
-    public Means(
+    /** Resources whose messages have all the room they want. */
+    public HttpResources(
             HttpSender http,
             Executor delivery,
             Executor due,
@@ -45,17 +45,17 @@ public record Means(
     }
 
     /** The same, whose messages are taken by others. */
-    public Means withDelivery(Executor other) {
-        return new Means(http, other, due, clock, random, redirects, room);
+    public HttpResources withDelivery(Executor other) {
+        return new HttpResources(http, other, due, clock, random, redirects, room);
     }
 
     /** The same, with other redirects that are followed. */
-    public Means withRedirects(Redirects other) {
-        return new Means(http, delivery, due, clock, random, other, room);
+    public HttpResources withRedirects(Redirects other) {
+        return new HttpResources(http, delivery, due, clock, random, other, room);
     }
 
     /** The same, whose large messages share a room. */
-    public Means withRoom(ByteBudget other) {
-        return new Means(http, delivery, due, clock, random, redirects, other);
+    public HttpResources withRoom(ByteBudget other) {
+        return new HttpResources(http, delivery, due, clock, random, redirects, other);
     }
 }

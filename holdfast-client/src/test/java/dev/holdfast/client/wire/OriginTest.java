@@ -6,7 +6,7 @@ import java.net.URI;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class ReferencesTest {
+class OriginTest {
     @ParameterizedTest
     @CsvSource({
         "http://h/sse, ?sessionId=1, http://h/sse?sessionId=1",
@@ -16,7 +16,7 @@ class ReferencesTest {
         "http://h/a/sse, /message, http://h/message",
         "http://h/a/sse, http://other/m, http://other/m",
     })
-    void areResolvedAsTheStandardSays(URI base, String reference, URI expected) {
-        assertThat(References.resolve(base, reference)).isEqualTo(expected);
+    void referencesAreResolvedAsTheStandardSays(URI base, String reference, URI expected) {
+        assertThat(Origin.resolve(base, reference)).isEqualTo(expected);
     }
 }

@@ -6,9 +6,9 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /** What heartbeats teach. */
-class BeatsTest {
+class HeartbeatWatchTest {
     private final HeartbeatWatch watch = new HeartbeatWatch(Duration.ZERO);
-    private final Beats beats = new Beats(watch);
+    private final HeartbeatWatch.Rhythm beats = new HeartbeatWatch.Rhythm(watch);
 
     private void comment(double seconds) {
         beats.bytes((long) (seconds * 1e9), true, true);
