@@ -1,13 +1,20 @@
 package dev.holdfast.rocksdb;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.Deque;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.function.BiPredicate;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.ColumnFamilyOptions;
@@ -16,6 +23,7 @@ import org.rocksdb.CompressionType;
 import org.rocksdb.DBOptions;
 import org.rocksdb.InfoLogLevel;
 import org.rocksdb.LRUCache;
+import org.rocksdb.NativeLibraryLoader;
 import org.rocksdb.Options;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
@@ -28,8 +36,8 @@ import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
 /**
- * RocksDB, open: the one class that knows its options and frees what it holds. Nobody may use it during or after its close;
- * {@link RocksDbStore} sees to that.
+ * An open RocksDB: the one class that knows its options and frees what it holds. It must not be used during or after its close;
+ * {@link ReopeningDatabase} sees to that.
  */
 final class Database implements AutoCloseable {
     private static final int FILTER_BITS = 10;
@@ -39,32 +47,124 @@ final class Database implements AutoCloseable {
     private static final int INFO_LOGS = 2;
     private static final long MANIFEST_BYTES = 4 << 20;
     private static final int BATCH_OVERHEAD = 32;
+    /** An environment variable: where RocksDB looks for its library, or puts it and leaves it there. */
+    private static final String LIBRARY_FOLDER = "ROCKSDB_SHAREDLIB_DIR";
 
     private final Deque<AutoCloseable> owned = new ArrayDeque<>();
     private final Watermark acknowledged;
-    private final WriteOptions atOnce;
-    private final WriteOptions patient;
+    private final WriteOptions noSlowdown;
+    private final WriteOptions blocking;
     private final RocksDB db;
 
-    /** How the log is read that the last opening has left. */
-    enum Log {
-        /** As far as it is whole; refused where nothing of it is there. */
-        WHOLE,
+    /** How the write-ahead log of the last opening is read. */
+    enum Recovery {
+        /** As far as it is whole; refused if a file of it is missing. */
+        STRICT,
         /** As far as it goes. */
-        WHAT_THERE_IS,
-        /** As far as it goes, and tables that are damaged are opened, but not compacted. */
-        OF_A_WRECK
+        LENIENT,
+        /** As far as it goes; tables that are damaged are opened too, but not compacted. */
+        SALVAGE
     }
 
-    Database(Path folder, long memoryBytes, boolean sync, Log log, Watermark acknowledged) throws RocksDBException {
+    /** The writes of one step, in order; all of them are done, or none. They stay on the heap until a thread writes them. */
+    static final class Batch {
+        private static final int ENTRY_OVERHEAD = 16;
+
+        /** Of each write three: the key, its value or null, and for a range the first key behind it or null. */
+        private final List<byte @Nullable []> entries = new ArrayList<>(12);
+
+        private int bytes;
+
+        void put(byte[] key, byte[] value) {
+            add(key, value, null);
+        }
+
+        void delete(byte[] key) {
+            add(key, null, null);
+        }
+
+        /** Deletes from a key on, up to before another. */
+        void deleteRange(byte[] from, byte[] to) {
+            add(from, null, to);
+        }
+
+        private void add(byte[] key, byte @Nullable [] value, byte @Nullable [] end) {
+            entries.add(key);
+            entries.add(value);
+            entries.add(end);
+            bytes += key.length + (value == null ? 0 : value.length) + (end == null ? 0 : end.length) + ENTRY_OVERHEAD;
+        }
+
+        boolean isEmpty() {
+            return entries.isEmpty();
+        }
+
+        int bytes() {
+            return bytes;
+        }
+
+        private void addTo(WriteBatch batch) throws RocksDBException {
+            for (int i = 0; i < entries.size(); i += 3) {
+                byte[] key = Objects.requireNonNull(entries.get(i));
+                byte[] value = entries.get(i + 1);
+                byte[] end = entries.get(i + 2);
+                if (value != null) {
+                    batch.put(key, value);
+                } else if (end != null) {
+                    batch.deleteRange(key, end);
+                } else {
+                    batch.delete(key);
+                }
+            }
+        }
+    }
+
+    Database(Path folder, long memoryBytes, boolean sync, Recovery recovery, Watermark acknowledged)
+            throws RocksDBException {
         this.acknowledged = acknowledged;
-        atOnce = own(new WriteOptions()).setNoSlowdown(true);
-        patient = own(new WriteOptions()).setSync(sync);
+        noSlowdown = own(new WriteOptions()).setNoSlowdown(true);
+        blocking = own(new WriteOptions()).setSync(sync);
         try {
-            db = own(RocksDB.open(options(memoryBytes, log), folder.toString()));
+            db = own(RocksDB.open(options(memoryBytes, recovery), folder.toString()));
         } catch (RocksDBException e) {
             close();
             throw e;
+        }
+    }
+
+    /**
+     * Loads RocksDB's native library, unless it is loaded. It is unpacked into a file that is removed as soon as it is loaded: left to
+     * itself, RocksDB leaves a file of 17 MB behind wherever a process is killed.
+     */
+    static synchronized void loadLibrary() throws IOException {
+        if (System.getenv(LIBRARY_FOLDER) == null) {
+            Path folder = Files.createTempDirectory("holdfast-rocksdb");
+            try {
+                NativeLibraryLoader.getInstance().loadLibrary(folder.toString());
+            } finally {
+                removeQuietly(folder);
+            }
+        }
+        RocksDB.loadLibrary();
+    }
+
+    /** Removes a folder with all that is in it, if it is there. */
+    static void remove(Path folder) throws IOException {
+        if (!Files.exists(folder)) {
+            return;
+        }
+        try (Stream<Path> files = Files.walk(folder)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+
+    private static void removeQuietly(Path folder) {
+        try {
+            remove(folder);
+        } catch (IOException e) {
+            // where a loaded library cannot be removed, RocksDB does it when the process ends in order
         }
     }
 
@@ -73,30 +173,28 @@ final class Database implements AutoCloseable {
         return what;
     }
 
-    private Options options(long memoryBytes, Log log) {
+    private Options options(long memoryBytes, Recovery recovery) {
         BlockBasedTableConfig tables = new BlockBasedTableConfig()
                 .setBlockCache(own(new LRUCache(memoryBytes / 2)))
                 .setFilterPolicy(own(new BloomFilter(FILTER_BITS)));
-        return own(new Options(own(trackingLogs(log)), own(new ColumnFamilyOptions())))
-                .setCreateIfMissing(log != Log.OF_A_WRECK)
-                .setParanoidChecks(log != Log.OF_A_WRECK)
-                .setDisableAutoCompactions(log == Log.OF_A_WRECK)
+        return own(new Options(own(walOptions(recovery)), own(new ColumnFamilyOptions())))
+                .setCreateIfMissing(recovery != Recovery.SALVAGE)
+                .setParanoidChecks(recovery != Recovery.SALVAGE)
+                .setDisableAutoCompactions(recovery == Recovery.SALVAGE)
                 .setTableFormatConfig(tables)
-                // three buffers at most: about half of the memory, so that one is filled while another is flushed
+                // at most three buffers take half of the memory: one is filled while another is flushed
                 .setWriteBufferSize(memoryBytes / (2 * WRITE_BUFFERS))
                 .setMaxWriteBufferNumber(WRITE_BUFFERS)
-                // one thread at a time writes, and wakes no others to help it
+                // one thread at a time writes; it need not wake others to help it
                 .setAllowConcurrentMemtableWrite(false)
-                // what is kept is small and changes much: levels hold little that is dead, where universal compaction
-                // may need twice the space for a while
+                // the data is small and changes much: universal compaction may need twice its space for a while
                 .setCompactionStyle(CompactionStyle.LEVEL)
                 .setLevelCompactionDynamicLevelBytes(true)
                 .setCompressionType(CompressionType.LZ4_COMPRESSION)
-                // a torn tail ends the log where it is torn, whatever tore it; whether that was the tail, the mark
-                // tells
+                // a torn record ends the log, whatever tore it; the watermark tells whether it was the last one
                 .setWalRecoveryMode(WALRecoveryMode.PointInTimeRecovery)
                 .setMaxOpenFiles(OPEN_FILES)
-                // the folder takes what it holds, not what it may hold one day
+                // files take what they hold, not what they may hold one day
                 .setAllowFAllocate(false)
                 .setMaxManifestFileSize(MANIFEST_BYTES)
                 .setInfoLogLevel(InfoLogLevel.WARN_LEVEL)
@@ -106,36 +204,35 @@ final class Database implements AutoCloseable {
                 .setStatsPersistPeriodSec(0);
     }
 
-    /** Each file of the log names the one before, so that one which is missing ends the log. Java has no setter for that. */
-    private static DBOptions trackingLogs(Log log) {
+    /** With this option each file of the log names the one before, so that a missing one is noticed. Java has no setter for it. */
+    private static DBOptions walOptions(Recovery recovery) {
         Properties properties = new Properties();
-        properties.setProperty("track_and_verify_wals", String.valueOf(log == Log.WHOLE));
+        properties.setProperty("track_and_verify_wals", String.valueOf(recovery == Recovery.STRICT));
         return Objects.requireNonNull(DBOptions.getDBOptionsFromProps(properties), "RocksDB does not track its logs");
     }
 
-    /** Writes without waiting for the disk; false if RocksDB would have made it wait, and nothing was written. */
-    boolean tryWrite(Changes changes) throws RocksDBException {
+    /** Writes without waiting for the disk; false if RocksDB would have stalled, and nothing was written. */
+    boolean tryWrite(Batch changes) throws RocksDBException {
         try (WriteBatch batch = new WriteBatch(changes.bytes() + BATCH_OVERHEAD)) {
             changes.addTo(batch);
-            db.write(atOnce, batch);
+            db.write(noSlowdown, batch);
             acknowledged.set(sequence());
             return true;
         } catch (RocksDBException e) {
-            Status status = e.getStatus();
-            if (status != null && status.getCode() == Status.Code.Incomplete) {
+            if (hasCode(e, Status.Code.Incomplete)) {
                 return false;
             }
             throw e;
         }
     }
 
-    /** Writes all of them in one batch, and waits as long as it takes. */
-    void write(Iterable<Changes> all, int bytes) throws RocksDBException {
+    /** Writes all of them as one batch, and waits as long as it takes. */
+    void write(Iterable<Batch> all, int bytes) throws RocksDBException {
         try (WriteBatch batch = new WriteBatch(bytes + BATCH_OVERHEAD)) {
-            for (Changes changes : all) {
+            for (Batch changes : all) {
                 changes.addTo(batch);
             }
-            db.write(patient, batch);
+            db.write(blocking, batch);
             acknowledged.set(sequence());
         }
     }
@@ -149,12 +246,12 @@ final class Database implements AutoCloseable {
         return Optional.ofNullable(db.get(key));
     }
 
-    /** False where there is no such key, as far as memory tells without a look at the disk. */
+    /** False if there is no such key, as far as memory tells; does not look at the disk. */
     boolean mayHave(byte[] key) {
         return db.keyMayExist(key, null);
     }
 
-    /** Goes through keys and values in order, as they are when it begins, from one key to before another, for as long as the visitor says so. */
+    /** Visits keys and values of one moment in order, from one key up to before another, until the visitor returns false. */
     void scan(byte[] from, byte[] to, BiPredicate<byte[], byte[]> visitor) throws RocksDBException {
         try (Slice end = new Slice(to);
                 ReadOptions options = new ReadOptions().setIterateUpperBound(end);
@@ -193,13 +290,17 @@ final class Database implements AutoCloseable {
         }
     }
 
-    /** Whether what is on disk is not what was written, so that it will never be read. */
+    /** Whether the disk returns something else than was written, so that it can never be read. */
     static boolean isCorrupt(RocksDBException e) {
-        Status status = e.getStatus();
-        return status != null && status.getCode() == Status.Code.Corruption;
+        return hasCode(e, Status.Code.Corruption);
     }
 
-    /** The key after this one and all that it begins. */
+    private static boolean hasCode(RocksDBException e, Status.Code code) {
+        Status status = e.getStatus();
+        return status != null && status.getCode() == code;
+    }
+
+    /** The first key behind this one and all keys that begin with it. */
     static byte[] after(byte[] prefix) {
         byte[] next = Arrays.copyOf(prefix, prefix.length + 1);
         next[prefix.length] = (byte) 0xff;

@@ -1,16 +1,31 @@
 package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.SessionKey;
+import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksDBException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The indexes of the sessions in use, and the three ways to the disk.
@@ -23,19 +38,29 @@ import org.rocksdb.RocksDBException;
  * </pre>
  *
  * A session's lock is held while its epoch is checked, the changes are made and they are handed to RocksDB or to the queue. It is
- * not held while an fsync, a stall or a read is waited for.
+ * not held while an fsync, a stall or a read is waited for. Stages that were not complete at once complete on threads of their own, so
+ * that the writer goes on writing; those of one session do so on one thread, in order.
  */
 final class DiskSessions {
+    private static final Logger logger = LoggerFactory.getLogger(DiskSessions.class);
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
+    private static final int MOST_CALLBACK_THREADS = 4;
+    private static final Duration LONGEST_CALLBACK = Duration.ofSeconds(10);
+    private static final Duration LONGEST_READ = Duration.ofHours(1);
+    private static final Duration FOREVER = Duration.ofNanos(Long.MAX_VALUE);
 
     private final Map<SessionKey, SessionIndex> inUse = new ConcurrentHashMap<>();
     private final boolean sync;
     private final InstantSource clock;
     private final ReopeningDatabase database;
-    private final Writer writer;
-    private final DiskReads disk;
-    private final Completions completions;
-    private final ReaderThread reader;
+    private final GroupCommit writer;
+    private final ExecutorService writerThread = Executors.newSingleThreadExecutor(daemons("holdfast-store-writer"));
+    private final ScheduledThreadPoolExecutor reader =
+            new ScheduledThreadPoolExecutor(1, daemons("holdfast-store-reader"));
+    /** How many steps of a session wait for the reader; most sessions have none. */
+    private final Map<SessionKey, Integer> waiting = new ConcurrentHashMap<>();
+
+    private final List<ExecutorService> callbacks = new ArrayList<>();
     private boolean closed;
 
     /**
@@ -47,16 +72,28 @@ final class DiskSessions {
         this.sync = sync;
         this.clock = clock;
         database = new ReopeningDatabase(folder, memory, sync, this::forgetAll);
-        disk = new DiskReads(database);
-        completions = new Completions(Runtime.getRuntime().availableProcessors());
-        writer = new Writer(database, this::decided);
-        reader = new ReaderThread(this, completions);
+        writer = new GroupCommit(database, this::decided);
+        int threads = Math.min(MOST_CALLBACK_THREADS, Runtime.getRuntime().availableProcessors() / 2);
+        for (int i = 0; i < Math.max(1, threads); i++) {
+            ThreadPoolExecutor thread = new ThreadPoolExecutor(
+                    1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), daemons("holdfast-store-done-" + i));
+            // the threads start now: a stage must complete also when the system has no more threads to give
+            thread.prestartCoreThread();
+            callbacks.add(thread);
+        }
     }
 
-    /** Starts the threads; call it once. */
-    void start(Sweeper sweeper) {
-        writer.start();
-        sweeper.start(reader);
+    private static ThreadFactory daemons(String name) {
+        return task -> {
+            Thread thread = new Thread(task, name);
+            thread.setDaemon(true);
+            return thread;
+        };
+    }
+
+    /** Starts the writer's thread; call it once. */
+    void start() {
+        writerThread.execute(writer);
     }
 
     long millis() {
@@ -65,10 +102,6 @@ final class DiskSessions {
 
     ReopeningDatabase database() {
         return database;
-    }
-
-    DiskReads disk() {
-        return disk;
     }
 
     /** Every index in memory; an entry is put and removed under the lock of its session. */
@@ -93,7 +126,7 @@ final class DiskSessions {
                 return CompletableFuture.failedFuture(database.closed());
             }
             Optional<SessionIndex> used = used(key);
-            if (used.isPresent() && !reader.awaits(key)) {
+            if (used.isPresent() && !waiting.containsKey(key)) {
                 return step.apply(used.filter(this::isLive));
             }
         } finally {
@@ -111,7 +144,7 @@ final class DiskSessions {
                 return CompletableFuture.failedFuture(database.closed());
             }
             Optional<SessionIndex> used = used(key);
-            if (!reader.awaits(key) && (used.isPresent() || !disk.mayHave(key))) {
+            if (!waiting.containsKey(key) && (used.isPresent() || !database.mayHave(key))) {
                 return step.apply(used);
             }
         } catch (RocksDbStoreException e) {
@@ -135,17 +168,97 @@ final class DiskSessions {
 
     /** Takes a step with a live session on the reader's thread; the stage completes on another thread. */
     <T> CompletionStage<T> onReader(SessionKey key, Step<T> step) {
-        return reader.take(key, step);
+        waiting.merge(key, 1, Integer::sum);
+        return queue(key, () -> {
+            try {
+                return loaded(key, index -> {
+                    // no later stage of this session completes before this one
+                    index.ifPresent(SessionIndex::depart);
+                    return new Taken<>(index, taken(index, step));
+                });
+            } finally {
+                waiting.computeIfPresent(key, (one, count) -> count == 1 ? null : count - 1);
+            }
+        });
     }
 
-    /** Reads of a live session on the reader's thread, without its lock; the stage completes on another thread. */
+    private <T> CompletionStage<T> taken(Optional<SessionIndex> index, Step<T> step) {
+        try {
+            return step.apply(index.filter(this::isLive));
+        } catch (Throwable e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /**
+     * Reads of a live session on the reader's thread, without its lock: what is appended or deleted while it reads may complete before.
+     * The stage completes on another thread.
+     */
     <T> CompletionStage<T> read(SessionKey key, Supplier<T> read, T otherwise) {
-        return reader.read(key, read, otherwise);
+        return onReader(key, () -> {
+            boolean live = loaded(key, index -> index.filter(this::isLive).isPresent());
+            return CompletableFuture.completedFuture(live ? read.get() : otherwise);
+        });
     }
 
-    /** Takes a step on the reader's thread that reads no index, without a lock; the stage completes on another thread. */
+    /** Takes a step on the reader's thread that needs neither index nor lock; the stage completes on another thread. */
     <T> CompletionStage<T> onReader(SessionKey key, Supplier<CompletionStage<T>> step) {
-        return reader.take(key, step);
+        return queue(key, () -> new Taken<>(Optional.empty(), step.get()));
+    }
+
+    /** What a step has begun, and the index that waits for its end. */
+    private record Taken<T>(Optional<SessionIndex> index, CompletionStage<T> stage) {}
+
+    private <T> CompletionStage<T> queue(SessionKey key, Supplier<Taken<T>> work) {
+        CompletableFuture<T> stage = new CompletableFuture<>();
+        try {
+            reader.execute(() -> run(key, work, stage));
+        } catch (RejectedExecutionException e) {
+            stage.completeExceptionally(database.closed());
+        }
+        return stage;
+    }
+
+    private <T> void run(SessionKey key, Supplier<Taken<T>> work, CompletableFuture<T> stage) {
+        try {
+            Taken<T> taken = database.reading(work);
+            taken.stage.whenComplete((value, failure) -> callback(key, () -> {
+                complete(stage, value, failure);
+                taken.index.ifPresent(this::arrived);
+            }));
+        } catch (Throwable e) {
+            callback(key, () -> stage.completeExceptionally(e));
+        }
+    }
+
+    private static <T> void complete(CompletableFuture<T> stage, @Nullable T value, @Nullable Throwable failure) {
+        if (failure == null) {
+            stage.complete(value);
+        } else {
+            stage.completeExceptionally(failure);
+        }
+    }
+
+    private void callback(SessionKey session, Runnable completion) {
+        try {
+            callbacks
+                    .get((int) Math.floorMod(session.b(), (long) callbacks.size()))
+                    .execute(completion);
+        } catch (RejectedExecutionException e) {
+            // the store is closed; the stage has to complete all the same
+            completion.run();
+        }
+    }
+
+    /** Runs something on the reader's thread when its turn comes. */
+    void soon(Runnable task) {
+        reader.execute(task);
+    }
+
+    /** Runs something on the reader's thread again and again; it must not throw. */
+    void every(Duration interval, Runnable task) {
+        long nanos = interval.toNanos();
+        Future<?> unused = reader.scheduleWithFixedDelay(task, nanos, nanos, TimeUnit.NANOSECONDS);
     }
 
     /** The index that is in memory, also of a session that was deleted or has expired; under the session's lock. */
@@ -164,8 +277,8 @@ final class DiskSessions {
 
     /**
      * Does something under the lock of a session, with its index, live or not, which is read from the disk before if need be; on the
-     * reader's thread. The lock is not held while it is read, but an empty index keeps its place. Where somebody has taken that
-     * meanwhile, the session was changed, and what was read is dropped.
+     * reader's thread. The lock is not held while the index is read, but an empty one keeps its place: if that is gone by then, the
+     * session was changed meanwhile, and what was read is dropped.
      */
     <T> T loaded(SessionKey key, Function<Optional<SessionIndex>, T> action) {
         Lock lock = database.lockOf(key);
@@ -178,7 +291,7 @@ final class DiskSessions {
                 Optional<SessionIndex> read = Optional.empty();
                 lock.unlock();
                 try {
-                    read = database.reading(() -> disk.index(key));
+                    read = database.index(key);
                 } finally {
                     lock.lock();
                     undisturbed = inUse.remove(key, place);
@@ -204,7 +317,7 @@ final class DiskSessions {
     }
 
     /** Writes the changes of a step; under the session's lock. */
-    CompletionStage<Void> commit(SessionIndex index, Changes changes) {
+    CompletionStage<Void> commit(SessionIndex index, Database.Batch changes) {
         if (database.trouble().isPresent()) {
             return refuse(index);
         }
@@ -218,7 +331,7 @@ final class DiskSessions {
             database.failed(e);
             return refuse(index);
         }
-        Writer.Item item = new Writer.Item(index, changes);
+        GroupCommit.Item item = new GroupCommit.Item(index, changes);
         index.depart();
         writer.add(item);
         return item.stage;
@@ -231,20 +344,15 @@ final class DiskSessions {
     }
 
     /** The writer has written an item, or has failed to. */
-    private void decided(Writer.Item item) {
-        completions.run(item.index.key(), () -> {
-            Throwable failure = item.failure;
-            if (failure == null) {
-                item.stage.complete(null);
-            } else {
-                item.stage.completeExceptionally(failure);
-            }
+    private void decided(GroupCommit.Item item) {
+        callback(item.index.key(), () -> {
+            complete(item.stage, null, item.failure);
             arrived(item.index);
         });
     }
 
     /** A change or a step of this session has completed. */
-    void arrived(SessionIndex index) {
+    private void arrived(SessionIndex index) {
         Lock lock = database.lockOf(index.key());
         lock.lock();
         try {
@@ -261,18 +369,48 @@ final class DiskSessions {
         }
     }
 
-    /** Waits until every change is written, then closes the database and its folder. */
+    /** Waits until every change is written and every stage has completed, then closes the database and its folder. */
     void close() {
         boolean[] first = new boolean[1];
         database.exclusively(() -> {
             first[0] = !closed;
             closed = true;
         });
-        if (first[0]) {
-            reader.close();
-            writer.close();
-            completions.close();
-            database.close();
+        if (!first[0]) {
+            return;
+        }
+        reader.shutdown();
+        awaitEnd(reader, LONGEST_READ);
+        writer.end();
+        writerThread.shutdownNow();
+        awaitEnd(writerThread, FOREVER);
+        callbacks.forEach(ExecutorService::shutdown);
+        for (ExecutorService thread : callbacks) {
+            if (!awaitEnd(thread, LONGEST_CALLBACK)) {
+                logger.warn(
+                        "the session store closes while code that waited for it still runs after {} s: such code must not"
+                                + " block",
+                        LONGEST_CALLBACK.toSeconds());
+            }
+        }
+        database.close();
+    }
+
+    /** An interrupt does not end the waiting, or native memory would be used after it is freed. */
+    private static boolean awaitEnd(ExecutorService thread, Duration longest) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return thread.awaitTermination(longest.toNanos(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 }

@@ -36,9 +36,11 @@ final class Keys {
     private Keys() {}
 
     private static ByteBuffer start(SessionKey session, int more) {
-        return ByteBuffer.allocate(PREFIX + more)
-                .put(SESSIONS)
-                .putLong(session.a())
+        return put(ByteBuffer.allocate(PREFIX + more).put(SESSIONS), session);
+    }
+
+    private static ByteBuffer put(ByteBuffer bytes, SessionKey session) {
+        return bytes.putLong(session.a())
                 .putLong(session.b())
                 .putLong(session.c())
                 .putLong(session.d());
@@ -95,17 +97,13 @@ final class Keys {
     }
 
     static byte[] expiry(long at, SessionKey session) {
-        return ByteBuffer.allocate(1 + Long.BYTES + SESSION_BYTES)
+        ByteBuffer start = ByteBuffer.allocate(1 + Long.BYTES + SESSION_BYTES)
                 .put(EXPIRIES)
-                .putLong(at)
-                .putLong(session.a())
-                .putLong(session.b())
-                .putLong(session.c())
-                .putLong(session.d())
-                .array();
+                .putLong(at);
+        return put(start, session).array();
     }
 
-    /** The first place of those that expire at this time or later. */
+    /** The first possible key of sessions that expire at this time or later. */
     static byte[] expiriesFrom(long at) {
         return ByteBuffer.allocate(1 + Long.BYTES).put(EXPIRIES).putLong(at).array();
     }
@@ -118,12 +116,12 @@ final class Keys {
         return session(ByteBuffer.wrap(expiry).position(1 + Long.BYTES));
     }
 
-    /** The session that a key, or the beginning of one, belongs to. */
+    /** The session that a key, or its beginning, belongs to. */
     static SessionKey owner(byte[] key) {
         return session(ByteBuffer.wrap(key).position(1));
     }
 
-    /** The first place of the sessions, behind the list of expiries. */
+    /** The first possible key of a session, behind the list of expiries. */
     static byte[] sessions() {
         return new byte[] {SESSIONS};
     }
@@ -137,7 +135,7 @@ final class Keys {
         return new BigInteger(1, Arrays.copyOfRange(key, 1, 1 + Long.BYTES));
     }
 
-    /** The first place of the sessions with this name. */
+    /** The first possible key of the sessions with this name. */
     static byte[] named(BigInteger name) {
         return ByteBuffer.allocate(1 + Long.BYTES)
                 .put(SESSIONS)

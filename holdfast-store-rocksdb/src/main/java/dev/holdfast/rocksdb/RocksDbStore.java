@@ -31,20 +31,21 @@ public final class RocksDbStore implements SessionStore {
     private final Promise promise;
     private final StoreFolder folder;
     private final DiskSessions sessions;
-    private final SessionRemoval removal;
+    private final SessionReaper reaper;
 
     RocksDbStore(RocksDbStoreBuilder builder) {
         promise = new Promise(builder.durability, false);
         boolean sync = builder.durability == Durability.POWER_LOSS;
-        folder = StoreFolder.open(builder.folder, sync, builder.machine, builder::enter);
+        folder = StoreFolder.open(builder.folder, sync, builder.machine, builder.owner());
         try {
             sessions = new DiskSessions(folder, sync, builder.clock, builder.memoryBytes);
         } catch (RuntimeException e) {
             folder.close();
             throw e;
         }
-        removal = new SessionRemoval(sessions);
-        sessions.start(new Sweeper(sessions, removal, builder.sweepInterval));
+        reaper = new SessionReaper(sessions);
+        sessions.start();
+        reaper.start(builder.sweepInterval);
     }
 
     /**
@@ -67,9 +68,9 @@ public final class RocksDbStore implements SessionStore {
             if (before.filter(sessions::isLive).isPresent()) {
                 return CompletableFuture.failedFuture(new IllegalStateException("the session exists"));
             }
-            Changes changes = new Changes();
+            Database.Batch changes = new Database.Batch();
             before.filter(old -> !old.gone()).ifPresent(old -> old.delete(changes));
-            SessionIndex index = SessionIndex.create(key, epoch, record, folder.lossMark(), changes);
+            SessionIndex index = SessionIndex.create(key, epoch, record, folder.history(), changes);
             before.filter(SessionIndex::waits).ifPresent(index::follow);
             sessions.add(index);
             return sessions.commit(index, changes);
@@ -85,9 +86,9 @@ public final class RocksDbStore implements SessionStore {
             SessionIndex index = found.get();
             List<Epoch> before = index.header().epochs();
             Map<StreamId, Extent> extents = index.extents();
-            Changes changes = new Changes();
-            index.claim(nonce, folder.lossMark(), changes);
-            Header header = index.header();
+            Database.Batch changes = new Database.Batch();
+            index.claim(nonce, folder.history(), changes);
+            SessionHeader header = index.header();
             // when this is on disk, so is what was appended before; nobody else appends until the claim completes
             return sessions.commit(index, changes)
                     .thenCompose(done -> record(key))
@@ -97,13 +98,13 @@ public final class RocksDbStore implements SessionStore {
     }
 
     private CompletionStage<Optional<SessionRecord>> record(SessionKey key) {
-        return sessions.read(key, () -> sessions.disk().record(key), Optional.empty());
+        return sessions.read(key, () -> sessions.database().record(key), Optional.empty());
     }
 
     @Override
     public CompletionStage<Optional<Look>> look(SessionKey key) {
         return sessions.read(
-                key, () -> sessions.disk().record(key).flatMap(record -> look(key, record)), Optional.empty());
+                key, () -> sessions.database().record(key).flatMap(record -> look(key, record)), Optional.empty());
     }
 
     /** The index is never behind the record that was read before. */
@@ -129,7 +130,7 @@ public final class RocksDbStore implements SessionStore {
             if (!present.equals(epoch)) {
                 return CompletableFuture.failedFuture(new StaleEpochException(epoch, present));
             }
-            Changes changes = new Changes();
+            Database.Batch changes = new Database.Batch();
             index.append(append, changes);
             return changes.isEmpty() ? DONE : sessions.commit(index, changes);
         });
@@ -137,17 +138,17 @@ public final class RocksDbStore implements SessionStore {
 
     @Override
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
-        return sessions.read(key, () -> sessions.disk().events(key, stream, after, maxBytes), List.of());
+        return sessions.read(key, () -> sessions.database().events(key, stream, after, maxBytes), List.of());
     }
 
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
-        return removal.remove(key);
+        return reaper.remove(key);
     }
 
     @Override
     public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
-        return removal.remove(key, epoch);
+        return reaper.remove(key, epoch);
     }
 
     /** Why the store cannot write now, as its last write has shown; empty while it can. */
@@ -166,7 +167,7 @@ public final class RocksDbStore implements SessionStore {
                 sessions.inUse().size(),
                 trouble(),
                 database.unread().map(Throwable::getMessage),
-                Optional.of(folder.lossMark().damage()).filter(damage -> !damage.isEmpty()));
+                Optional.of(folder.history().damage()).filter(damage -> !damage.isEmpty()));
     }
 
     /** Waits until every change is written, then gives the folder back. Not to be called where one of its stages completes. */

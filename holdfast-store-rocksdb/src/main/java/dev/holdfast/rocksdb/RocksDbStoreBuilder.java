@@ -2,7 +2,6 @@ package dev.holdfast.rocksdb;
 
 import dev.holdfast.spi.ExpiryClock;
 import dev.holdfast.spi.SessionStore.Durability;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -17,10 +16,10 @@ public final class RocksDbStoreBuilder {
 
     final Path folder;
     /** For tests: the id of the machine's present boot. */
-    String machine = LossMark.thisMachine();
+    String machine = OpeningHistory.thisMachine();
 
-    Optional<Owner> owner = Optional.empty();
-    boolean takesOver;
+    private Optional<StoreFolder.Owner> owner = Optional.empty();
+    private boolean takesOver;
     Durability durability = Durability.PROCESS_DEATH;
     InstantSource clock = new ExpiryClock();
     Duration sweepInterval = Duration.ofMinutes(1);
@@ -52,7 +51,7 @@ public final class RocksDbStoreBuilder {
      * @param words all that tells one from another; only a fingerprint of them is written, for they may hold secrets
      */
     public RocksDbStoreBuilder belongsTo(String name, List<String> words) {
-        owner = Optional.of(Owner.of(name, words));
+        owner = Optional.of(StoreFolder.Owner.of(name, words));
         return this;
     }
 
@@ -92,10 +91,8 @@ public final class RocksDbStoreBuilder {
         return this;
     }
 
-    void enter(Path present) throws IOException {
-        if (owner.isPresent()) {
-            owner.get().enter(present, takesOver);
-        }
+    Optional<StoreFolder.Owner> owner() {
+        return takesOver ? owner.map(StoreFolder.Owner::takingOver) : owner;
     }
 
     /**

@@ -4,6 +4,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 
 /** The store could not do it; the message names its folder and the cause. */
 public final class RocksDbStoreException extends RuntimeException {
@@ -18,20 +19,15 @@ public final class RocksDbStoreException extends RuntimeException {
     private final Fault fault;
 
     RocksDbStoreException(Path folder, String what) {
-        this(folder, what, Fault.FOLDER);
+        this(folder, what, null, Fault.FOLDER);
     }
 
     RocksDbStoreException(Path folder, String what, Throwable cause) {
-        this(folder, what, cause, Fault.FOLDER);
+        this(folder, what + ": " + reason(cause), cause, Fault.FOLDER);
     }
 
-    private RocksDbStoreException(Path folder, String what, Throwable cause, Fault fault) {
-        super("the session store in " + folder + " " + what + ": " + reason(cause), cause);
-        this.fault = fault;
-    }
-
-    private RocksDbStoreException(Path folder, String what, Fault fault) {
-        super("the session store in " + folder + " " + what);
+    private RocksDbStoreException(Path folder, String what, @Nullable Throwable cause, Fault fault) {
+        super("the session store in " + folder + " " + what, cause);
         this.fault = fault;
     }
 
@@ -41,14 +37,15 @@ public final class RocksDbStoreException extends RuntimeException {
                 "cannot be opened, since RocksDB's native library cannot be loaded from the folder for temporary files, "
                         + System.getProperty("java.io.tmpdir")
                         + ", which must exist, have 20 MB of room and not be mounted noexec (name another by"
-                        + " -Djava.io.tmpdir=DIR, which may stand in JDK_JAVA_OPTIONS)",
+                        + " -Djava.io.tmpdir=DIR, which may stand in JDK_JAVA_OPTIONS): "
+                        + reason(cause),
                 cause,
                 Fault.MACHINE);
     }
 
     static RocksDbStoreException ofAnother(Path folder, String owner, String comer) {
         String difference = owner.equals(comer) ? " with other arguments" : ", and this is " + comer;
-        return new RocksDbStoreException(folder, "keeps the sessions of " + owner + difference, Fault.OWNER);
+        return new RocksDbStoreException(folder, "keeps the sessions of " + owner + difference, null, Fault.OWNER);
     }
 
     /** Whether the folder keeps the sessions of another, from whom {@link RocksDbStoreBuilder#takeOver} would take it. */

@@ -9,6 +9,7 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionRecord.RunningCall;
 import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.StreamId;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -22,7 +23,7 @@ import java.util.Set;
  */
 final class SessionIndex {
     private final SessionKey key;
-    private Header header;
+    private SessionHeader header;
     private final Map<String, Long> journal = new HashMap<>(4);
     private long nextPlace;
     private final Set<StreamId> running = new HashSet<>(4);
@@ -37,14 +38,15 @@ final class SessionIndex {
     private boolean gone;
     private long usedAt;
 
-    SessionIndex(SessionKey key, Header header) {
+    SessionIndex(SessionKey key, SessionHeader header) {
         this.key = key;
         this.header = header;
     }
 
     /** A session that is not on disk yet. */
-    static SessionIndex create(SessionKey key, Epoch first, SessionRecord record, LossMark lossMark, Changes changes) {
-        SessionIndex index = new SessionIndex(key, Header.of(first, record, lossMark));
+    static SessionIndex create(
+            SessionKey key, Epoch first, SessionRecord record, OpeningHistory history, Database.Batch changes) {
+        SessionIndex index = new SessionIndex(key, SessionHeader.of(first, record, history));
         changes.put(Keys.expiry(record.expiresAt(), key), new byte[0]);
         index.writeHeader(changes);
         record.journal().forEach((subject, message) -> index.note(subject, message, changes));
@@ -54,14 +56,14 @@ final class SessionIndex {
 
     /** Has the place of an index while that is read. */
     static SessionIndex beingRead(SessionKey key) {
-        SessionIndex index = new SessionIndex(key, Header.NONE);
+        SessionIndex index = new SessionIndex(key, SessionHeader.NONE);
         index.beingRead = true;
         return index;
     }
 
     /** The index of a session that is removed without being read. */
     static SessionIndex removed(SessionKey key) {
-        SessionIndex index = new SessionIndex(key, Header.NONE);
+        SessionIndex index = new SessionIndex(key, SessionHeader.NONE);
         index.gone = true;
         return index;
     }
@@ -70,7 +72,7 @@ final class SessionIndex {
         return key;
     }
 
-    Header header() {
+    SessionHeader header() {
         return header;
     }
 
@@ -128,11 +130,11 @@ final class SessionIndex {
     void found(byte[] at, byte[] value) {
         switch (Keys.what(at)) {
             case Keys.JOURNAL -> {
-                journal.put(Codec.JournalEntry.unpack(value).subject(), Keys.place(at));
+                journal.put(Values.JournalEntry.unpack(value).subject(), Keys.place(at));
                 nextPlace = Keys.place(at) + 1;
             }
             case Keys.RUNNING -> running.add(Keys.stream(at));
-            case Keys.TRIMMED -> offsets(Keys.stream(at)).wasTrimmed(Codec.number(value));
+            case Keys.TRIMMED -> offsets(Keys.stream(at)).wasTrimmed(Values.number(value));
             case Keys.EVENT -> offsets(Keys.stream(at)).add(Keys.offset(at));
             default -> {}
         }
@@ -153,15 +155,15 @@ final class SessionIndex {
         return extents;
     }
 
-    void claim(int nonce, LossMark lossMark, Changes changes) {
-        header = header.withNextEpoch(nonce, lossMark);
+    void claim(int nonce, OpeningHistory history, Database.Batch changes) {
+        header = header.withNextEpoch(nonce, history);
         writeHeader(changes);
     }
 
-    void append(Append append, Changes changes) {
+    void append(Append append, Database.Batch changes) {
         for (Event event : append.events()) {
             offsets(event.stream()).add(event.offset());
-            changes.put(Keys.event(key, event.stream(), event.offset()), Codec.event(event));
+            changes.put(Keys.event(key, event.stream(), event.offset()), Values.event(event));
         }
         Set<StreamId> shortened = new HashSet<>(4);
         for (Append.Trim trim : append.trims()) {
@@ -171,7 +173,7 @@ final class SessionIndex {
                 shortened.add(trim.stream());
             }
         }
-        Header before = header;
+        SessionHeader before = header;
         for (RecordChange change : append.changes()) {
             apply(change, shortened, changes);
         }
@@ -181,7 +183,7 @@ final class SessionIndex {
         shortened.forEach(stream -> mark(stream, changes));
     }
 
-    private void apply(RecordChange change, Set<StreamId> shortened, Changes changes) {
+    private void apply(RecordChange change, Set<StreamId> shortened, Database.Batch changes) {
         if (change instanceof RecordChange.CallStarted started) {
             run(started.stream(), new RunningCall(started.requests(), started.extension()), changes);
         } else if (change instanceof RecordChange.CallEnded ended) {
@@ -208,22 +210,22 @@ final class SessionIndex {
         }
     }
 
-    private void writeHeader(Changes changes) {
+    private void writeHeader(Database.Batch changes) {
         changes.put(Keys.header(key), header.pack());
     }
 
-    private void note(String subject, byte[] message, Changes changes) {
+    private void note(String subject, byte[] message, Database.Batch changes) {
         long place = journal.computeIfAbsent(subject, fresh -> nextPlace++);
-        changes.put(Keys.journal(key, place), new Codec.JournalEntry(subject, message).pack());
+        changes.put(Keys.journal(key, place), new Values.JournalEntry(subject, message).pack());
     }
 
-    private void run(StreamId stream, RunningCall call, Changes changes) {
+    private void run(StreamId stream, RunningCall call, Database.Batch changes) {
         running.add(stream);
-        changes.put(Keys.running(key, stream), Codec.call(call));
+        changes.put(Keys.running(key, stream), Values.call(call));
     }
 
     /** Forgets a stream that has neither events nor a call any more, or keeps how far it was trimmed. */
-    private void mark(StreamId stream, Changes changes) {
+    private void mark(StreamId stream, Database.Batch changes) {
         KeptOffsets offsets = kept.get(stream);
         if (offsets == null) {
             return;
@@ -236,7 +238,7 @@ final class SessionIndex {
             }
         } else if (offsets.trimmed() > 0) {
             offsets.mark();
-            changes.put(Keys.trimmed(key, stream), Codec.number(offsets.trimmed()));
+            changes.put(Keys.trimmed(key, stream), Values.number(offsets.trimmed()));
         }
     }
 
@@ -245,7 +247,7 @@ final class SessionIndex {
      * every later read until it is compacted away, and sessions end by the thousand with a handful of keys each. Only what cannot
      * be read is deleted so.
      */
-    void delete(Changes changes) {
+    void delete(Database.Batch changes) {
         gone = true;
         changes.delete(Keys.expiry(header.expiresAt(), key));
         changes.delete(Keys.header(key));
@@ -259,5 +261,86 @@ final class SessionIndex {
                 changes.delete(Keys.event(key, stream, offset));
             }
         });
+    }
+
+    /** The offsets of the events that the disk keeps of a stream, so that a trim needs no read. */
+    private static final class KeptOffsets {
+        private static final int FIRST_ROOM = 2;
+
+        private long[] offsets = new long[FIRST_ROOM];
+        private int size;
+        private long last;
+        private long trimmed;
+        /** Whether {@link #trimmed} is on disk. */
+        private boolean marked;
+
+        void add(long offset) {
+            int at = Arrays.binarySearch(offsets, 0, size, offset);
+            if (at >= 0) {
+                return;
+            }
+            if (size == offsets.length) {
+                offsets = Arrays.copyOf(offsets, 2 * size);
+            }
+            int place = -at - 1;
+            System.arraycopy(offsets, place, offsets, place + 1, size - place);
+            offsets[place] = offset;
+            size++;
+            last = Math.max(last, offset);
+        }
+
+        /** Whether there was such an event. */
+        boolean trim(long offset) {
+            int at = Arrays.binarySearch(offsets, 0, size, offset);
+            if (at < 0) {
+                return false;
+            }
+            System.arraycopy(offsets, at + 1, offsets, at, size - at - 1);
+            size--;
+            trimmed = Math.max(trimmed, offset);
+            return true;
+        }
+
+        /** The disk says that everything up to this offset was trimmed. */
+        void wasTrimmed(long offset) {
+            trimmed = offset;
+            last = Math.max(last, offset);
+            marked = true;
+        }
+
+        /** All is read that the disk has: above the highest offset that was trimmed nothing is missing, unless it was lost. */
+        void read() {
+            for (int at = size - 1; at >= 0 && offsets[at] > trimmed; at--) {
+                long before = at == 0 ? trimmed : Math.max(trimmed, offsets[at - 1]);
+                if (offsets[at] > before + 1) {
+                    trimmed = offsets[at] - 1;
+                    return;
+                }
+            }
+        }
+
+        void mark() {
+            marked = true;
+        }
+
+        boolean marked() {
+            return marked;
+        }
+
+        boolean isEmpty() {
+            return size == 0;
+        }
+
+        long last() {
+            return last;
+        }
+
+        long trimmed() {
+            return trimmed;
+        }
+
+        long[] offsets() {
+            return Arrays.copyOf(offsets, size);
+        }
     }
 }

@@ -9,7 +9,8 @@ import org.junit.jupiter.api.Test;
 /** The pauses between attempts that fail. */
 class BackoffTest {
     private final AtomicLong millis = new AtomicLong();
-    private final Backoff backoff = new Backoff(() -> Long.MAX_VALUE + TimeUnit.MILLISECONDS.toNanos(millis.get()));
+    private final ReopeningDatabase.Backoff backoff =
+            new ReopeningDatabase.Backoff(() -> Long.MAX_VALUE + TimeUnit.MILLISECONDS.toNanos(millis.get()));
 
     private long pause() {
         long begun = millis.get();

@@ -147,7 +147,7 @@ class DamagedLogTest {
     @EnumSource(Damage.class)
     void damagedOpeningsAreDoubt(Damage damage) throws Exception {
         Path folder = died(Durability.PROCESS_DEATH);
-        damageAll(damage, folder.resolve(LossMark.FILE));
+        damageAll(damage, folder.resolve(OpeningHistory.FILE));
         assertDoubtful(folder, Durability.PROCESS_DEATH);
     }
 

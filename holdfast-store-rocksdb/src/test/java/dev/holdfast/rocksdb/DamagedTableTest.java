@@ -269,9 +269,9 @@ class DamagedTableTest {
     @Test
     void whatIsKeptOfFailuresDoesNotGrow() throws Exception {
         open().close();
-        StoreFolder wreck = StoreFolder.open(folder, true, "", path -> {});
+        StoreFolder wreck = StoreFolder.open(folder, true, "", Optional.empty());
         try {
-            Files.writeString(wreck.files().database().resolve("CURRENT"), "damaged");
+            Files.writeString(wreck.database().resolve("CURRENT"), "damaged");
             DatabaseOpening opening = new DatabaseOpening(wreck, 1 << 20, true);
             RocksDBException cause = new RocksDBException("Corruption: test");
             for (int i = 0; i < 3; i++) {

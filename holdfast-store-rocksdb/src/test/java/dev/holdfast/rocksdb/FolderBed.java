@@ -167,7 +167,7 @@ final class FolderBed implements TornBed, DamagedBed, LossyBed {
 
     /** Too short to be anything. */
     private void spoil(byte[] at) {
-        Changes changes = new Changes();
+        Database.Batch changes = new Database.Batch();
         changes.put(at, new byte[3]);
         write(changes);
         reopen();
@@ -175,7 +175,7 @@ final class FolderBed implements TornBed, DamagedBed, LossyBed {
 
     @Override
     public void loseEvents(SessionKey key) {
-        Changes changes = new Changes();
+        Database.Batch changes = new Database.Batch();
         try {
             store.sessions().database().current().scan(Keys.header(key), Keys.end(key), (at, value) -> {
                 if (Keys.what(at) == Keys.EVENT) {
@@ -191,7 +191,7 @@ final class FolderBed implements TornBed, DamagedBed, LossyBed {
     }
 
     /** Writes what the store does not know of. */
-    void write(Changes changes) {
+    void write(Database.Batch changes) {
         try {
             store.sessions().database().current().write(List.of(changes), changes.bytes());
         } catch (RocksDBException e) {

@@ -88,7 +88,7 @@ class RocksDbStoreTest {
             database.failed(new IOException("expected"));
             assertThat(sessions.<Boolean>loaded(Sample.KEY, Optional::isPresent))
                     .isTrue();
-            Changes more = new Changes();
+            Database.Batch more = new Database.Batch();
             more.put(Keys.event(Sample.KEY, StreamId.LISTENING, 1), new byte[0]);
             bed.write(more);
             return more;
@@ -163,7 +163,7 @@ class RocksDbStoreTest {
             Sample.await(bed.store().create(Sample.key(i), Sample.FIRST, Sample.record(bed.millis() + 1000 + i)));
         }
         bed.reopen();
-        Changes spoilt = new Changes();
+        Database.Batch spoilt = new Database.Batch();
         spoilt.put(Keys.header(Sample.key(0)), HexFormat.of().parseHex(header.replace(" ", "")));
         assertThat(database().tryWrite(spoilt)).isTrue();
         bed.advance(Duration.ofSeconds(2));

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A disk may be slow, and nobody else waits for what is read from it. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class ReaderThreadTest {
+class DiskSessionsTest {
     private static final int MIB = 1 << 20;
 
     @AutoClose
@@ -79,7 +79,7 @@ class ReaderThreadTest {
         Supplier<Optional<SessionRecord>> late = () -> {
             reads.countDown();
             await(release);
-            return sessions().disk().record(Sample.KEY);
+            return sessions().database().record(Sample.KEY);
         };
         CompletionStage<Optional<SessionRecord>> record = sessions().read(Sample.KEY, late, Optional.empty());
         try {

@@ -4,11 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -18,11 +15,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How often a folder was opened, and before which opening acknowledged appends may have been lost: the machine ended with the
- * store open, and the store did not wait for the disk; or something in the folder is damaged.
+ * How often a folder was opened, and before which opening acknowledged appends may have been lost: because the machine ended with
+ * the store open, which did not wait for the disk, or because something in the folder is damaged.
  *
- * <p>Whether the machine has ended since is told by the id that the kernel draws at its start. Where there is none, every end
- * that was not in order counts.
+ * <p>The boot id of the kernel tells whether the machine has ended since. If there is none, every end that was not in order counts.
  *
  * @param number of the present opening, from 1; 0 in a folder of a time when they were not counted
  * @param lostBefore the number of the opening before which something may have been lost, 0 if nothing was
@@ -30,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param watermarked whether the folder had a {@link Watermark} before
  * @param damage what is damaged, empty if nothing is; told until an opening that follows on an end in order
  */
-record LossMark(
+record OpeningHistory(
         Path file,
         int number,
         int lostBefore,
@@ -48,7 +44,7 @@ record LossMark(
      *
      * @param watermark whether the folder has one
      */
-    static LossMark next(Path folder, boolean sync, String machine, boolean watermark) throws IOException {
+    static OpeningHistory next(Path folder, boolean sync, String machine, boolean watermark) throws IOException {
         Path file = folder.resolve(FILE);
         Optional<Map<String, String>> known = read(file);
         Map<String, String> before = known.orElse(Map.of());
@@ -56,7 +52,8 @@ record LossMark(
         boolean whole = known.isPresent() ? isWhole(before) : !watermark;
         if (!whole) {
             String what = "the file " + FILE + " is damaged or gone";
-            LossMark now = new LossMark(file, countless(), countless(), sync, machine, false, watermark, what);
+            OpeningHistory now =
+                    new OpeningHistory(file, countless(), countless(), sync, machine, false, watermark, what);
             now.write(OPEN);
             return now;
         }
@@ -65,7 +62,7 @@ record LossMark(
         boolean powerLost = died
                 && !Boolean.parseBoolean(before.get("sync"))
                 && (machine.isEmpty() || !machine.equals(before.get("machine")));
-        LossMark now = new LossMark(
+        OpeningHistory now = new OpeningHistory(
                 file,
                 number,
                 powerLost ? number : number(before, "lost-before"),
@@ -88,15 +85,16 @@ record LossMark(
     }
 
     /** Something that was acknowledged may be lost: whatever was claimed up to now is in doubt. */
-    LossMark withDamage(String what) throws IOException {
-        LossMark now = new LossMark(file, number + 1, number + 1, sync, machine, powerLost, watermarked, what);
+    OpeningHistory withDamage(String what) throws IOException {
+        OpeningHistory now =
+                new OpeningHistory(file, number + 1, number + 1, sync, machine, powerLost, watermarked, what);
         now.write(OPEN);
         return now;
     }
 
     /** The store was closed in order. */
     void closed() throws IOException {
-        new LossMark(file, number, lostBefore, sync, machine, powerLost, true, damage).write("closed");
+        new OpeningHistory(file, number, lostBefore, sync, machine, powerLost, true, damage).write("closed");
     }
 
     /** A number greater than any that was counted, also by this way: a folder is not opened once a minute since 1970. */
@@ -130,24 +128,15 @@ record LossMark(
     }
 
     private void write(String state) throws IOException {
-        Path draft = file.resolveSibling(FILE + ".new");
-        List<String> lines = List.of(
-                "number " + number,
-                "lost-before " + lostBefore,
-                "sync " + sync,
-                "machine " + machine,
-                "watermark " + watermarked,
-                "damage " + damage,
-                "state " + state);
-        Files.write(
-                draft,
-                lines,
-                UTF_8,
-                StandardOpenOption.CREATE,
-                StandardOpenOption.TRUNCATE_EXISTING,
-                StandardOpenOption.WRITE,
-                StandardOpenOption.DSYNC,
-                LinkOption.NOFOLLOW_LINKS);
-        Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
+        StoreFolder.replace(
+                file,
+                List.of(
+                        "number " + number,
+                        "lost-before " + lostBefore,
+                        "sync " + sync,
+                        "machine " + machine,
+                        "watermark " + watermarked,
+                        "damage " + damage,
+                        "state " + state));
     }
 }

@@ -15,13 +15,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets one thread at a time write. A caller writes itself while nobody else does; whatever must wait, for another or for an fsync
- * or since RocksDB would stall, is written by a thread of its own, and what has gathered while one batch was written is the next.
- * Threads that met inside of RocksDB would wake each other for every write, which costs more than the write. What waits here
- * is bounded by the callers, for a session has one append on its way.
+ * Lets one thread at a time write. A caller writes by itself while nobody else does. A write that has to wait, for another one, for
+ * an fsync or because RocksDB would stall, is done by a thread of its own, together with those that have come meanwhile: threads that
+ * meet inside RocksDB wake each other for every write, which costs more than the write. The queue needs no bound of its own, for a
+ * session has one append on its way.
  */
-final class Writer implements Runnable {
-    private static final Logger logger = LoggerFactory.getLogger(Writer.class);
+final class GroupCommit implements Runnable {
+    private static final Logger logger = LoggerFactory.getLogger(GroupCommit.class);
     private static final int MOST_ITEMS = 4096;
     private static final int MOST_BYTES = 4 << 20;
     private static final long LOOK_MILLIS = 500;
@@ -29,12 +29,12 @@ final class Writer implements Runnable {
     /** The changes of one step on their way to the disk. */
     static final class Item {
         final SessionIndex index;
-        final Changes changes;
+        final Database.Batch changes;
         final CompletableFuture<Void> stage = new CompletableFuture<>();
         /** Why it was not written, if it was not. */
         @Nullable Throwable failure;
 
-        Item(SessionIndex index, Changes changes) {
+        Item(SessionIndex index, Database.Batch changes) {
             this.index = index;
             this.changes = changes;
         }
@@ -43,12 +43,11 @@ final class Writer implements Runnable {
     private final BlockingQueue<Item> queue = new LinkedBlockingQueue<>();
     private final ReopeningDatabase database;
     private final Consumer<Item> decided;
-    private final Thread thread;
-    /** Held while a batch is written; only this class's own thread waits for it. */
+    /** Held while a batch is written; only the thread of this class waits for it. */
     private final ReentrantLock turn = new ReentrantLock();
 
     private final AtomicInteger undecided = new AtomicInteger();
-    /** Whether the last batch was of several, so that the next had better be one, too. */
+    /** Whether the last batch had several writes: then the next ones had better form a batch, too. */
     private volatile boolean crowded;
 
     private volatile boolean closing;
@@ -56,24 +55,19 @@ final class Writer implements Runnable {
     /**
      * @param decided learns of every item that was written, or was not, in order
      */
-    Writer(ReopeningDatabase database, Consumer<Item> decided) {
+    GroupCommit(ReopeningDatabase database, Consumer<Item> decided) {
         this.database = database;
         this.decided = decided;
-        this.thread = StoreThreads.named("holdfast-store-writer").newThread(this);
     }
 
-    void start() {
-        thread.start();
-    }
-
-    /** Takes a change; those of one session are written in the order in which they come. */
+    /** Queues a change; those of one session are written in the order in which they come. */
     void add(Item item) {
         undecided.incrementAndGet();
         queue.add(item);
     }
 
-    /** Writes a change on the caller's thread, under its session's lock; false if it had to wait there, and was not written. */
-    boolean atOnce(Changes changes) throws RocksDBException {
+    /** Writes a change on the caller's thread, under its session's lock; false if it would have had to wait, and was not written. */
+    boolean atOnce(Database.Batch changes) throws RocksDBException {
         if (crowded || undecided.get() > 0 || !turn.tryLock()) {
             return false;
         }
@@ -96,10 +90,10 @@ final class Writer implements Runnable {
                     write(gather(first));
                 }
             } catch (InterruptedException e) {
-                // the close does not want to wait for the poll; what waits here is written before the end all the same
+                // the close does not wait for the poll; what is queued is written all the same
             } catch (Throwable e) {
                 // there is no other thread that could write
-                logger.error("the session store's writer stumbled", e);
+                logger.error("the session store's writer goes on after an unexpected error", e);
             }
         }
     }
@@ -108,7 +102,7 @@ final class Writer implements Runnable {
         try {
             database.recover();
         } catch (RuntimeException e) {
-            logger.debug("the session store cannot be opened anew yet", e);
+            logger.debug("the session store cannot be opened again yet", e);
         }
     }
 
@@ -126,11 +120,11 @@ final class Writer implements Runnable {
     }
 
     private void write(List<Item> group) {
-        List<Changes> all = new ArrayList<>(group.size());
+        List<Database.Batch> all = new ArrayList<>(group.size());
         int bytes = 0;
         for (Item item : group) {
             if (database.trouble().isPresent() || item.index.broken()) {
-                // what was meant to follow something that is not there must not be there either
+                // what follows a write that has failed must not be written either
                 item.failure = database.cannotWrite();
                 item.index.breakUp();
             } else {
@@ -163,25 +157,12 @@ final class Writer implements Runnable {
         try {
             decided.accept(item);
         } catch (Throwable e) {
-            logger.error("nobody was told what became of a write", e);
+            logger.error("the outcome of a write to the session store could not be reported", e);
         }
     }
 
-    /** Writes what waits, then ends. Nothing may be added after. */
-    void close() {
+    /** Lets {@link #run} return once everything is written that is queued; its thread is to be interrupted. Nothing may be added then. */
+    void end() {
         closing = true;
-        thread.interrupt();
-        boolean interrupted = false;
-        while (thread.isAlive()) {
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                // native memory must not be released under a thread that writes
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
     }
 }

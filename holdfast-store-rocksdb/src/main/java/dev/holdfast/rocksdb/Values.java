@@ -10,42 +10,41 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The values in the database as bytes: numbers are big-endian, texts and byte arrays follow their length. */
-final class Codec {
+/** The values of the database: numbers are big-endian, texts and byte arrays follow their length, the last one has none. */
+final class Values {
     private static final int NO_ID = -1;
     private static final int EVENT_BYTES = 2 * Integer.BYTES + 1 + Integer.BYTES;
 
-    private Codec() {}
+    private Values() {}
 
     static byte[] event(Event event) {
         RequestId id = event.id();
         byte[] token = id == null ? new byte[0] : id.token().getBytes(UTF_8);
-        return new Output(EVENT_BYTES + token.length + event.bytes().length)
-                .number(event.epoch().counter())
-                .number(event.epoch().nonce())
-                .number(event.kind())
-                .number(id == null ? NO_ID : token.length)
-                .rest(token)
-                .rest(event.bytes())
-                .pack();
+        return ByteBuffer.allocate(EVENT_BYTES + token.length + event.bytes().length)
+                .putInt(event.epoch().counter())
+                .putInt(event.epoch().nonce())
+                .put(event.kind())
+                .putInt(id == null ? NO_ID : token.length)
+                .put(token)
+                .put(event.bytes())
+                .array();
     }
 
     static Event event(byte[] key, byte[] packed) {
         ByteBuffer from = ByteBuffer.wrap(packed);
         Epoch epoch = new Epoch(from.getInt(), from.getInt());
         byte kind = from.get();
-        boolean named = from.getInt(from.position()) != NO_ID;
-        RequestId id = named ? new RequestId(text(from)) : null;
-        if (!named) {
-            from.getInt();
-        }
+        int length = from.getInt();
+        RequestId id = length == NO_ID ? null : new RequestId(new String(take(from, length), UTF_8));
         return new Event(Keys.stream(key), epoch, Keys.offset(key), kind, id, rest(from));
     }
 
     static byte[] call(RunningCall call) {
-        Output packer = new Output(64).number(call.requests().size());
-        call.requests().forEach(id -> packer.text(id.token()));
-        return packer.sized(call.extension()).pack();
+        List<byte[]> parts = new ArrayList<>();
+        parts.add(number(call.requests().size()));
+        call.requests().forEach(id -> parts.add(sized(id.token())));
+        parts.add(sized(call.extension()));
+        return join(parts);
     }
 
     static RunningCall call(byte[] packed) {
@@ -58,13 +57,10 @@ final class Codec {
         return new RunningCall(List.copyOf(requests), sized(from));
     }
 
-    /** A message of the journal, and what it is about. */
+    /** A message of the journal, and its key there. */
     record JournalEntry(String subject, byte[] message) {
         byte[] pack() {
-            return new Output(subject.length() + message.length + Integer.BYTES)
-                    .text(subject)
-                    .rest(message)
-                    .pack();
+            return join(List.of(sized(subject), message));
         }
 
         static JournalEntry unpack(byte[] packed) {
@@ -73,12 +69,37 @@ final class Codec {
         }
     }
 
+    static byte[] number(int value) {
+        return ByteBuffer.allocate(Integer.BYTES).putInt(value).array();
+    }
+
     static byte[] number(long value) {
         return ByteBuffer.allocate(Long.BYTES).putLong(value).array();
     }
 
     static long number(byte[] packed) {
         return ByteBuffer.wrap(packed).getLong();
+    }
+
+    static byte[] sized(String text) {
+        return sized(text.getBytes(UTF_8));
+    }
+
+    static byte[] sized(byte[] value) {
+        return ByteBuffer.allocate(Integer.BYTES + value.length)
+                .putInt(value.length)
+                .put(value)
+                .array();
+    }
+
+    static byte[] join(List<byte[]> parts) {
+        int length = 0;
+        for (byte[] part : parts) {
+            length += part.length;
+        }
+        ByteBuffer all = ByteBuffer.allocate(length);
+        parts.forEach(all::put);
+        return all.array();
     }
 
     static String text(ByteBuffer from) {
@@ -97,7 +118,7 @@ final class Codec {
         return take(from, from.getInt());
     }
 
-    static byte[] rest(ByteBuffer from) {
+    private static byte[] rest(ByteBuffer from) {
         return take(from, from.remaining());
     }
 
@@ -109,57 +130,5 @@ final class Codec {
         byte[] taken = new byte[length];
         from.get(taken);
         return taken;
-    }
-
-    /** Writes one value, field by field. */
-    static final class Output {
-        private ByteBuffer bytes;
-
-        Output(int expected) {
-            bytes = ByteBuffer.allocate(expected);
-        }
-
-        private ByteBuffer room(int more) {
-            if (bytes.remaining() < more) {
-                ByteBuffer larger = ByteBuffer.allocate(Math.max(2 * bytes.capacity(), bytes.position() + more));
-                bytes = larger.put(bytes.flip());
-            }
-            return bytes;
-        }
-
-        Output number(byte value) {
-            room(Byte.BYTES).put(value);
-            return this;
-        }
-
-        Output number(int value) {
-            room(Integer.BYTES).putInt(value);
-            return this;
-        }
-
-        Output number(long value) {
-            room(Long.BYTES).putLong(value);
-            return this;
-        }
-
-        Output text(String value) {
-            return sized(value.getBytes(UTF_8));
-        }
-
-        Output sized(byte[] value) {
-            return number(value.length).rest(value);
-        }
-
-        /** Bytes whose length the reader knows, for they are the last. */
-        Output rest(byte[] value) {
-            room(value.length).put(value);
-            return this;
-        }
-
-        byte[] pack() {
-            byte[] packed = new byte[bytes.position()];
-            bytes.flip().get(packed);
-            return packed;
-        }
     }
 }

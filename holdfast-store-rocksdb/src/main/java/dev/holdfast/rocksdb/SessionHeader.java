@@ -11,14 +11,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The part of a session's record that is small and seldom changes: it is written as a whole. What a later version appends to
- * its bytes is not read.
+ * The part of a session's record that is small and seldom changes: it is written as a whole. Bytes that a later version appends are
+ * not read.
  *
  * @param epochs oldest first, the present one last
  * @param opening the number of the store's opening in which the session was created, or claimed last
  * @param certainFrom the counter of the epoch since which surely nothing was lost
  */
-record Header(
+record SessionHeader(
         int version,
         String kind,
         String principal,
@@ -30,10 +30,10 @@ record Header(
         int certainFrom) {
 
     /** The header of a session that was removed. */
-    static final Header NONE = new Header(1, "", "", 0, new byte[0], "", List.of(new Epoch(0, 0)), 0, 1);
+    static final SessionHeader NONE = new SessionHeader(1, "", "", 0, new byte[0], "", List.of(new Epoch(0, 0)), 0, 1);
 
-    static Header of(Epoch first, SessionRecord record, LossMark lossMark) {
-        return new Header(
+    static SessionHeader of(Epoch first, SessionRecord record, OpeningHistory history) {
+        return new SessionHeader(
                 record.version(),
                 record.kind(),
                 record.principal(),
@@ -41,7 +41,7 @@ record Header(
                 record.extension(),
                 record.revision(),
                 List.of(first),
-                lossMark.number(),
+                history.number(),
                 1);
     }
 
@@ -54,61 +54,58 @@ record Header(
         return new SessionRecord(version, kind, principal, expiresAt, extension, revision, journal, running);
     }
 
-    Header withNextEpoch(int nonce, LossMark lossMark) {
+    SessionHeader withNextEpoch(int nonce, OpeningHistory history) {
         List<Epoch> more = new ArrayList<>(epochs);
         Epoch next = new Epoch(epoch().counter() + 1, nonce);
-        int certain = opening < lossMark.lostBefore() ? next.counter() : certainFrom;
+        int certain = opening < history.lostBefore() ? next.counter() : certainFrom;
         more.add(next);
         // the present one, and those before that a claim tells of
         if (more.size() > SessionStore.EPOCHS_KEPT + 1) {
             more.remove(0);
         }
-        return new Header(
-                version,
-                kind,
-                principal,
-                expiresAt,
-                extension,
-                revision,
-                List.copyOf(more),
-                lossMark.number(),
-                certain);
+        return new SessionHeader(
+                version, kind, principal, expiresAt, extension, revision, List.copyOf(more), history.number(), certain);
     }
 
-    Header withRevision(String other) {
-        return new Header(version, kind, principal, expiresAt, extension, other, epochs, opening, certainFrom);
+    SessionHeader withRevision(String other) {
+        return new SessionHeader(version, kind, principal, expiresAt, extension, other, epochs, opening, certainFrom);
     }
 
-    Header withExpiry(long other) {
-        return new Header(version, kind, principal, other, extension, revision, epochs, opening, certainFrom);
+    SessionHeader withExpiry(long other) {
+        return new SessionHeader(version, kind, principal, other, extension, revision, epochs, opening, certainFrom);
     }
 
-    Header withExtension(byte[] other) {
-        return new Header(version, kind, principal, expiresAt, other, revision, epochs, opening, certainFrom);
+    SessionHeader withExtension(byte[] other) {
+        return new SessionHeader(version, kind, principal, expiresAt, other, revision, epochs, opening, certainFrom);
     }
 
     byte[] pack() {
-        Codec.Output packer = new Codec.Output(128)
-                .number(version)
-                .text(kind)
-                .text(principal)
-                .number(expiresAt)
-                .sized(extension)
-                .text(revision)
-                .number(epochs.size());
-        epochs.forEach(epoch -> packer.number(epoch.counter()).number(epoch.nonce()));
-        return packer.number(opening).number(certainFrom).pack();
+        List<byte[]> parts = new ArrayList<>();
+        parts.add(Values.number(version));
+        parts.add(Values.sized(kind));
+        parts.add(Values.sized(principal));
+        parts.add(Values.number(expiresAt));
+        parts.add(Values.sized(extension));
+        parts.add(Values.sized(revision));
+        parts.add(Values.number(epochs.size()));
+        for (Epoch epoch : epochs) {
+            parts.add(Values.number(epoch.counter()));
+            parts.add(Values.number(epoch.nonce()));
+        }
+        parts.add(Values.number(opening));
+        parts.add(Values.number(certainFrom));
+        return Values.join(parts);
     }
 
-    static Header unpack(byte[] packed) {
+    static SessionHeader unpack(byte[] packed) {
         ByteBuffer from = ByteBuffer.wrap(packed);
         int version = from.getInt();
-        String kind = Codec.text(from);
-        String principal = Codec.text(from);
+        String kind = Values.text(from);
+        String principal = Values.text(from);
         long expiresAt = from.getLong();
-        byte[] extension = Codec.sized(from);
-        String revision = Codec.text(from);
-        int count = Codec.count(from);
+        byte[] extension = Values.sized(from);
+        String revision = Values.text(from);
+        int count = Values.count(from);
         List<Epoch> epochs = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             epochs.add(new Epoch(from.getInt(), from.getInt()));
@@ -116,7 +113,7 @@ record Header(
         // the first version did not write these
         int opening = from.hasRemaining() ? from.getInt() : 0;
         int certainFrom = from.hasRemaining() ? from.getInt() : 1;
-        return new Header(
+        return new SessionHeader(
                 version, kind, principal, expiresAt, extension, revision, List.copyOf(epochs), opening, certainFrom);
     }
 }
