@@ -3,6 +3,7 @@ package dev.holdfast.cluster;
 import dev.holdfast.EndReason;
 import dev.holdfast.EventId;
 import dev.holdfast.StreamReader;
+import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.log.WriteMarks;
 import dev.holdfast.session.StoreQuestion;
@@ -377,7 +378,12 @@ final class TailReader implements StreamReader, StreamCursor {
     }
 
     @Override
-    public void supersede() {
+    public void supersede(Step step) {
+        supersede();
+    }
+
+    /** Ends the reading at once: a newer reader has the stream. */
+    void supersede() {
         lock.lock();
         try {
             end = new End(EndReason.SUPERSEDED, Optional.empty());
@@ -387,7 +393,12 @@ final class TailReader implements StreamReader, StreamCursor {
     }
 
     @Override
-    public void end(EndReason reason, Optional<Duration> retry) {
+    public void end(EndReason reason, Optional<Duration> retry, Step step) {
+        end(reason, retry);
+    }
+
+    /** Ends the reading after what was read so far. */
+    void end(EndReason reason, Optional<Duration> retry) {
         lock.lock();
         try {
             if (end == null) {
@@ -400,7 +411,7 @@ final class TailReader implements StreamReader, StreamCursor {
     }
 
     @Override
-    public void hurry() {
+    public void hurry(Step step) {
         hurried = true;
     }
 }

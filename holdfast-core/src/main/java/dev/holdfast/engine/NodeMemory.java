@@ -3,7 +3,7 @@ package dev.holdfast.engine;
 import dev.holdfast.ByteBudget;
 import dev.holdfast.EndReason;
 import dev.holdfast.NodeLimits;
-import dev.holdfast.log.SharedMemory;
+import dev.holdfast.log.StreamSetting;
 import dev.holdfast.session.LiveSession;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -29,9 +29,9 @@ import java.util.function.ToLongFunction;
  * sessions that keep something. Where a named principal has more than its share of the limit, its sessions alone come down. A session that cannot come down to it, since what it holds must not be dropped, keeps that; if it
  * is too much even so, the sessions that hold most end.
  *
- * <p>Counting is safe for use by any thread, inside a step too; one thread at a time makes room, outside of one.
+ * <p>Counting is safe for use by any thread, under a lock too; one thread at a time makes room, outside of one.
  */
-final class NodeMemory implements SharedMemory {
+final class NodeMemory implements StreamSetting.NodeTotal {
     /** How much more room is made than is needed, so that it is not needed again at once: this part of the limit. */
     private static final int SLACK = 16;
 

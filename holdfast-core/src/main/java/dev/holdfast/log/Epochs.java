@@ -5,7 +5,7 @@ import dev.holdfast.spi.SessionStore;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The epochs that a session had, as far as its store tells, and has. Used inside a step. */
+/** The epochs that a session had, as far as its store tells, and has. */
 public final class Epochs {
     private List<Epoch> all;
     private int certainFrom;
@@ -41,12 +41,12 @@ public final class Epochs {
     }
 
     /** Another one is present, and these came before it, of whatever node. */
-    void begin(SessionStore.Claim claim) {
+    void begin(SessionStore.Claim claim, Step step) {
         certainFrom = Math.max(certainFrom, claim.certainFrom());
         all = Stream.concat(claim.before().stream(), Stream.of(claim.epoch())).toList();
     }
 
-    void begin(Epoch next) {
+    void begin(Epoch next, Step step) {
         int known = Math.min(all.size(), SessionStore.EPOCHS_KEPT);
         all = Stream.concat(all.subList(all.size() - known, all.size()).stream(), Stream.of(next))
                 .toList();

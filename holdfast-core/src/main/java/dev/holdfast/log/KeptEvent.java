@@ -5,8 +5,8 @@ import dev.holdfast.spi.EventKind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A kept event: its links in its stream, and among the session's events of the same rank in the order of dropping. Used inside
- * steps. A dropped event keeps no links, so that a slow reader that still points at it holds nothing alive.
+ * A kept event: its links in its stream, and among the session's events of the same rank in the order of dropping.
+ * A dropped event keeps no links, so that a slow reader that still points at it holds nothing alive.
  */
 public final class KeptEvent {
     /** Must not be dropped. */

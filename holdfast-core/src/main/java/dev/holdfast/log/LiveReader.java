@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A cursor over a {@link LiveStream}. The cursor moves inside steps; the marks belong to the pump alone. */
+/** A cursor over a {@link LiveStream}. The marks belong to the pump alone. */
 public final class LiveReader implements StreamReader, StreamCursor {
-    /** What a session does about its readers; called outside of a step. */
+    /** What a session does about its readers. */
     public interface Host {
         /** Everything up to this offset has surely reached the client of this reader. */
         void confirm(LiveReader reader, long offset);
@@ -152,7 +152,7 @@ public final class LiveReader implements StreamReader, StreamCursor {
     @Override
     public boolean recorded() {
         if (!stream.recorded() && !log.look(this::known)) {
-            log.run(effects -> log.outbox().hurry());
+            log.run(step -> log.outbox().hurry(step));
             return log.look(this::known);
         }
         return true;
@@ -171,13 +171,13 @@ public final class LiveReader implements StreamReader, StreamCursor {
         if (known != null && end == null) {
             return known;
         }
-        return log.step(effects -> {
+        return log.step(step -> {
             End now = end;
             if (now != null && cursor >= endAfter) {
                 return now;
             }
             if (stream.dropped() > Math.max(reportedGap, Math.max(cursor, repeatThrough))) {
-                effects.then(() -> host.missed(stream));
+                step.then(() -> host.missed(stream));
             }
             reportedGap = stream.dropped();
             Next next = take(maxBytes);
@@ -255,19 +255,19 @@ public final class LiveReader implements StreamReader, StreamCursor {
     }
 
     @Override
-    public void supersede() {
+    public void supersede(Step step) {
         endAfter = cursor;
         end = new End(EndReason.SUPERSEDED, Optional.empty());
     }
 
     /** The store has not taken the stream, whose client must not come back to it, whoever has asked for that. */
-    public void refuse() {
+    public void refuse(Step step) {
         endAfter = cursor;
         end = new End(EndReason.STORE_FAILED, Optional.empty());
     }
 
     @Override
-    public void end(EndReason reason, Optional<Duration> retry) {
+    public void end(EndReason reason, Optional<Duration> retry, Step step) {
         boolean stays = reason == EndReason.POLLING && !returnable && stream.committed() == 0;
         if (end == null && !stays && !stream.complete()) {
             endAfter = stream.committed();
@@ -276,7 +276,7 @@ public final class LiveReader implements StreamReader, StreamCursor {
     }
 
     @Override
-    public void hurry() {
+    public void hurry(Step step) {
         hurried = true;
     }
 

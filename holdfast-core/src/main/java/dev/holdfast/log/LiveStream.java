@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <h2>Concurrency</h2>
  *
- * Everything here is used inside a {@link SessionLog#step}. The lock that it takes is the only one of the engine, and a leaf:
- * whoever holds it calls neither store, backend, listener nor reader's waker, and takes no other lock; what has to happen
- * outside is collected in {@link Effects} and done after the release. The session's life is changed by compare-and-set, inside
+ * Whatever changes a stream asks for the {@link Step} that {@link SessionLog#step} lends. The lock behind it is the only one of the
+ * engine, and a leaf: whoever holds it calls neither store, backend, listener nor reader's waker, and takes no other lock; what has
+ * to happen without it is collected in the step and done after the release. The session's life is changed by compare-and-set, in
  * a step where the change belongs to a change of streams, and never waits.
  *
  * <p>A message goes through three positions, each of which only grows:
@@ -55,7 +55,10 @@ public final class LiveStream {
     private final boolean listening;
     private final List<RequestId> requests;
 
-    private final EventChain chain = new EventChain();
+    /** The kept events, linked in the order of their offsets. */
+    private @Nullable KeptEvent head;
+
+    private @Nullable KeptEvent tail;
     private long last;
     private long committed;
     private long dropped;
@@ -71,7 +74,6 @@ public final class LiveStream {
     private boolean finished;
     private boolean abandoned;
     private boolean keepsProgress;
-    /** Set inside a step, and read outside of one too. */
     private volatile boolean recorded = true;
 
     /**
@@ -135,19 +137,19 @@ public final class LiveStream {
     }
 
     /** Gives a message the next offset. */
-    KeptEvent assign(OutboundMessage message, Epoch epoch) {
+    KeptEvent assign(OutboundMessage message, Epoch epoch, Step step) {
         return append(new Event(id, epoch, ++last, message.kind(), message.id(), message.bytes()));
     }
 
     /** Takes a message to which the store gives an offset when it is committed. */
-    KeptEvent unplaced(OutboundMessage message, Epoch epoch) {
+    KeptEvent unplaced(OutboundMessage message, Epoch epoch, Step step) {
         return append(new Event(id, epoch, KeptEvent.UNPLACED, message.kind(), message.id(), message.bytes()));
     }
 
     /** Takes back what the store has kept of this stream, which nobody has seen yet. */
-    void restore(List<Event> kept, SessionStore.Extent extent) {
+    void restore(List<Event> kept, SessionStore.Extent extent, Step step) {
         for (Event event : kept) {
-            commit(append(event));
+            commit(append(event), step);
         }
         last = Math.max(committed, extent.last());
         committed = last;
@@ -156,12 +158,36 @@ public final class LiveStream {
 
     private KeptEvent append(Event event) {
         KeptEvent node = new KeptEvent(this, event);
-        chain.append(node);
+        node.previous = tail;
+        if (tail == null) {
+            head = node;
+        } else {
+            tail.next = node;
+        }
+        tail = node;
         return node;
     }
 
+    private void unlink(KeptEvent node) {
+        KeptEvent before = node.previous;
+        KeptEvent after = node.next;
+        if (before == null) {
+            head = after;
+        } else {
+            before.next = after;
+        }
+        if (after == null) {
+            tail = before;
+        } else {
+            after.previous = before;
+        }
+        node.previous = null;
+        node.next = null;
+        node.kept = false;
+    }
+
     /** Makes an event visible to readers, and counts it. */
-    void commit(KeptEvent node) {
+    void commit(KeptEvent node, Step step) {
         committed = node.event.offset();
         last = Math.max(last, committed);
         if (node.kept) {
@@ -171,9 +197,9 @@ public final class LiveStream {
     }
 
     /** Takes back the last assigned event, which the store does not have; its offset is free again. */
-    void rollback(KeptEvent node) {
+    void rollback(KeptEvent node, Step step) {
         if (node.kept) {
-            chain.remove(node);
+            unlink(node);
         }
         if (node.placed()) {
             last = node.event.offset() - 1;
@@ -181,14 +207,14 @@ public final class LiveStream {
     }
 
     /** Others have committed up to here. */
-    public void advance(long offset) {
+    public void advance(long offset, Step step) {
         committed = Math.max(committed, offset);
         last = Math.max(last, committed);
     }
 
     /** Forgets an event. Somebody may miss it, unless it was a ping, which tells nothing. */
-    void drop(KeptEvent node) {
-        chain.remove(node);
+    void drop(KeptEvent node, Step step) {
+        unlink(node);
         if (node.event.offset() <= committed) {
             bytes -= node.size();
             events--;
@@ -199,19 +225,19 @@ public final class LiveStream {
     }
 
     /** Leaves out the offsets before this one. */
-    void skipTo(long offset) {
+    void skipTo(long offset, Step step) {
         last = offset - 1;
     }
 
     /** Leaves out the offsets that the store may have lost; they count as dropped. */
-    public void leaveOut() {
+    public void leaveOut(Step step) {
         last += SessionStore.LEFT_OUT;
         committed = last;
         dropped = last;
     }
 
     /** The store knows it. */
-    public void record() {
+    public void record(Step step) {
         recorded = true;
     }
 
@@ -223,7 +249,7 @@ public final class LiveStream {
     /** The committed responses, in order. */
     List<Answer> answers() {
         List<Answer> answers = new ArrayList<>(requests.size());
-        for (KeptEvent node = chain.oldest(); node != null && node.event.offset() <= committed; node = node.next) {
+        for (KeptEvent node = head; node != null && node.event.offset() <= committed; node = node.next) {
             RequestId answered = node.event.id();
             if (answered != null && EventKind.answers(node.event.kind())) {
                 answers.add(new Answer(answered, node.event.offset(), node.event.epoch()));
@@ -233,7 +259,7 @@ public final class LiveStream {
     }
 
     /** Its call may be run again: then it has to be known how far the client was told that it is. */
-    public void keepProgress() {
+    public void keepProgress(Step step) {
         keepsProgress = true;
     }
 
@@ -251,32 +277,43 @@ public final class LiveStream {
     }
 
     /** The oldest kept event. */
-    public Optional<KeptEvent> oldest() {
-        return Optional.ofNullable(chain.oldest());
+    public @Nullable KeptEvent head() {
+        return head;
     }
 
     /** The first committed event after an offset; {@code hint} is where the caller was last, to save the search. */
     Optional<KeptEvent> after(long offset, @Nullable KeptEvent hint) {
-        KeptEvent node = chain.after(offset, hint);
+        KeptEvent node = hint != null && hint.kept ? hint.next : head;
+        while (node != null && node.event.offset() <= offset) {
+            node = node.next;
+        }
         return node != null && node.event.offset() <= committed ? Optional.of(node) : Optional.empty();
     }
 
     /** How many committed events are kept after an offset. */
     long keptAfter(long offset) {
-        return chain.count(offset, committed);
+        long count = 0;
+        for (KeptEvent node = head; node != null && node.event.offset() <= committed; node = node.next) {
+            count += node.event.offset() > offset ? 1 : 0;
+        }
+        return count;
     }
 
     /** How far a cursor goes into what is committed: up to the first kept event that its client does not have. */
     public long reach(EventId cursor) {
-        long first = chain.firstBeyond(cursor);
-        return Math.min(Math.min(cursor.offset(), committed), first - 1);
+        KeptEvent node = head;
+        while (node != null && cursor.covers(node.event.offset(), node.event.epoch())) {
+            node = node.next;
+        }
+        long had = Math.min(cursor.offset(), committed);
+        return node == null ? had : Math.min(had, node.event.offset() - 1);
     }
 
     /** The event this stream can spare best: of the lowest rank the oldest, but no response, and not its newest event. */
     Optional<KeptEvent> spare() {
         int lowest = chatter > 0 ? KeptEvent.CHATTER : KeptEvent.NOTICE;
         KeptEvent best = null;
-        for (KeptEvent node = chain.oldest(); node != null && node.event.offset() < committed; node = node.next) {
+        for (KeptEvent node = head; node != null && node.event.offset() < committed; node = node.next) {
             boolean spare = node.rank != KeptEvent.HELD && node.rank != KeptEvent.FINISHED;
             if (spare && (best == null || node.rank < best.rank)) {
                 best = node;
@@ -294,7 +331,7 @@ public final class LiveStream {
     }
 
     /** Everything up to here has surely reached the client. */
-    void confirm(long offset) {
+    void confirm(long offset, Step step) {
         confirmed = Math.max(confirmed, Math.min(offset, committed));
     }
 
@@ -303,14 +340,14 @@ public final class LiveStream {
     }
 
     /** Makes this reader the one that reads; returns the one it takes over from. */
-    public Optional<StreamCursor> take(StreamCursor next) {
+    public Optional<StreamCursor> take(StreamCursor next, Step step) {
         Optional<StreamCursor> older = reader();
         reader = next;
         return older;
     }
 
     /** Ends the reading of this reader; false if it is not the one that reads. */
-    public boolean release(StreamCursor leaving) {
+    public boolean release(StreamCursor leaving, Step step) {
         if (reader != leaving) {
             return false;
         }
@@ -322,14 +359,14 @@ public final class LiveStream {
      * Releases the messages of an ended session, unless a connection reads them: no other one can any more. A backend that ends slowly
      * may keep the session itself alive for long.
      */
-    public void empty() {
-        for (KeptEvent node = reader == null ? chain.oldest() : null; node != null; node = node.next) {
+    public void empty(Step step) {
+        for (KeptEvent node = reader == null ? head : null; node != null; node = node.next) {
             node.empty();
         }
     }
 
     /** No event will follow those assigned so far. */
-    public void end(EndReason reason) {
+    public void end(EndReason reason, Step step) {
         if (end == null) {
             end = reason;
         }
@@ -340,13 +377,13 @@ public final class LiveStream {
     }
 
     /** Ends the stream with what is committed: what is still on its way to the store will not be read. */
-    public void seal(EndReason reason) {
+    public void seal(EndReason reason, Step step) {
         last = committed;
-        end(reason);
+        end(reason, step);
     }
 
     /** Says something to whoever reads to the end of the stream; it has no place in it. */
-    public void say(List<OutboundMessage> words) {
+    public void say(List<OutboundMessage> words, Step step) {
         if (!words.isEmpty()) {
             lastWords = Stream.concat(lastWords.stream(), words.stream()).toList();
         }
@@ -368,12 +405,12 @@ public final class LiveStream {
     }
 
     /** The client has surely got everything, or wants nothing more: the stream may be forgotten when room is needed. */
-    void finish() {
+    void finish(Step step) {
         finished = true;
     }
 
     /** The client came back: it has not got everything. */
-    void reopen() {
+    void reopen(Step step) {
         finished = false;
     }
 
@@ -382,7 +419,7 @@ public final class LiveStream {
     }
 
     /** Nobody will ever read it. */
-    void abandon() {
+    void abandon(Step step) {
         abandoned = true;
     }
 

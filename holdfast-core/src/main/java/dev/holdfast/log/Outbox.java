@@ -1,6 +1,8 @@
 package dev.holdfast.log;
 
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
@@ -14,8 +16,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is on its way into a session's log. It is filled inside steps; one batch at a time goes to the store, and what the store
- * has acknowledged is committed in order. Without a store each step commits what it has added.
+ * What is on its way into a session's log. Steps fill it; one batch at a time goes to the store, and what the store has acknowledged
+ * is committed in order. Without a store each step commits what it has added.
  *
  * <p>A failed append leaves the log's end unknown. From then on everything is refused until a new epoch is claimed: the claim
  * tells whether the doubtful batch is in the log, and fences it if it is still on its way. Only what the store refuses for its size
@@ -43,47 +45,61 @@ public final class Outbox {
         CLOSED
     }
 
-    /** What the session does when entries are decided; called inside a step. */
-    public interface Owner {
-        void committed(Pending pending, Effects effects);
+    /** What is to be done when a step is over. */
+    sealed interface Turn {}
 
-        /** The store does not have it: newest first. */
-        void refused(Pending pending, Effects effects);
+    /** What one append carries. */
+    static final class Batch implements Turn {
+        final Epoch epoch;
+        final Append append;
+        /** The last offset of the listening stream with this batch, where the store places its events; set by its answer. */
+        volatile long listening;
 
-        /** The log cannot go on before a {@link SessionLog#claim}. */
-        void doubtful(Throwable failure, Effects effects);
+        private Batch(Epoch epoch, Append append) {
+            this.epoch = epoch;
+            this.append = append;
+        }
+    }
 
-        /** A step is about to end: what else it has caused is added to its effects. */
-        void concluding(Effects effects);
+    /**
+     * A new epoch, which somebody waits for.
+     *
+     * @param nonce the random half of the epoch
+     * @param stage completes with whether the log goes on in it
+     */
+    record Renewal(int nonce, CompletableFuture<Boolean> stage) implements Turn {}
 
-        /** The log goes on. */
-        void recovered();
+    /** There is no batch now. */
+    enum Wait implements Turn {
+        /** Nothing may go to the store. */
+        NOTHING,
+        /** What waits is taken when the effects of the step are done. */
+        LATER
     }
 
     private final Epochs epochs;
     private final Keeping keeping;
-    private @Nullable Owner owner;
+    private final SessionLog.Owner owner;
     private State state = State.UNNAMED;
-    private final Backlog waiting = new Backlog();
+
+    /** What waits for the next batch, in the order in which it came. */
+    private List<Pending> waiting = List.of();
+    /** Whether that is to go as soon as a batch may. */
+    private boolean hurried;
+    /** What the store may forget with the next batch. */
+    private List<Append.Trim> trims = List.of();
+
     private List<Pending> current = List.of();
-    private Turn.@Nullable Batch appending;
-    private Turn.@Nullable Renewal renewal;
+    private @Nullable Batch appending;
+    private @Nullable Renewal renewal;
     private @Nullable Throwable doubt;
     private boolean leaving;
     private long taken;
 
-    Outbox(Epochs epochs, Keeping keeping) {
+    Outbox(Epochs epochs, Keeping keeping, SessionLog.Owner owner) {
         this.epochs = epochs;
         this.keeping = keeping;
-    }
-
-    /** Lets an owner hear of what becomes of the entries. Called once, before the first step. */
-    public void serve(Owner next) {
-        owner = next;
-    }
-
-    private Owner owner() {
-        return Objects.requireNonNull(owner, "nobody owns the outbox");
+        this.owner = owner;
     }
 
     /** Whether the store gives events of this stream their offsets. */
@@ -92,7 +108,7 @@ public final class Outbox {
     }
 
     /** The store knows the session from now on. */
-    void start() {
+    void start(Step step) {
         if (state == State.UNNAMED) {
             state = State.RESTING;
         }
@@ -128,54 +144,60 @@ public final class Outbox {
         return state == State.CLOSED;
     }
 
+    /** Whether it waits for a claim. */
+    boolean doubtful() {
+        return state == State.CLAIMING;
+    }
+
     /** Takes an entry, while it is {@link #open}; it goes to the store when the step is over. */
-    public void add(Pending pending) {
-        waiting.add(pending);
-        waiting.hurry();
+    public void add(Pending pending, Step step) {
+        addLazily(pending, step);
+        hurried = true;
     }
 
     /** Takes an entry that goes to the store with the next one, or when somebody asks for it with {@link #hurry}. */
-    public void addLazily(Pending pending) {
+    public void addLazily(Pending pending, Step step) {
+        if (waiting.isEmpty()) {
+            waiting = new ArrayList<>(1);
+        }
         waiting.add(pending);
     }
 
     /** Lets go what waits for the next entry. */
-    public void hurry() {
-        waiting.hurry();
+    public void hurry(Step step) {
+        hurried = !waiting.isEmpty();
     }
 
     /** Lets the store forget an event with the next append. */
-    void trim(KeptEvent event) {
-        trim(event.stream.id(), event.event.offset());
-    }
-
-    /** Lets the store forget with the next append what is not kept here. */
-    public void trim(StreamId stream, long offset) {
+    public void trim(StreamId stream, long offset, Step step) {
         if (keeping != Keeping.MEMORY) {
-            waiting.trim(stream, offset);
+            if (trims.isEmpty()) {
+                trims = new ArrayList<>(1);
+            }
+            trims.add(new Append.Trim(stream, offset));
         }
     }
 
     /** Lets the store forget now what waits for the next append. */
-    public void flush() {
-        if (!waiting.trims() || !open()) {
+    public void flush(Step step) {
+        if (trims.isEmpty() || !open()) {
             return;
         }
         if (waiting.isEmpty()) {
-            add(new Pending(null, List.of()));
+            add(new Pending(null, List.of()), step);
         } else {
-            hurry();
+            hurry(step);
         }
     }
 
     /** Makes a change of the record sooner or later, whatever the store does. */
-    public void insist(List<RecordChange> changes) {
-        add(Pending.of(changes, () -> insist(changes)));
+    public void insist(List<RecordChange> changes, Step step) {
+        add(Pending.of(changes, next -> insist(changes, next)), step);
     }
 
     /** Makes the last changes of the record: nothing is taken behind them. While it is {@link #open}. */
-    public void leave(List<RecordChange> changes) {
-        insist(changes);
+    public void leave(List<RecordChange> changes, Step step) {
+        insist(changes, step);
         leaving = true;
     }
 
@@ -185,24 +207,22 @@ public final class Outbox {
         if (state != State.APPENDING && state != State.RESTING && state != State.RENEWING) {
             return null;
         }
-        if (!waiting.isEmpty()) {
-            return waiting.newest();
-        }
-        return current.isEmpty() ? null : current.get(current.size() - 1);
+        List<Pending> newest = waiting.isEmpty() ? current : waiting;
+        return newest.isEmpty() ? null : newest.get(newest.size() - 1);
     }
 
     /** A step is about to end. Where it has no effects, its batch is taken at once. */
-    Turn conclude(Effects effects) {
+    Turn conclude(Step step) {
         while (keeping == Keeping.MEMORY && due()) {
-            current = waiting.take();
-            commit(effects);
+            current = takeAll();
+            commit(step);
         }
-        owner().concluding(effects);
-        return effects.none() || !due() ? next() : Turn.Wait.LATER;
+        owner.concluding(step);
+        return step.idle() || !due() ? next() : Wait.LATER;
     }
 
     private boolean due() {
-        return waiting.due() && state == State.RESTING;
+        return hurried && state == State.RESTING;
     }
 
     /** The next batch for the store, if one may go; before it the new epoch that somebody waits for. */
@@ -212,56 +232,100 @@ public final class Outbox {
             return renewal;
         }
         if (!due()) {
-            return Turn.Wait.NOTHING;
+            return Wait.NOTHING;
         }
         state = State.APPENDING;
-        current = keeping == Keeping.SHARED_STORE ? waiting.take(MOST_BYTES_AT_ONCE) : waiting.take();
-        Turn.Batch batch = new Turn.Batch(epochs.present(), Pending.append(current, waiting.takeTrims()));
+        current = keeping == Keeping.SHARED_STORE ? takeFirst() : takeAll();
+        Batch batch = new Batch(epochs.present(), Pending.append(current, takeTrims()));
         appending = batch;
         return batch;
     }
 
+    private List<Pending> takeAll() {
+        List<Pending> all = waiting;
+        waiting = List.of();
+        hurried = false;
+        return all;
+    }
+
+    /** Takes what goes to the store at once: the first entries of so many bytes, or a larger one alone. */
+    private List<Pending> takeFirst() {
+        int count = 0;
+        long bytes = 0;
+        while (count < waiting.size()
+                && (count == 0 || bytes + waiting.get(count).bytes() <= MOST_BYTES_AT_ONCE)) {
+            bytes += waiting.get(count++).bytes();
+        }
+        if (count == waiting.size()) {
+            return takeAll();
+        }
+        List<Pending> first = new ArrayList<>(waiting.subList(0, count));
+        waiting = new ArrayList<>(waiting.subList(count, waiting.size()));
+        return first;
+    }
+
+    private List<Append.Trim> takeTrims() {
+        List<Append.Trim> all = trims;
+        trims = List.of();
+        return all;
+    }
+
     /** The store has the batch, or says that it has not, or nothing. */
-    void decided(@Nullable Throwable failure, Effects effects) {
+    void decided(@Nullable Throwable failure, Step step) {
         if (state == State.CLOSED) {
             return;
         }
+        Batch batch = Objects.requireNonNull(appending);
         if (failure == null) {
             state = State.RESTING;
-            place(Objects.requireNonNull(appending).listening());
+            place(batch.listening);
             appending = null;
-            commit(effects);
+            commit(step);
             return;
         }
-        waiting.trimAgain(Objects.requireNonNull(appending).append().trims());
-        if (failure instanceof TooLargeException && !waiting.isBehind(current)) {
+        // nobody knows whether the store has forgotten what it was to forget: that goes with the next batch again
+        List<Append.Trim> unknown = new ArrayList<>(batch.append.trims());
+        unknown.addAll(trims);
+        trims = unknown;
+        if (failure instanceof TooLargeException && !waitsBehind(current)) {
             state = State.RESTING;
             appending = null;
-            List<Pending> batch = current;
+            List<Pending> refused = current;
             current = List.of();
-            refuse(batch, failure, effects);
-            owner().recovered();
+            refuse(refused, failure, step);
+            owner.recovered(step);
         } else {
-            doubt(failure, effects);
+            doubt(failure, step);
         }
+    }
+
+    /** Whether something waits behind one of these events on its stream, in a place that depends on theirs. */
+    private boolean waitsBehind(List<Pending> others) {
+        return others.stream()
+                .map(Pending::event)
+                .anyMatch(event -> event != null
+                        && event.placed()
+                        && waiting.stream()
+                                .map(Pending::event)
+                                .anyMatch(behind -> behind != null && behind.stream == event.stream));
     }
 
     /** Whoever appends has no right to it any more: the store has nothing of what waits, and of what is on its way nobody knows. */
-    public void fence(Throwable failure, Effects effects) {
+    public void fence(Throwable failure, Step step) {
         if (state != State.CLOSED && state != State.CLAIMING) {
-            doubt(failure, effects);
+            doubt(failure, step);
         }
     }
 
-    private void doubt(Throwable failure, Effects effects) {
+    private void doubt(Throwable failure, Step step) {
         state = State.CLAIMING;
         doubt = failure;
         // what waits behind something that is too large is not too large itself
         refuse(
-                waiting.take(),
+                takeAll(),
                 failure instanceof TooLargeException ? new StoreUnavailableException(failure) : failure,
-                effects);
-        owner().doubtful(failure, effects);
+                step);
+        owner.doubtful(failure, step);
     }
 
     /** Gives the batch's events of the listening stream the offsets that end here, where the store has placed them. */
@@ -280,25 +344,25 @@ public final class Outbox {
      *
      * @return completes with whether the log goes on in it
      */
-    CompletableFuture<Boolean> renew(int nonce) {
+    CompletableFuture<Boolean> renew(int nonce, Step step) {
         if (state == State.CLOSED) {
             return CompletableFuture.completedFuture(false);
         }
-        Turn.Renewal asked = renewal == null ? new Turn.Renewal(nonce) : renewal;
+        Renewal asked = renewal == null ? new Renewal(nonce, new CompletableFuture<>()) : renewal;
         renewal = asked;
         return asked.stage();
     }
 
     /** Goes on, in the new epoch if there is one. */
-    void renewed(Optional<SessionStore.Claim> next, @Nullable Throwable failure, Effects effects) {
+    void renewed(Optional<SessionStore.Claim> next, @Nullable Throwable failure, Step step) {
         CompletableFuture<Boolean> stage = Objects.requireNonNull(renewal).stage();
         renewal = null;
         boolean goesOn = state == State.RENEWING && next.isPresent();
         if (state == State.RENEWING) {
-            next.ifPresent(epochs::begin);
+            next.ifPresent(claim -> epochs.begin(claim, step));
             state = State.RESTING;
         }
-        effects.then(() -> {
+        step.then(() -> {
             if (failure == null) {
                 stage.complete(goesOn);
             } else {
@@ -308,92 +372,92 @@ public final class Outbox {
     }
 
     /** Readers are woken before producers, who may do much on this thread. */
-    private void commit(Effects effects) {
+    private void commit(Step step) {
         taken++;
         List<Pending> batch = current;
         current = List.of();
         for (Pending pending : batch) {
             pending.committed = true;
-            owner().committed(pending, effects);
+            owner.committed(pending, step);
         }
-        Pending.complete(batch, effects);
+        Pending.complete(batch, step);
     }
 
-    private void refuse(List<Pending> entries, Throwable failure, Effects effects) {
+    private void refuse(List<Pending> entries, Throwable failure, Step step) {
         List<Pending> newestFirst = new ArrayList<>(entries);
         Collections.reverse(newestFirst);
         for (Pending pending : newestFirst) {
             pending.failure = failure;
-            owner().refused(pending, effects);
+            owner.refused(pending, step);
         }
-        Pending.fail(entries, failure, effects);
+        Pending.fail(entries, failure, step);
     }
 
     /** Nobody shall wait any longer for what is in doubt, though it may yet turn out to be in the log. */
-    public void dismissWaiting(Effects effects) {
-        Pending.fail(current, Objects.requireNonNull(doubt, "nothing has failed"), effects);
+    public void dismissWaiting(Step step) {
+        Pending.fail(current, Objects.requireNonNull(doubt, "nothing has failed"), step);
     }
 
     /** No client shall wait any longer, though what is on its way stays there; calls that wait behind it have not begun. */
-    public void dismissClients(Throwable failure, Effects effects) {
-        List<Pending> awaited =
-                new ArrayList<>(current.stream().filter(Pending::awaited).toList());
-        awaited.addAll(waiting.awaited());
-        waiting.takeCalls().forEach(pending -> pending.failure = failure);
-        Pending.fail(awaited, failure, effects);
-        Pending.stuck(current, failure, effects);
-        waiting.stuck(failure, effects);
+    public void dismissClients(Throwable failure, Step step) {
+        List<Pending> awaited = new ArrayList<>();
+        current.stream().filter(Pending::awaited).forEach(awaited::add);
+        waiting.stream().filter(Pending::awaited).forEach(awaited::add);
+        List<Pending> unbegun = waiting.stream()
+                .filter(pending -> pending.awaited() && pending.begins())
+                .toList();
+        unbegun.forEach(pending -> pending.failure = failure);
+        waiting = new ArrayList<>(waiting);
+        waiting.removeAll(unbegun);
+        hurried &= !waiting.isEmpty();
+        Pending.fail(awaited, failure, step);
+        Pending.stuck(current, failure, step);
+        Pending.stuck(waiting, failure, step);
     }
 
-    /** Decides the doubtful batch by what the log then holds, and goes on in the new epoch; false if nothing is in doubt. */
-    boolean decide(SessionStore.Claim claim, Effects effects) {
+    /** Decides the doubtful batch by what the log then holds, and goes on in the new epoch, if something is in doubt. */
+    void decide(SessionStore.Claim claim, Step step) {
         if (state != State.CLAIMING) {
-            return false;
+            return;
         }
-        epochs.begin(claim.epoch());
+        epochs.begin(claim.epoch(), step);
         state = State.RESTING;
         appending = null;
         if (Pending.inLog(current, claim)) {
-            commit(effects);
+            commit(step);
         } else {
             List<Pending> batch = current;
             current = List.of();
-            refuse(batch, Objects.requireNonNull(doubt, "nothing has failed"), effects);
+            refuse(batch, Objects.requireNonNull(doubt, "nothing has failed"), step);
         }
-        owner().recovered();
-        return true;
-    }
-
-    /** Whether it waits for a claim. */
-    boolean doubtful() {
-        return state == State.CLAIMING;
+        owner.recovered(step);
     }
 
     /**
      * Takes no more entries. The stages of those on their way complete, though nobody will read them; of what is in doubt nobody
      * shall believe that it is in the log.
      */
-    public void close(Effects effects) {
+    public void close(Step step) {
         if (state == State.CLOSED) {
             return;
         }
         List<Pending> left = new ArrayList<>(current);
-        left.addAll(waiting.take());
+        left.addAll(takeAll());
         if (state == State.CLAIMING) {
             Throwable failure = Objects.requireNonNull(doubt, "nothing has failed");
             left.forEach(pending -> pending.failure = failure);
-            Pending.fail(left, failure, effects);
+            Pending.fail(left, failure, step);
         } else {
             left.forEach(pending -> pending.committed = true);
-            Pending.complete(left, effects);
+            Pending.complete(left, step);
         }
         if (renewal != null && state != State.RENEWING) {
             CompletableFuture<Boolean> stage = renewal.stage();
-            effects.then(() -> stage.complete(false));
+            step.then(() -> stage.complete(false));
         }
         state = State.CLOSED;
         current = List.of();
         appending = null;
-        waiting.takeTrims();
+        trims = List.of();
     }
 }

@@ -4,7 +4,7 @@ import java.util.Arrays;
 
 /**
  * Numbers and texts, first in, first out, packed into one array that grows with them: thousands of small records that live for a
- * while are one object to the collector. Who takes something out asks for what was put in, in the same order. Used inside a step.
+ * while are one object to the collector. Who takes something out asks for what was put in, in the same order.
  */
 final class PackedQueue {
     private static final int LEAST = 64;

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +21,6 @@ public class Pending {
     private final @Nullable KeptEvent event;
     private final List<RecordChange> changes;
 
-    /** Set inside a step, and read outside of one too. */
     volatile boolean committed;
 
     @Nullable CompletableFuture<Void> stage;
@@ -36,11 +36,11 @@ public class Pending {
     }
 
     /** Changes of the record. What has to be made though the store does not take it now comes again. */
-    static Pending of(List<RecordChange> changes, Runnable again) {
+    static Pending of(List<RecordChange> changes, Consumer<Step> again) {
         return new Pending(null, changes) {
             @Override
-            public void again() {
-                again.run();
+            public void again(Step step) {
+                again.accept(step);
             }
         };
     }
@@ -78,46 +78,46 @@ public class Pending {
     }
 
     /** The store has it. */
-    public void committed(Effects effects) {}
+    public void committed(Step step) {}
 
     /** The store does not have it. */
-    public void refused() {}
+    public void refused(Step step) {}
 
     /** The log goes on after it was refused. */
-    public void again() {}
+    public void again(Step step) {}
 
     /** Completes the stages of those that somebody waits for. */
-    static void complete(List<Pending> entries, Effects effects) {
+    static void complete(List<Pending> entries, Step step) {
         for (Pending pending : entries) {
-            complete(pending.stage, effects);
-            complete(pending.settled, effects);
+            complete(pending.stage, step);
+            complete(pending.settled, step);
         }
     }
 
-    private static void complete(@Nullable CompletableFuture<Void> stage, Effects effects) {
+    private static void complete(@Nullable CompletableFuture<Void> stage, Step step) {
         if (stage != null) {
-            effects.complete(stage);
+            step.complete(stage);
         }
     }
 
     /** Fails the stages of those that somebody waits for. */
-    static void fail(List<Pending> entries, Throwable failure, Effects effects) {
+    static void fail(List<Pending> entries, Throwable failure, Step step) {
         for (Pending pending : entries) {
-            fail(pending.stage, failure, effects);
+            fail(pending.stage, failure, step);
         }
-        stuck(entries, failure, effects);
+        stuck(entries, failure, step);
     }
 
-    private static void fail(@Nullable CompletableFuture<Void> stage, Throwable failure, Effects effects) {
+    private static void fail(@Nullable CompletableFuture<Void> stage, Throwable failure, Step step) {
         if (stage != null) {
-            effects.fail(stage, failure);
+            step.fail(stage, failure);
         }
     }
 
     /** The store has taken nothing for some seconds: fails the stages of those who wait no longer then. */
-    static void stuck(List<Pending> entries, Throwable failure, Effects effects) {
+    static void stuck(List<Pending> entries, Throwable failure, Step step) {
         for (Pending pending : entries) {
-            fail(pending.settled, failure, effects);
+            fail(pending.settled, failure, step);
         }
     }
 

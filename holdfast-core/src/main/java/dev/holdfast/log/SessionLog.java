@@ -1,8 +1,16 @@
 package dev.holdfast.log;
 
 import dev.holdfast.EndReason;
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.TooLargeException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -14,60 +22,86 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The door of a session, and its way into the store. All that changes a session happens inside a {@link #step}: the lock is taken,
+ * The door of a session, and its way into the store. All that changes a session happens in a {@link #step}: the lock is taken,
  * a decision made, the lock released, and then what the decision causes is done: its effects, in order, then the append of what
- * stands in the outbox. Nothing else takes the lock, and nothing that blocks, waits or calls somebody else happens inside.
+ * stands in the outbox. Nothing else takes the lock, and nothing that blocks, waits or calls somebody else happens under it.
  */
 public final class SessionLog {
+    /** What a session does about its log. */
+    public interface Owner {
+        /** The log has it. */
+        void committed(Pending pending, Step step);
+
+        /** The log does not have it: newest first. */
+        void refused(Pending pending, Step step);
+
+        /** The log cannot go on before a {@link SessionLog#claim}. */
+        void doubtful(Throwable failure, Step step);
+
+        /** The log goes on. */
+        void recovered(Step step);
+
+        /** A step is about to end. */
+        void concluding(Step step);
+
+        /** A server-to-client request is not kept any more. */
+        void questionDropped(RequestId question, Step step);
+
+        /** Ends the session; called without the lock. */
+        void end(EndReason reason);
+    }
+
     /** The stage of everything that is committed already. */
     public static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
     private final Object lock = new Object();
     private final SessionStore store;
-    private final Optional<Commits> commits;
-    private final Consumer<EndReason> end;
+    private final Owner owner;
     private final Epochs epochs;
     private final Outbox outbox;
     private @Nullable SessionKey key;
+    /** The epoch and the number of the latest batch for a store that nodes share: they are numbered, one at a time. */
+    private @Nullable Epoch numberedIn;
 
-    /**
-     * @param end ends the session, outside of a step
-     */
-    public SessionLog(SessionStore store, Epochs epochs, Consumer<EndReason> end) {
+    private long number;
+
+    public SessionLog(SessionStore store, Epochs epochs, Owner owner) {
         this.store = store;
-        this.end = end;
+        this.owner = owner;
         this.epochs = epochs;
-        this.commits = Commits.into(store);
-        this.outbox = new Outbox(epochs, Keeping.by(store));
+        this.outbox = new Outbox(epochs, Keeping.by(store), owner);
     }
 
-    /** Used inside a step. */
+    Owner owner() {
+        return owner;
+    }
+
     public Outbox outbox() {
         return outbox;
     }
 
-    /** Used inside a step. */
     public Epochs epochs() {
         return epochs;
     }
 
-    /** Makes a decision, then does what it causes. */
-    public <T> T step(Function<Effects, T> decision) {
-        Effects effects = new Effects();
-        Turn turn;
+    /** Makes a decision, then does what it causes. Not called under the lock. */
+    public <T> T step(Function<Step, T> decision) {
+        assert !Thread.holdsLock(lock) : "a step in a step";
+        Step step = new Step();
+        Outbox.Turn turn;
         T result;
         synchronized (lock) {
-            result = decision.apply(effects);
-            turn = outbox.conclude(effects);
+            result = decision.apply(step);
+            turn = outbox.conclude(step);
         }
-        perform(effects, turn);
+        perform(step, turn);
         return result;
     }
 
     /** The same for a decision that nobody has to hear of. */
-    public void run(Consumer<Effects> decision) {
-        step(effects -> {
-            decision.accept(effects);
+    public void run(Consumer<Step> decision) {
+        step(step -> {
+            decision.accept(step);
             return DONE;
         });
     }
@@ -84,52 +118,84 @@ public final class SessionLog {
      * outbox is taken after the effects, if there are any: a producer that is told there, and sends more and waits for it, appends it
      * itself.
      */
-    private void perform(Effects effects, Turn turn) {
-        Effects present = effects;
-        Turn next = turn;
+    private void perform(Step step, Outbox.Turn turn) {
+        Step present = step;
+        Outbox.Turn next = turn;
         while (true) {
-            present.perform(end);
-            if (next == Turn.Wait.LATER) {
+            present.perform(owner);
+            if (next == Outbox.Wait.LATER) {
                 next = look(outbox::next);
             }
-            if (next instanceof Turn.Renewal renewal) {
+            if (next instanceof Outbox.Renewal renewal) {
                 renew(renewal);
                 return;
             }
-            if (!(next instanceof Turn.Batch batch)) {
+            if (!(next instanceof Outbox.Batch batch)) {
                 return;
             }
             CompletableFuture<Void> stage = append(batch);
             if (!stage.isDone()) {
-                stage.whenComplete((done, failure) -> decided(failure));
+                stage.whenComplete((done, failure) -> {
+                    Step decided = new Step();
+                    perform(decided, decide(failure, decided));
+                });
                 return;
             }
-            present = new Effects();
+            present = new Step();
             next = decide(failureOf(stage), present);
         }
     }
 
-    private void decided(@Nullable Throwable failure) {
-        Effects effects = new Effects();
-        perform(effects, decide(failure, effects));
-    }
-
     /** Decides what was appended; returns what is to be next. */
-    private Turn decide(@Nullable Throwable failure, Effects effects) {
+    private Outbox.Turn decide(@Nullable Throwable failure, Step step) {
         synchronized (lock) {
-            outbox.decided(causeOf(failure), effects);
-            return outbox.conclude(effects);
+            outbox.decided(causeOf(failure), step);
+            return outbox.conclude(step);
         }
     }
 
-    private CompletableFuture<Void> append(Turn.Batch batch) {
+    private CompletableFuture<Void> append(Outbox.Batch batch) {
         try {
-            return commits.isPresent()
-                    ? commits.get().append(key(), batch)
-                    : store.append(key(), batch.epoch(), batch.append()).toCompletableFuture();
+            return store instanceof SharedSessionStore shared
+                    ? commit(shared, batch)
+                    : store.append(key(), batch.epoch, batch.append).toCompletableFuture();
         } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
         }
+    }
+
+    /** Appends to a store that nodes share, which places the events of the listening stream. */
+    private CompletableFuture<Void> commit(SharedSessionStore shared, Outbox.Batch batch) {
+        if (!batch.epoch.equals(numberedIn)) {
+            numberedIn = batch.epoch;
+            number = 0;
+        }
+        number++;
+        return shared.commit(key(), batch.epoch, number, unplaced(batch.append))
+                .<Void>handle((appended, failure) -> {
+                    if (failure == null) {
+                        batch.listening = appended.listening();
+                        return null;
+                    }
+                    Throwable cause = causeOf(failure);
+                    if (cause instanceof TooLargeException) {
+                        number--; // the store waits for it
+                    }
+                    throw new CompletionException(cause);
+                })
+                .toCompletableFuture();
+    }
+
+    private static Append unplaced(Append append) {
+        for (Event first : append.events()) {
+            if (first.offset() == KeptEvent.UNPLACED) {
+                List<Event> all = new ArrayList<>(append.events());
+                all.replaceAll(
+                        event -> event.offset() == KeptEvent.UNPLACED ? event.at(SharedSessionStore.UNPLACED) : event);
+                return new Append(all, append.changes(), append.trims());
+            }
+        }
+        return append;
     }
 
     private static @Nullable Throwable failureOf(CompletableFuture<Void> done) {
@@ -147,9 +213,9 @@ public final class SessionLog {
 
     /** The store knows the session under this key from now on. */
     public void start(SessionKey name) {
-        run(effects -> {
+        run(step -> {
             key = name;
-            outbox.start();
+            outbox.start(step);
         });
     }
 
@@ -179,8 +245,8 @@ public final class SessionLog {
 
     /** Completes when what is on its way is decided. */
     public CompletionStage<Void> settled() {
-        return step(effects -> {
-            outbox.hurry();
+        return step(step -> {
+            outbox.hurry(step);
             Pending last = outbox.last();
             return last == null ? DONE : stage(last);
         });
@@ -188,20 +254,16 @@ public final class SessionLog {
 
     /** Completes when what is on its way is decided; fails when the store has not decided it for some seconds. */
     public CompletionStage<Void> settledUnlessStuck() {
-        return step(effects -> {
-            outbox.hurry();
+        return step(step -> {
+            outbox.hurry(step);
             Pending last = outbox.last();
-            return last == null ? DONE : settled(last);
+            if (last == null) {
+                return DONE;
+            }
+            CompletableFuture<Void> settled = last.settled == null ? new CompletableFuture<>() : last.settled;
+            last.settled = settled;
+            return settled;
         });
-    }
-
-    private static CompletionStage<Void> settled(Pending pending) {
-        CompletableFuture<Void> settled = pending.settled;
-        if (settled == null) {
-            settled = new CompletableFuture<>();
-            pending.settled = settled;
-        }
-        return settled;
     }
 
     /**
@@ -211,18 +273,13 @@ public final class SessionLog {
      * @return completes with whether the log goes on in it; with false nothing has changed. Fails if the store could not be asked
      */
     public CompletionStage<Boolean> renew(int nonce) {
-        return step(effects -> outbox.renew(nonce));
+        return step(step -> outbox.renew(nonce, step));
     }
 
-    private void renew(Turn.Renewal renewal) {
-        CompletionStage<Optional<SessionStore.Claim>> claim;
-        try {
-            claim = store.claim(key(), renewal.nonce());
-        } catch (Throwable e) {
-            claim = CompletableFuture.failedFuture(e);
-        }
-        claim.whenComplete((found, failure) ->
-                run(effects -> outbox.renewed(failure == null ? found : Optional.empty(), failure, effects)));
+    private void renew(Outbox.Renewal renewal) {
+        ask(renewal.nonce())
+                .whenComplete((found, failure) ->
+                        run(step -> outbox.renewed(failure == null ? found : Optional.empty(), failure, step)));
     }
 
     /**
@@ -233,15 +290,18 @@ public final class SessionLog {
      *     asked, and may then be called again
      */
     public CompletionStage<Boolean> claim(int nonce) {
-        CompletionStage<Optional<SessionStore.Claim>> claim;
+        return ask(nonce)
+                .thenApply(found -> step(step -> {
+                    found.ifPresent(present -> outbox.decide(present, step));
+                    return !outbox.doubtful();
+                }));
+    }
+
+    private CompletionStage<Optional<SessionStore.Claim>> ask(int nonce) {
         try {
-            claim = store.claim(key(), nonce);
+            return store.claim(key(), nonce);
         } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
         }
-        return claim.thenApply(found -> step(effects -> {
-            found.ifPresent(present -> outbox.decide(present, effects));
-            return !outbox.doubtful();
-        }));
     }
 }

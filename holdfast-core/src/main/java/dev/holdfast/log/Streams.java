@@ -14,9 +14,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Consumer;
 
-/** The streams of a session. Used inside a step. */
+/** The streams of a session. */
 public final class Streams {
     /** Which part of what a session may keep large responses leave to all other messages. */
     private static final int SMALL_PART = 64;
@@ -38,21 +37,14 @@ public final class Streams {
     private int uncommittedEvents;
 
     /**
-     * @param questionDropped learns of server-to-client requests that are no longer kept
      * @param forgetful whether nobody can come back to the listening stream: what is confirmed is not kept
      */
-    public Streams(
-            StreamSetting setting,
-            Lifetime lifetime,
-            SessionLog log,
-            Consumer<RequestId> questionDropped,
-            boolean forgetful) {
+    public Streams(StreamSetting setting, Lifetime lifetime, SessionLog log, boolean forgetful) {
         this.limits = setting.limits();
         this.epochs = log.epochs();
         this.outbox = log.outbox();
         this.tombstones = new Tombstones(setting.messages());
-        Retention.Hearers hearers = new Retention.Hearers(stream -> streams.remove(stream.id()), questionDropped);
-        this.retention = new Retention(setting, lifetime, outbox, tombstones, hearers, forgetful);
+        this.retention = new Retention(this, setting, lifetime, log, tombstones, forgetful);
     }
 
     /** What is kept of them. */
@@ -65,7 +57,7 @@ public final class Streams {
     }
 
     /** A name that no stream has or had. */
-    public StreamId nextId() {
+    public StreamId nextId(Step step) {
         return id(++lastNumber);
     }
 
@@ -79,36 +71,42 @@ public final class Streams {
      *
      * @param requests the requests whose responses are still to come on it, if it is the stream of a call
      */
-    public LiveStream restore(StreamId id, List<RequestId> requests, List<Event> kept, SessionStore.Extent extent) {
+    public LiveStream restore(
+            StreamId id, List<RequestId> requests, List<Event> kept, SessionStore.Extent extent, Step step) {
         LiveStream stream = id.equals(StreamId.LISTENING) ? listening : new LiveStream(id, requests);
-        stream.restore(kept, extent);
+        stream.restore(kept, extent, step);
         if (stream != listening) {
-            open(stream);
+            open(stream, step);
         }
-        for (Optional<KeptEvent> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
-            retention.keep(at.get());
+        for (KeptEvent node = stream.head(); node != null; node = node.next) {
+            retention.keep(node, step);
         }
         return stream;
     }
 
-    public void open(LiveStream stream) {
+    public void open(LiveStream stream, Step step) {
         if (streams.isEmpty()) {
             streams = new HashMap<>();
         }
         streams.put(stream.id(), stream);
     }
 
+    /** Nothing of it is kept any more. */
+    void remove(LiveStream stream, Step step) {
+        streams.remove(stream.id());
+    }
+
     /** The call of this stream does not start: unless it was {@link #open opened}, nobody reads what is on its way to it. */
-    public void abandon(LiveStream stream) {
+    public void abandon(LiveStream stream, Step step) {
         if (!stream.listening() && streams.get(stream.id()) != stream) {
-            stream.abandon();
+            stream.abandon(step);
         }
     }
 
-    public KeptEvent assign(LiveStream stream, OutboundMessage message) {
+    public KeptEvent assign(LiveStream stream, OutboundMessage message, Step step) {
         KeptEvent event = outbox.placesLater(stream)
-                ? stream.unplaced(message, epochs.present())
-                : stream.assign(message, epochs.present());
+                ? stream.unplaced(message, epochs.present(), step)
+                : stream.assign(message, epochs.present(), step);
         uncommittedBytes += event.size();
         uncommittedLastingBytes += event.lasting() ? event.size() : 0;
         uncommittedEvents++;
@@ -135,9 +133,9 @@ public final class Streams {
         return limits.sessionBytes() - limits.sessionBytes() / SMALL_PART;
     }
 
-    public void rollback(KeptEvent event) {
+    public void rollback(KeptEvent event, Step step) {
         decided(event);
-        event.stream.rollback(event);
+        event.stream.rollback(event, step);
     }
 
     private void decided(KeptEvent event) {
@@ -151,27 +149,25 @@ public final class Streams {
      *
      * @return false if what must not be dropped exceeds the session's limit
      */
-    public boolean commit(KeptEvent event) {
+    public boolean commit(KeptEvent event, Step step) {
         LiveStream stream = event.stream;
         decided(event);
-        if (stream.abandoned()) {
-            outbox.trim(event);
-            return true;
+        if (!stream.abandoned()) {
+            stream.commit(event, step);
+            if (event.kept) {
+                retention.keep(event, step);
+                retention.shorten(stream, step);
+                return retention.makeRoom(step);
+            }
         }
-        stream.commit(event);
-        if (!event.kept) {
-            outbox.trim(event);
-            return true;
-        }
-        retention.keep(event);
-        retention.shorten(stream);
-        return retention.makeRoom();
+        outbox.trim(stream.id(), event.event.offset(), step);
+        return true;
     }
 
     /** Everything on this stream has been delivered as well as we can know: from here on it may be dropped. */
-    public void finish(LiveStream stream, long now) {
+    public void finish(LiveStream stream, long now, Step step) {
         if (!stream.listening() && !stream.finished() && streams.get(stream.id()) == stream) {
-            retention.finish(stream, now);
+            retention.finish(stream, now, step);
         }
     }
 
@@ -193,7 +189,7 @@ public final class Streams {
     }
 
     /** What answers a client that asks for a forgotten stream; empty if there never was such a stream, or too long ago. */
-    public Optional<LiveStream> afterlife(EventId cursor) {
-        return tombstones.afterlife(cursor, epochs.present());
+    public Optional<LiveStream> afterlife(EventId cursor, Step step) {
+        return tombstones.afterlife(cursor, epochs.present(), step);
     }
 }

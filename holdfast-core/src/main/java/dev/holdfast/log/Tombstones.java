@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What is left of forgotten streams, so that a client that asks for one gets a definite answer: the latest 1,024, as long as
- * they are no longer than 64 KiB altogether. Used inside a step.
+ * they are no longer than 64 KiB altogether.
  */
 final class Tombstones {
     private static final int LIMIT = 1024;
@@ -102,11 +102,11 @@ final class Tombstones {
     }
 
     /** A forgotten stream as its client gets to see it: an error in the place of each response after its cursor. */
-    Optional<LiveStream> afterlife(EventId cursor, Epoch epoch) {
-        return find(cursor.stream()).map(answers -> afterlife(answers, cursor, epoch));
+    Optional<LiveStream> afterlife(EventId cursor, Epoch epoch, Step step) {
+        return find(cursor.stream()).map(answers -> afterlife(answers, cursor, epoch, step));
     }
 
-    private LiveStream afterlife(List<Answer> answers, EventId cursor, Epoch epoch) {
+    private LiveStream afterlife(List<Answer> answers, EventId cursor, Epoch epoch, Step step) {
         List<Answer> missing = answers.stream()
                 .filter(answer -> !cursor.covers(answer.offset(), answer.epoch()))
                 .toList();
@@ -115,10 +115,10 @@ final class Tombstones {
                 : Math.min(cursor.offset(), missing.get(0).offset() - 1);
         LiveStream stream = new LiveStream(cursor.stream(), List.of(), had);
         for (Answer answer : missing) {
-            stream.skipTo(answer.offset());
-            stream.commit(stream.assign(messages.error(answer.request(), GONE, DROPPED), epoch));
+            stream.skipTo(answer.offset(), step);
+            stream.commit(stream.assign(messages.error(answer.request(), GONE, DROPPED), epoch, step), step);
         }
-        stream.end(EndReason.COMPLETED);
+        stream.end(EndReason.COMPLETED, step);
         return stream;
     }
 }

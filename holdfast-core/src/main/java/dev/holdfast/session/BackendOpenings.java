@@ -1,6 +1,6 @@
 package dev.holdfast.session;
 
-import dev.holdfast.log.Effects;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
@@ -39,7 +39,7 @@ final class BackendOpenings {
         Epoch present = core.look(core.log().epochs()::present);
         String name = Long.toString(present.nonce(), 36) + "." + incarnation;
         BackendSink sink = new BackendSink(core, outbound, readers, hearer, incarnation);
-        core.run(effects -> began(sink, effects));
+        core.run(step -> began(sink, step));
         try {
             return core.host()
                     .backend()
@@ -50,9 +50,9 @@ final class BackendOpenings {
         }
     }
 
-    private void began(BackendSink sink, Effects effects) {
+    private void began(BackendSink sink, Step step) {
         if (abandoned) {
-            effects.then(sink::abandon);
+            step.then(sink::abandon);
         } else {
             latest = sink;
         }
@@ -69,10 +69,10 @@ final class BackendOpenings {
     }
 
     /** Nobody waits any more for a connection, neither for one that is being opened nor for one that will be; inside a step. */
-    void abandon(Effects effects) {
+    void abandon(Step step) {
         abandoned = true;
         if (latest != null) {
-            effects.then(latest::abandon);
+            step.then(latest::abandon);
         }
         latest = null;
     }

@@ -1,14 +1,14 @@
 package dev.holdfast.session;
 
-import dev.holdfast.log.Effects;
 import dev.holdfast.log.LazyQueue;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.InboundMessage;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.LongConsumer;
+import java.util.function.ObjLongConsumer;
 
-/** Those who wait for a session's backend, in order, and how much they bring. Used inside a step. */
+/** Those who wait for a session's backend, in order, and how much they bring. */
 final class BackendQueue {
     private static final int MOST = 10_000;
 
@@ -21,43 +21,43 @@ final class BackendQueue {
 
     private final LazyQueue<Waiting> users = new LazyQueue<>();
     private final long mostBytes;
-    private final LongConsumer weight;
+    private final ObjLongConsumer<Step> weight;
     private long bytes;
 
     /**
      * @param mostBytes how much all who wait may bring
      * @param weight learns by how many bytes that grows or shrinks
      */
-    BackendQueue(long mostBytes, LongConsumer weight) {
+    BackendQueue(long mostBytes, ObjLongConsumer<Step> weight) {
         this.mostBytes = mostBytes;
         this.weight = weight;
     }
 
     /** Lets one more wait, if there is room. */
-    boolean add(BackendUser user) {
+    boolean add(BackendUser user, Step step) {
         Waiting next = new Waiting(user, user.bytes());
         if (users.size() >= MOST || bytes + next.bytes > mostBytes) {
             return false;
         }
         users.addLast(next);
-        grows(next.bytes);
+        grows(next.bytes, step);
         return true;
     }
 
     /** Lets more wait; returns those for whom there is no room. */
-    List<BackendUser> addAll(List<? extends BackendUser> more) {
+    List<BackendUser> addAll(List<? extends BackendUser> more, Step step) {
         List<BackendUser> turnedAway = new ArrayList<>(0);
         for (BackendUser user : more) {
-            if (!add(user)) {
+            if (!add(user, step)) {
                 turnedAway.add(user);
             }
         }
         return turnedAway;
     }
 
-    Optional<BackendUser> takeFirst() {
+    Optional<BackendUser> takeFirst(Step step) {
         Optional<Waiting> first = users.takeFirst();
-        first.ifPresent(gone -> grows(-gone.bytes));
+        first.ifPresent(gone -> grows(-gone.bytes, step));
         return first.map(Waiting::user);
     }
 
@@ -71,13 +71,13 @@ final class BackendQueue {
     }
 
     /** Tells all that they will not get the backend. */
-    void refuseAll(String cause, Effects effects) {
-        takeAll().forEach(user -> user.turnAway(cause, effects));
+    void refuseAll(String cause, Step step) {
+        takeAll(step).forEach(user -> user.turnAway(cause, step));
     }
 
     /** Lets all go, in order. */
-    List<BackendUser> takeAll() {
-        grows(-bytes);
+    List<BackendUser> takeAll(Step step) {
+        grows(-bytes, step);
         return users.takeAll().stream().map(Waiting::user).toList();
     }
 
@@ -85,8 +85,8 @@ final class BackendQueue {
         return users.isEmpty();
     }
 
-    private void grows(long more) {
+    private void grows(long more, Step step) {
         bytes += more;
-        weight.accept(more);
+        weight.accept(step, more);
     }
 }

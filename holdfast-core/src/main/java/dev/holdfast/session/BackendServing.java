@@ -1,6 +1,6 @@
 package dev.holdfast.session;
 
-import dev.holdfast.log.Effects;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.BackendConnection;
 import java.util.Optional;
 
@@ -30,28 +30,28 @@ final class BackendServing {
      * Lets somebody have the backend that has taken the place of an incarnation, or is about to, behind all who wait for it; nothing
      * happens where there is none. Inside a step: those who come so get it in the order of the steps.
      */
-    void after(int which, BackendUser user, Effects effects) {
-        if (!incarnations.succeeded(which) || !waiting.add(user)) {
+    void after(int which, BackendUser user, Step step) {
+        if (!incarnations.succeeded(which) || !waiting.add(user, step)) {
             return;
         }
         BackendConnection now = incarnations.connection();
         if (incarnations.state() == BackendState.CONNECTED && now != null) {
             int present = incarnations.latest();
             incarnations.become(BackendState.SERVING);
-            effects.then(() -> serve(present, now));
+            step.then(() -> serve(present, now));
         }
     }
 
     /** Who waits first; when nobody does, the backend is open to all. */
     private Optional<BackendUser> nextUser(int present) {
-        return core.step(effects -> {
+        return core.step(step -> {
             if (incarnations.state() != BackendState.SERVING || !incarnations.present(present)) {
                 return Optional.empty();
             }
-            Optional<BackendUser> first = waiting.takeFirst();
+            Optional<BackendUser> first = waiting.takeFirst(step);
             if (first.isPresent()) {
                 incarnations.serve();
-                first.get().handedTo(present);
+                first.get().handedTo(present, step);
             } else {
                 incarnations.become(BackendState.CONNECTED);
             }

@@ -66,7 +66,7 @@ final class BackendSink implements ListeningSink {
 
     @Override
     public void onAbandon(Runnable next) {
-        boolean late = core.step(effects -> {
+        boolean late = core.step(step -> {
             hook = opened ? BackendSink::nothing : next;
             return abandoned;
         });
@@ -77,7 +77,7 @@ final class BackendSink implements ListeningSink {
 
     @Override
     public void onAnswer(Consumer<InboundMessage> next) {
-        core.run(effects -> answers = Optional.of(next));
+        core.run(step -> answers = Optional.of(next));
     }
 
     /** Who takes answers while there is no connection; inside a step. */
@@ -107,7 +107,7 @@ final class BackendSink implements ListeningSink {
 
     /** The opening is over: nobody can give it up any more. */
     void opened() {
-        core.run(effects -> {
+        core.run(step -> {
             opened = true;
             hook = BackendSink::nothing;
         });
@@ -115,7 +115,7 @@ final class BackendSink implements ListeningSink {
 
     /** Nobody waits for the connection any more. */
     void abandon() {
-        Runnable now = core.step(effects -> {
+        Runnable now = core.step(step -> {
             abandoned = !opened;
             return hook;
         });

@@ -2,7 +2,7 @@ package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.RestoreOutcome;
-import dev.holdfast.log.Effects;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
@@ -42,8 +42,8 @@ final class BackendSlot implements BackendSink.Hearer {
      * @param users those who need a fresh one, which is not opened yet
      * @return those for whom there is no room
      */
-    List<BackendUser> returned(List<? extends BackendUser> users) {
-        return existed() ? waiting.addAll(users) : List.copyOf(users);
+    List<BackendUser> returned(List<? extends BackendUser> users, Step step) {
+        return existed() ? waiting.addAll(users, step) : List.copyOf(users);
     }
 
     /** There was a backend, though none was here; inside a step. False if one was or is here, or none will be: nothing changes then. */
@@ -57,7 +57,7 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** Opens a fresh backend if there was one and nobody has asked for it yet. */
     void restore() {
-        begin(core.step(effects -> {
+        begin(core.step(step -> {
             if (incarnations.state() != BackendState.EMPTY) {
                 return NONE;
             }
@@ -85,7 +85,7 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** Opens the first connection, for the client's own {@code initialize}; empty if there is or was one. */
     Optional<CompletionStage<Backend.Outcome>> open(InboundMessage initialize) {
-        int first = core.step(effects -> {
+        int first = core.step(step -> {
             if (incarnations.state() != BackendState.NEW) {
                 return NONE;
             }
@@ -103,9 +103,9 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** The first connection is there, even if it was lost again already; false if the slot was closed meanwhile. */
     boolean connected(BackendConnection first) {
-        return core.step(effects -> {
+        return core.step(step -> {
             if (incarnations.state() != BackendState.OPENING) {
-                close(first, effects);
+                close(first, step);
                 return false;
             }
             int present = incarnations.latest();
@@ -113,14 +113,14 @@ final class BackendSlot implements BackendSink.Hearer {
                 incarnations.connected(first);
                 incarnations.become(BackendState.SERVING);
                 incarnations.serve();
-                effects.then(() -> serve(present, first));
+                step.then(() -> serve(present, first));
                 return true;
             }
-            close(first, effects);
+            close(first, step);
             incarnations.become(BackendState.EMPTY);
             if (!waiting.isEmpty()) {
                 int next = beginRestore();
-                effects.then(() -> begin(next));
+                step.then(() -> begin(next));
             }
             return true;
         });
@@ -128,12 +128,12 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** The backend has refused the client's {@code initialize}; the client may try again. */
     void notOpened() {
-        core.run(effects -> {
+        core.run(step -> {
             if (incarnations.state() == BackendState.OPENING) {
                 incarnations.become(BackendState.NEW);
-                incarnations.gone(incarnations.latest(), effects);
-                calls.backendLost(UNINITIALIZED);
-                waiting.refuseAll(UNINITIALIZED, effects);
+                incarnations.gone(incarnations.latest(), step);
+                calls.backendLost(UNINITIALIZED, step);
+                waiting.refuseAll(UNINITIALIZED, step);
             }
         });
     }
@@ -154,10 +154,10 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. */
     boolean use(BackendUser user) {
-        BackendConnection now = core.step(effects -> {
+        BackendConnection now = core.step(step -> {
             if (incarnations.state() == BackendState.CONNECTED) {
                 incarnations.serve();
-                user.handedTo(incarnations.latest());
+                user.handedTo(incarnations.latest(), step);
                 return incarnations.connection();
             }
             return null;
@@ -170,13 +170,13 @@ final class BackendSlot implements BackendSink.Hearer {
     }
 
     private boolean useLater(BackendUser user) {
-        return core.<Boolean>step(effects -> {
+        return core.<Boolean>step(step -> {
             if (incarnations.state() == BackendState.CONNECTED) {
                 // it is there since a moment ago
                 incarnations.serve();
-                user.handedTo(incarnations.latest());
+                user.handedTo(incarnations.latest(), step);
                 BackendConnection now = incarnations.connection();
-                effects.then(() -> {
+                step.then(() -> {
                     if (now != null) {
                         user.use(now);
                     }
@@ -184,15 +184,15 @@ final class BackendSlot implements BackendSink.Hearer {
                 return true;
             }
             if (incarnations.state() == BackendState.NEW) {
-                user.turnAway(UNINITIALIZED, effects);
+                user.turnAway(UNINITIALIZED, step);
                 return false;
             }
-            if (incarnations.state() == BackendState.CLOSED || !waiting.add(user)) {
-                user.turnAway("no backend is there", effects);
+            if (incarnations.state() == BackendState.CLOSED || !waiting.add(user, step)) {
+                user.turnAway("no backend is there", step);
                 return false;
             }
             int next = incarnations.state() == BackendState.EMPTY ? beginRestore() : NONE;
-            effects.then(() -> begin(next));
+            step.then(() -> begin(next));
             return true;
         });
     }
@@ -208,8 +208,8 @@ final class BackendSlot implements BackendSink.Hearer {
     }
 
     /** Lets somebody have the backend that comes after an incarnation, in the order of the steps; inside a step. */
-    void useAfter(int which, BackendUser user, Effects effects) {
-        serving().after(which, user, effects);
+    void useAfter(int which, BackendUser user, Step step) {
+        serving().after(which, user, step);
     }
 
     private int beginRestore() {
@@ -218,7 +218,7 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** A restore has got its connection; false if nobody wants it any more. */
     boolean reached(int restored, BackendConnection fresh) {
-        boolean wanted = core.step(effects -> {
+        boolean wanted = core.step(step -> {
             boolean awaited = incarnations.restoring(restored);
             if (awaited) {
                 incarnations.connected(fresh);
@@ -233,19 +233,19 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** A fresh backend is there, in the state of the one before; false if nobody wants it any more. */
     boolean restored(int restored) {
-        return core.step(effects -> {
+        return core.step(step -> {
             boolean awaited = incarnations.restoring(restored);
             if (awaited) {
                 incarnations.become(BackendState.SERVING);
-                tell(RestoreOutcome.RESTORED, effects);
+                tell(RestoreOutcome.RESTORED, step);
             }
             return awaited;
         });
     }
 
-    private void tell(RestoreOutcome outcome, Effects effects) {
+    private void tell(RestoreOutcome outcome, Step step) {
         Duration took = Duration.ofNanos(core.now() - incarnations.restoringSince());
-        effects.then(() -> core.host().telemetry().restoreEnded(core.id(), outcome, took));
+        step.then(() -> core.host().telemetry().restoreEnded(core.id(), outcome, took));
     }
 
     /** Lets those who waited have the backend, one after the other; then all. */
@@ -259,80 +259,80 @@ final class BackendSlot implements BackendSink.Hearer {
 
     /** The session cannot go on with any backend: nobody gets another one, though the end of the session may take its time. */
     void giveUp(int restored, String cause) {
-        core.run(effects -> {
-            if (endRestore(restored, cause, RestoreOutcome.FAILED, effects)) {
-                effects.then(() -> core.host().telemetry().backendNotRestored(core.id(), cause));
-                close(effects);
-                effects.end(EndReason.RESTORE_FAILED);
+        core.run(step -> {
+            if (endRestore(restored, cause, RestoreOutcome.FAILED, step)) {
+                step.then(() -> core.host().telemetry().backendNotRestored(core.id(), cause));
+                close(step);
+                step.end(EndReason.RESTORE_FAILED);
             }
         });
     }
 
     /** There is no backend for the moment: whoever comes next may try again. */
     void putOff(int restored, String cause) {
-        core.run(effects -> endRestore(restored, cause, RestoreOutcome.PUT_OFF, effects));
+        core.run(step -> endRestore(restored, cause, RestoreOutcome.PUT_OFF, step));
     }
 
     /** Ends a restore, if it is under way: what it has asked is withdrawn, and those who waited for it are refused. */
-    private boolean endRestore(int restored, String cause, RestoreOutcome outcome, Effects effects) {
+    private boolean endRestore(int restored, String cause, RestoreOutcome outcome, Step step) {
         if (incarnations.state() != BackendState.RESTORING || restored != incarnations.latest()) {
             return false;
         }
         incarnations.become(BackendState.EMPTY);
-        incarnations.gone(restored, effects);
-        tell(outcome, effects);
-        calls.backendLost(cause);
+        incarnations.gone(restored, step);
+        tell(outcome, step);
+        calls.backendLost(cause, step);
         if (incarnations.unasked() && outcome == RestoreOutcome.PUT_OFF && !waiting.isEmpty()) {
             int next = beginRestore();
-            effects.then(() -> begin(next));
+            step.then(() -> begin(next));
         } else {
-            waiting.refuseAll(cause, effects);
+            waiting.refuseAll(cause, step);
         }
         return true;
     }
 
     @Override
     public void lost(int which, String cause, List<InboundMessage> untouched) {
-        core.run(effects -> {
+        core.run(step -> {
             if (present(which) && incarnations.state() != BackendState.CLOSED) {
-                lose(which, cause, untouched, effects);
+                lose(which, cause, untouched, step);
             } else {
-                calls.untouched(untouched, sink -> sink.stranded(which)).forEach(user -> effects.then(() -> use(user)));
+                calls.untouched(untouched, sink -> sink.stranded(which)).forEach(user -> step.then(() -> use(user)));
             }
         });
     }
 
     /** This incarnation is of no use, if its restore is still under way. */
     void notRestored(int which, String cause) {
-        core.run(effects -> {
+        core.run(step -> {
             if (incarnations.restoring(which)) {
-                lose(which, cause, List.of(), effects);
+                lose(which, cause, List.of(), step);
             }
         });
     }
 
-    private void lose(int which, String cause, List<InboundMessage> untouched, Effects effects) {
-        incarnations.gone(which, effects);
+    private void lose(int which, String cause, List<InboundMessage> untouched, Step step) {
+        incarnations.gone(which, step);
         Optional<BackendConnection> dead = incarnations.disconnect();
         List<CallDispatch> again = calls.untouched(untouched, sink -> sink.incarnation() == which);
-        calls.backendLost(cause);
-        waiting.addAll(again).forEach(user -> user.turnAway(cause, effects));
-        effects.then(() -> core.host().telemetry().backendLost(core.id(), cause));
-        dead.ifPresent(connection -> close(connection, effects));
-        replace(which, cause, effects);
+        calls.backendLost(cause, step);
+        waiting.addAll(again, step).forEach(user -> user.turnAway(cause, step));
+        step.then(() -> core.host().telemetry().backendLost(core.id(), cause));
+        dead.ifPresent(connection -> close(connection, step));
+        replace(which, cause, step);
     }
 
     /** Goes on after a loss: those who wait get another backend, unless the one that is gone served nobody. */
-    private void replace(int gone, String cause, Effects effects) {
+    private void replace(int gone, String cause, Step step) {
         if (incarnations.state() == BackendState.RESTORING) {
-            endRestore(gone, cause, RestoreOutcome.PUT_OFF, effects);
+            endRestore(gone, cause, RestoreOutcome.PUT_OFF, step);
         } else if (incarnations.presence() == BackendPresence.THERE && !waiting.isEmpty()) {
             boolean useless = !incarnations.served();
             int next = beginRestore();
             if (useless) {
-                endRestore(next, cause, RestoreOutcome.PUT_OFF, effects);
+                endRestore(next, cause, RestoreOutcome.PUT_OFF, step);
             } else {
-                effects.then(() -> begin(next));
+                step.then(() -> begin(next));
             }
         } else if (incarnations.state() != BackendState.OPENING) {
             incarnations.become(BackendState.EMPTY);
@@ -346,7 +346,7 @@ final class BackendSlot implements BackendSink.Hearer {
      * @param listening whether the client reads what belongs to no call; asked under the session's lock
      */
     boolean release(BooleanSupplier listening) {
-        return core.<Boolean>step(effects -> {
+        return core.<Boolean>step(step -> {
             BackendConnection unused = incarnations.connection();
             Lifecycle.State now = core.lifecycle().state();
             if (incarnations.state() != BackendState.CONNECTED
@@ -357,12 +357,12 @@ final class BackendSlot implements BackendSink.Hearer {
                 return false;
             }
             incarnations.become(BackendState.EMPTY);
-            incarnations.gone(incarnations.latest(), effects);
+            incarnations.gone(incarnations.latest(), step);
             incarnations.disconnect();
             openings.forget();
-            calls.backendLost("another session needed the backend");
-            effects.then(() -> core.host().telemetry().backendReleased(core.id()));
-            close(unused, effects);
+            calls.backendLost("another session needed the backend", step);
+            step.then(() -> core.host().telemetry().backendReleased(core.id()));
+            close(unused, step);
             return true;
         });
     }
@@ -372,14 +372,14 @@ final class BackendSlot implements BackendSink.Hearer {
         core.run(this::close);
     }
 
-    private void close(Effects effects) {
-        incarnations.close(effects);
-        waiting.takeAll().forEach(user -> effects.then(user::dropped));
-        openings.abandon(effects);
-        incarnations.disconnect().ifPresent(last -> close(last, effects));
+    private void close(Step step) {
+        incarnations.close(step);
+        waiting.takeAll(step).forEach(user -> step.then(user::dropped));
+        openings.abandon(step);
+        incarnations.disconnect().ifPresent(last -> close(last, step));
     }
 
-    private void close(BackendConnection connection, Effects effects) {
-        effects.then(() -> BackendRestore.close(connection, core));
+    private void close(BackendConnection connection, Step step) {
+        step.then(() -> BackendRestore.close(connection, core));
     }
 }

@@ -1,6 +1,6 @@
 package dev.holdfast.session;
 
-import dev.holdfast.log.Effects;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
 
@@ -14,20 +14,20 @@ interface BackendUser {
         return InboundMessage.NO_CONTEXT;
     }
 
-    /** This incarnation of the backend was chosen; inside a step. */
-    void handedTo(int incarnation);
+    /** This incarnation of the backend was chosen. */
+    void handedTo(int incarnation, Step step);
 
     /** Uses it. */
     void use(BackendConnection connection);
 
-    /** There will be none; inside a step. */
-    default void turnAway(String cause, Effects effects) {
-        turnedAway();
-        effects.then(() -> refused(cause));
+    /** There will be none. */
+    default void turnAway(String cause, Step step) {
+        turnedAway(step);
+        step.then(() -> refused(cause));
     }
 
-    /** No incarnation will be chosen; inside a step. */
-    default void turnedAway() {}
+    /** No incarnation will be chosen. */
+    default void turnedAway(Step step) {}
 
     /** There will be none. */
     void refused(String cause);

@@ -1,6 +1,7 @@
 package dev.holdfast.session;
 
 import dev.holdfast.CallWatch;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.BackendConnection;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -38,7 +39,7 @@ final class CallDispatch implements BackendUser {
     }
 
     @Override
-    public void handedTo(int incarnation) {
+    public void handedTo(int incarnation, Step step) {
         to = incarnation;
         handed = call.hand(incarnation);
     }

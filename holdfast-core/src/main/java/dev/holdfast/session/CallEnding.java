@@ -3,10 +3,10 @@ package dev.holdfast.session;
 import dev.holdfast.CallWatch;
 import dev.holdfast.EndReason;
 import dev.holdfast.StoreUnavailableException;
-import dev.holdfast.log.Effects;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
@@ -60,48 +60,48 @@ final class CallEnding {
         }
 
         @Override
-        public void committed(Effects effects) {
+        public void committed(Step step) {
             sink.close();
             core.requests().end(sink);
             if (kind == EventKind.RESPONSE) {
-                accepted(effects);
+                accepted(step);
             }
             if (sink.call().done()) {
-                end(sink.call());
+                end(sink.call(), step);
             }
             CallWatch watch = sink.lastWatch();
             if (watch != CallWatch.NONE) {
-                effects.then(() -> watch.answered(message));
+                step.then(() -> watch.answered(message));
             }
         }
 
         /** The backend has accepted what the request says of its client. */
-        private void accepted(Effects effects) {
+        private void accepted(Step step) {
             InboundMessage request = sink.request();
-            core.journal().apply(request);
+            core.journal().apply(request, step);
             if (!(request.journal() instanceof JournalChange.None)) {
-                sink.call().host().accepted(request, sink.incarnation(), effects);
+                sink.call().host().accepted(request, sink.incarnation(), step);
             }
         }
 
         @Override
-        public void refused() {
+        public void refused(Step step) {
             sink.unanswer();
         }
 
         @Override
-        public void again() {
+        public void again(Step step) {
             Throwable why = failure();
             if (why instanceof TooLargeException tooLarge) {
-                fail(sink, tooLargeForStore(tooLarge));
+                fail(sink, tooLargeForStore(tooLarge), step);
             } else if (why instanceof StoreUnavailableException && why.getCause() instanceof TooLargeException) {
-                own.whenOpen(() -> {
+                own.whenOpen(step, open -> {
                     if (sink.open()) {
-                        answer(sink, message, otherwise);
+                        answer(sink, message, otherwise, open);
                     }
                 });
             } else {
-                fail(sink, otherwise);
+                fail(sink, otherwise, step);
             }
         }
 
@@ -128,52 +128,53 @@ final class CallEnding {
      * The backend has answered a request; inside a step, while the log is open. An answer for which the session has no room ends the
      * request with an error, as it would end the session.
      */
-    Pending answer(RequestSink sink, OutboundMessage answer) {
+    Pending answer(RequestSink sink, OutboundMessage answer, Step step) {
         if (core.streams().hasRoomFor(answer)) {
-            return answer(sink, answer, NOT_STORED);
+            return answer(sink, answer, NOT_STORED, step);
         }
         String cause = "the answer has " + answer.bytes().length + " bytes and finds no room: a session keeps at most "
                 + core.streams().mostLargeBytes() + " bytes of which it does not know that its client has them";
-        return answer(sink, core.host().messages().error(sink.id(), INTERNAL_ERROR, cause), cause);
+        return answer(sink, core.host().messages().error(sink.id(), INTERNAL_ERROR, cause), cause, step);
     }
 
     /** The backend has answered a request while the log is not open; inside a step. */
-    void lose(RequestSink sink) {
-        own.whenOpen(() -> fail(sink, NOT_STORED));
+    void loseAnswer(RequestSink sink, Step now) {
+        own.whenOpen(now, step -> fail(sink, NOT_STORED, step));
     }
 
-    private Pending answer(RequestSink sink, OutboundMessage answer, String otherwise) {
-        KeptEvent event = core.streams().assign(sink.call().stream(), answer);
+    private Pending answer(RequestSink sink, OutboundMessage answer, String otherwise, Step step) {
+        KeptEvent event = core.streams().assign(sink.call().stream(), answer, step);
         sink.answer();
         Pending pending = new Answer(event, sink, answer, otherwise);
-        core.outbox().add(pending);
+        core.outbox().add(pending, step);
         return pending;
     }
 
     /** Answers a request with an error, now or when the log goes on; inside a step. */
-    void fail(RequestSink sink, String cause) {
-        own.whenOpen(() -> {
+    void fail(RequestSink sink, String cause, Step now) {
+        own.whenOpen(now, step -> {
             if (sink.open()) {
-                answer(sink, core.host().messages().error(sink.id(), INTERNAL_ERROR, cause), cause);
+                answer(sink, core.host().messages().error(sink.id(), INTERNAL_ERROR, cause), cause, step);
             }
         });
     }
 
     /** The same outside of a step. */
     void failNow(RequestSink sink, String cause) {
-        core.run(effects -> fail(sink, cause));
+        core.run(step -> fail(sink, cause, step));
     }
 
     /** Ends the calls that have run for too long: their clients get an error, their backend is told. Inside a step. */
-    void timeOut(long now, Effects effects) {
+    void timeOut(long now, Step step) {
         long limit = core.lifetime().callNanos();
         List<RequestSink> late = core.requests().overdue(call -> core.clock().passed(limit, call.startedAt(), now));
         for (RequestSink sink : late) {
             fail(
                     sink,
-                    "the call took longer than " + TimeText.of(core.lifetime().call()));
-            sink.stop(effects);
-            effects.then(() -> core.host().telemetry().timedOut(core.id()));
+                    "the call took longer than " + TimeText.of(core.lifetime().call()),
+                    step);
+            sink.stop(step);
+            step.then(() -> core.host().telemetry().timedOut(core.id()));
         }
     }
 
@@ -181,40 +182,40 @@ final class CallEnding {
      * The backend is gone: what it asked is withdrawn, what it had in its hands is answered with an error. Inside a step, so that
      * nothing of its successor is hit.
      */
-    void backendLost(String cause) {
+    void backendLost(String cause, Step step) {
         lastLoss = cause;
         List<KeptEvent> asked = core.requests().withdraw().stream()
                 .map(OpenRequests.Question::node)
                 .toList();
-        core.streams().retention().settle(asked);
-        asked.forEach(question -> own.withdraw(question, cause));
+        core.streams().retention().settle(asked, step);
+        asked.forEach(question -> own.withdraw(question, cause, step));
         if (core.host().joins()) {
             // who reads on another node would be asked what nobody waits for
             asked.stream()
                     .filter(question -> question.stream.listening())
-                    .forEach(core.streams().retention()::forget);
+                    .forEach(question -> core.streams().retention().forget(question, step));
         }
         for (RequestSink sink : core.requests().all()) {
             if (sink.losesBackend()) {
-                fail(sink, cause);
+                fail(sink, cause, step);
             }
         }
     }
 
     /** An incarnation of the backend has been given a request; if it was lost meanwhile, the request ends with it. */
     void entered(RequestSink sink, int incarnation) {
-        core.run(effects -> {
+        core.run(step -> {
             if (!sink.entered(incarnation)) {
-                fail(sink, lastLoss);
+                fail(sink, lastLoss, step);
             }
         });
     }
 
     /** An incarnation of the backend has thrown on a request; if that went back from it meanwhile, it goes on elsewhere. */
     void thrown(RequestSink sink, int incarnation) {
-        core.run(effects -> own.whenOpen(() -> {
+        core.run(now -> own.whenOpen(now, step -> {
             if (sink.incarnation() == incarnation) {
-                fail(sink, "internal error");
+                fail(sink, "internal error", step);
             }
         }));
     }
@@ -257,38 +258,40 @@ final class CallEnding {
     }
 
     private void failRunning(String cause, Predicate<LiveCall> which) {
-        core.run(effects -> core.requests().all().stream()
+        core.run(step -> core.requests().all().stream()
                 .filter(sink -> which.test(sink.call()))
-                .forEach(sink -> fail(sink, cause)));
+                .forEach(sink -> fail(sink, cause, step)));
     }
 
     /** The log is closed: a request without an answer in it will not get one; inside a step. */
-    void lose(RequestSink sink, Effects effects) {
+    void lose(RequestSink sink, Step step) {
         sink.close();
         core.requests().end(sink);
         CallWatch watch = sink.lastWatch();
         if (watch != CallWatch.NONE) {
-            effects.then(watch::lost);
+            step.then(watch::lost);
         }
-        end(sink.call());
+        end(sink.call(), step);
     }
 
     /** A call is over; inside a step. Whoever calls this wakes its reader. */
-    void end(LiveCall call) {
+    void end(LiveCall call, Step step) {
         if (!call.end()) {
             return;
         }
         LiveStream stream = call.stream();
         if (stream.listening()) {
-            core.requests().askedFor(call).forEach(core.streams().retention()::leave);
+            core.requests()
+                    .askedFor(call)
+                    .forEach(question -> core.streams().retention().leave(question, step));
         } else {
-            stream.end(call.reason());
+            stream.end(call.reason(), step);
         }
         long now = core.now();
         core.lifecycle().callEnded(now);
         core.host().running(core.principal(), -call.sinks().size());
         if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED) {
-            core.streams().finish(stream, now);
+            core.streams().finish(stream, now, step);
         }
     }
 }

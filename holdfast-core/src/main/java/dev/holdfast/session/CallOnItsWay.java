@@ -45,7 +45,7 @@ public final class CallOnItsWay {
         }
         return core.host().handingOver()
                 ? Optional.of(new Call.Refused(Refusal.DRAINING))
-                : core.step(effects -> setOut());
+                : core.step(step -> setOut());
     }
 
     private Optional<Call.Outcome> setOut() {
@@ -64,7 +64,7 @@ public final class CallOnItsWay {
 
     /** What becomes of it is known. */
     public void end() {
-        core.run(effects -> arrive());
+        core.run(step -> arrive());
         core.lifecycle().callEnded(core.now());
         core.host().forwarded(-1);
     }
@@ -104,7 +104,7 @@ public final class CallOnItsWay {
 
     /** It is about to be sent under a number. */
     public void sent(long as) {
-        core.run(effects -> number = as);
+        core.run(step -> number = as);
     }
 
     /** The number under which it was sent last, {@link Cancellation#ANY} if it was not; inside a step. */

@@ -4,10 +4,10 @@ import dev.holdfast.Call;
 import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
-import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveReader;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
+import dev.holdfast.log.Step;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
@@ -63,7 +63,7 @@ final class CallStart {
     private CompletionStage<Call.Outcome> call(
             List<InboundMessage> messages, long number, Supplier<List<Long>> behind, Optional<CallOnItsWay> arriving) {
         byte[] extension = harmless(messages) ? Rerun.first(messages.get(0)) : SessionRecord.NO_EXTENSION;
-        Supplier<CompletionStage<Call.Outcome>> outcome = core.step(effects -> {
+        Supplier<CompletionStage<Call.Outcome>> outcome = core.step(step -> {
             arriving.ifPresent(CallOnItsWay::arrive);
             Optional<Call.Outcome> refusal = refusal(messages);
             if (refusal.isPresent()) {
@@ -75,33 +75,27 @@ final class CallStart {
             long now = core.now();
             Move move = core.lifecycle().callStarted(now);
             if (move.leavesClosed()) {
-                effects.then(() -> core.alive(move));
+                step.then(() -> core.alive(move));
                 return () -> CompletableFuture.completedFuture(new Call.Closed(core.ended()));
             }
-            Supplier<CompletionStage<Call.Outcome>> begun =
-                    begin(messages, number, behind.get(), extension, now, effects);
+            Supplier<CompletionStage<Call.Outcome>> begun = begin(messages, number, behind.get(), extension, now, step);
             arriving.ifPresent(call ->
-                    call.cancellations().forEach(by -> cancelInFlight(by.of(Cancellation.ANY), effects)));
+                    call.cancellations().forEach(by -> cancelInFlight(by.of(Cancellation.ANY), step)));
             return begun;
         });
         return outcome.get();
     }
 
     private Supplier<CompletionStage<Call.Outcome>> begin(
-            List<InboundMessage> messages,
-            long number,
-            List<Long> behind,
-            byte[] extension,
-            long now,
-            Effects effects) {
+            List<InboundMessage> messages, long number, List<Long> behind, byte[] extension, long now, Step step) {
         core.host().running(core.principal(), messages.size());
         List<RequestId> ids = messages.size() == 1
                 ? List.of(messages.get(0).requiredId())
                 : messages.stream().map(InboundMessage::requiredId).toList();
-        LiveCall call = create(messages, ids, number, now);
+        LiveCall call = create(messages, ids, number, now, step);
         call.comesBehind(behind);
         if (extension.length > 0) {
-            call.mayBeRerun();
+            call.mayBeRerun(step);
         }
         core.requests().start(call);
         RecordChange change = new RecordChange.CallStarted(call.id(), ids, extension);
@@ -111,24 +105,24 @@ final class CallStart {
                 && core.outbox().answered();
         Start start = new Start(call, change, prompt);
         if (prompt) {
-            core.outbox().addLazily(start);
-            Call.Outcome outcome = attached(call, effects);
+            core.outbox().addLazily(start, step);
+            Call.Outcome outcome = attached(call, step);
             return () -> CompletableFuture.completedFuture(outcome);
         }
-        core.outbox().add(start);
+        core.outbox().add(start, step);
         return () -> stored(start);
     }
 
     private CompletionStage<Call.Outcome> stored(Start start) {
         return core.log().stageOf(start).handle((done, failure) -> {
             if (failure != null) {
-                core.run(effects -> dismissed(start));
+                core.run(step -> dismissed(start, step));
                 if (start.failure() instanceof TooLargeException) {
                     return new Call.Refused(Refusal.BODY_SIZE);
                 }
                 throw new StoreUnavailableException(failure);
             }
-            return core.step(effects -> attached(start.call, effects));
+            return core.step(step -> attached(start.call, step));
         });
     }
 
@@ -159,20 +153,20 @@ final class CallStart {
         }
 
         @Override
-        public void committed(Effects effects) {
+        public void committed(Step step) {
             // one that was refused meanwhile stays so
             if (!call.stream().recorded() && !call.ended()) {
-                call.stream().record();
-                call.stream().reader().ifPresent(effects::wake);
+                call.stream().record(step);
+                call.stream().reader().ifPresent(step::wake);
             }
         }
 
         @Override
-        public void again() {
+        public void again(Step step) {
             if (!runs) {
-                notStarted(call);
+                notStarted(call, step);
             } else if (!call.done()) {
-                core.outbox().add(new Start(call, change, true));
+                core.outbox().add(new Start(call, change, true), step);
             }
         }
     }
@@ -185,9 +179,10 @@ final class CallStart {
                 && core.host().backend().mayBeRerun(messages.get(0), core.principal());
     }
 
-    private LiveCall create(List<InboundMessage> messages, List<RequestId> ids, long number, long now) {
-        StreamId id =
-                number == NEXT_NUMBER ? core.streams().nextId() : core.streams().id(number);
+    private LiveCall create(List<InboundMessage> messages, List<RequestId> ids, long number, long now, Step step) {
+        StreamId id = number == NEXT_NUMBER
+                ? core.streams().nextId(step)
+                : core.streams().id(number);
         if (core.listensOnly()) {
             return LiveCall.unread(id, core.streams().listening(), callHost, messages, now);
         }
@@ -225,12 +220,12 @@ final class CallStart {
     }
 
     /** Lets the client of a call read its stream, where it has one of its own. */
-    private Call.Outcome attached(LiveCall call, Effects effects) {
+    private Call.Outcome attached(LiveCall call, Step step) {
         Optional<LiveReader> reader = call.liveReader();
         boolean attached;
         if (reader.isPresent()) {
-            core.streams().open(reader.get().stream());
-            attached = readers.attach(reader.get(), effects);
+            core.streams().open(reader.get().stream(), step);
+            attached = readers.attach(reader.get(), step);
         } else {
             attached = !core.lifecycle().state().closed();
         }
@@ -251,27 +246,30 @@ final class CallStart {
      * The store has decided nothing for some seconds: no client waits any longer for a call to start. One that runs already is given up.
      * Inside a step.
      */
-    void refuseUnstarted(Effects effects) {
-        core.outbox().dismissClients(new StoreUnavailableException(null), effects);
+    void refuseUnstarted(Step step) {
+        core.outbox().dismissClients(new StoreUnavailableException(null), step);
         for (RequestSink sink : core.requests().all()) {
             LiveCall call = sink.call();
             Optional<LiveReader> reader =
                     call.liveReader().filter(own -> call.stream().reader().isPresent());
             if (reader.isPresent() && !call.stream().recorded()) {
-                reader.get().refuse();
-                effects.wake(reader.get());
-                sink.stop(effects);
-                ending.lose(sink, effects);
-                ending.own().whenOpen(() -> core.outbox().insist(List.of(new RecordChange.CallEnded(call.id()))));
+                reader.get().refuse(step);
+                step.wake(reader.get());
+                sink.stop(step);
+                ending.lose(sink, step);
+                ending.own()
+                        .whenOpen(
+                                step,
+                                open -> core.outbox().insist(List.of(new RecordChange.CallEnded(call.id())), open));
             }
         }
     }
 
     /** Nobody waits any longer for the call to start. If the store should have it after all, it has ended. */
-    private void dismissed(Start start) {
-        notStarted(start.call);
+    private void dismissed(Start start, Step step) {
+        notStarted(start.call, step);
         if (start.failure() == null && !core.outbox().closed()) {
-            core.outbox().insist(List.of(new RecordChange.CallEnded(start.call.id())));
+            core.outbox().insist(List.of(new RecordChange.CallEnded(start.call.id())), step);
         }
     }
 
@@ -280,11 +278,11 @@ final class CallStart {
      * answer on its way into the log: then its client reads that.
      */
     boolean callOff(LiveCall call) {
-        boolean calledOff = core.step(effects -> {
+        boolean calledOff = core.step(step -> {
             boolean unanswered = call.unanswered();
             if (unanswered) {
-                notStarted(call);
-                core.outbox().insist(List.of(new RecordChange.CallEnded(call.id())));
+                notStarted(call, step);
+                core.outbox().insist(List.of(new RecordChange.CallEnded(call.id())), step);
             }
             return unanswered;
         });
@@ -293,13 +291,13 @@ final class CallStart {
     }
 
     /** Nothing of the call runs. */
-    private void notStarted(LiveCall call) {
+    private void notStarted(LiveCall call, Step step) {
         call.sinks().forEach(sink -> {
             sink.close();
             core.requests().end(sink);
         });
-        core.streams().abandon(call.stream());
-        ending.end(call);
+        core.streams().abandon(call.stream(), step);
+        ending.end(call, step);
     }
 
     /**
@@ -308,38 +306,36 @@ final class CallStart {
      * @return the number by which other nodes know its call, {@link Cancellation#ANY} where none does; empty if no request is found
      */
     OptionalLong cancel(Cancellation cancellation) {
-        return core.step(effects -> {
+        return core.step(step -> {
             if (core.requests().isFollowed(cancellation)) {
                 return OptionalLong.of(Cancellation.ANY);
             }
             Optional<CallOnItsWay> onItsWay = core.requests().cancelOnItsWay(cancellation);
-            return onItsWay.isPresent()
-                    ? OptionalLong.of(onItsWay.get().number())
-                    : cancelInFlight(cancellation, effects);
+            return onItsWay.isPresent() ? OptionalLong.of(onItsWay.get().number()) : cancelInFlight(cancellation, step);
         });
     }
 
-    private OptionalLong cancelInFlight(Cancellation cancellation, Effects effects) {
+    private OptionalLong cancelInFlight(Cancellation cancellation, Step step) {
         Optional<RequestSink> found = core.requests().meant(cancellation);
         if (found.isEmpty()) {
             return OptionalLong.empty();
         }
         RequestSink sink = found.get();
-        sink.cancel(Optional.of(cancellation.notification()), effects);
+        sink.cancel(Optional.of(cancellation.notification()), step);
         core.requests().hear(cancellation, true);
-        cancelled(sink, effects);
+        cancelled(sink, step);
         return OptionalLong.of(sink.call().numberElsewhere());
     }
 
-    private void cancelled(RequestSink sink, Effects effects) {
+    private void cancelled(RequestSink sink, Step step) {
         LiveCall call = sink.call();
         core.requests().end(sink);
         if (call.answered()) {
-            core.outbox().insist(List.of(new RecordChange.CallEnded(call.id())));
+            core.outbox().insist(List.of(new RecordChange.CallEnded(call.id())), step);
         }
         if (call.done()) {
-            ending.end(call);
-            call.stream().reader().ifPresent(effects::wake);
+            ending.end(call, step);
+            call.stream().reader().ifPresent(step::wake);
         }
     }
 }

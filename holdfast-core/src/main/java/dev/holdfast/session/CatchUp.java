@@ -1,6 +1,6 @@
 package dev.holdfast.session;
 
-import dev.holdfast.log.Effects;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
@@ -38,27 +38,27 @@ final class CatchUp {
     CompletionStage<Void> to(SessionRecord record) {
         Map<String, InboundMessage> wanted = wanted(record);
         CompletableFuture<Void> done = new CompletableFuture<>();
-        core.run(effects -> {
-            List<InboundMessage> missing = become(record.revision(), wanted);
+        core.run(step -> {
+            List<InboundMessage> missing = become(record.revision(), wanted, step);
             if (missing.isEmpty() || backend.awaitsJournal()) {
-                effects.complete(done);
+                step.complete(done);
             } else {
-                effects.then(() -> backend.use(new Late(missing, done)));
+                step.then(() -> backend.use(new Late(missing, done)));
             }
         });
         return done;
     }
 
     /** An incarnation of the backend has accepted a request, and the journal has it from this step on. */
-    void after(int incarnation, InboundMessage request, Effects effects) {
+    void after(int incarnation, InboundMessage request, Step step) {
         Late late = new Late(List.of(request.withoutContext()), new CompletableFuture<>());
-        backend.useAfter(incarnation, late, effects);
+        backend.useAfter(incarnation, late, step);
     }
 
     /** Brings the journal alone there: the backend is yet to be opened, and gets it then. */
     void follow(SessionRecord record) {
         Map<String, InboundMessage> wanted = wanted(record);
-        core.run(effects -> become(record.revision(), wanted));
+        core.run(step -> become(record.revision(), wanted, step));
     }
 
     private Map<String, InboundMessage> wanted(SessionRecord record) {
@@ -68,16 +68,16 @@ final class CatchUp {
     }
 
     /** Returns what was missing. */
-    private List<InboundMessage> become(String revision, Map<String, InboundMessage> wanted) {
-        begin(revision, wanted.remove(SessionRecord.INITIALIZE));
-        return core.journal().become(wanted);
+    private List<InboundMessage> become(String revision, Map<String, InboundMessage> wanted, Step step) {
+        begin(revision, wanted.remove(SessionRecord.INITIALIZE), step);
+        return core.journal().become(wanted, step);
     }
 
     /** Another node has initialized it. */
-    private void begin(String revision, @Nullable InboundMessage initialize) {
+    private void begin(String revision, @Nullable InboundMessage initialize, Step step) {
         if (initialize != null && backend.existed()) {
             core.negotiated(revision);
-            core.journal().accepted(initialize);
+            core.journal().accepted(initialize, step);
         }
     }
 
@@ -104,14 +104,14 @@ final class CatchUp {
         }
 
         @Override
-        public void handedTo(int incarnation) {
+        public void handedTo(int incarnation, Step step) {
             // the journal has it already: a fresh backend gets it with that, and here again, which changes nothing
             backend.await(this);
         }
 
         @Override
         public void use(BackendConnection connection) {
-            done.thenRun(() -> core.run(effects -> backend.awaitNoMore(this)));
+            done.thenRun(() -> core.run(step -> backend.awaitNoMore(this)));
             core.host().later(() -> done.complete(null), BackendRestore.REPLAY_MILLIS);
             new Replay(core.id()).send(missing, connection).whenComplete((sent, failure) -> {
                 if (failure != null) {

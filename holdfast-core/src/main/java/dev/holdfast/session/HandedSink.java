@@ -74,7 +74,7 @@ final class HandedSink implements CallSink {
 
     @Override
     public void disconnect(Duration retry) {
-        boolean held = sink.call().host().step(effects -> sink.isHeldBy(this));
+        boolean held = sink.call().host().step(step -> sink.isHeldBy(this));
         if (held) {
             sink.call().host().disconnect(sink.call().stream(), retry);
         }

@@ -5,6 +5,7 @@ import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.Pending;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
@@ -51,7 +52,7 @@ final class Inbound {
     private void opened(RequestSink sink, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
         if (outcome instanceof Backend.Opened opened) {
             core.negotiated(opened.revision());
-            core.run(effects -> core.journal().accepted(sink.request()));
+            core.run(step -> core.journal().accepted(sink.request(), step));
             if (!core.lifecycle().state().closed()) {
                 core.host().telemetry().introduced(core::told);
             }
@@ -103,7 +104,7 @@ final class Inbound {
     /** Puts what a notification changes into the journal, for a backend that is elsewhere. */
     CompletionStage<Optional<Refusal>> journal(InboundMessage notification) {
         return record(notification, Journal.changes(notification), () -> {
-            core.run(effects -> core.journal().apply(notification));
+            core.run(step -> core.journal().apply(notification, step));
             return TAKEN;
         });
     }
@@ -112,7 +113,7 @@ final class Inbound {
             InboundMessage notification,
             List<RecordChange> changes,
             Supplier<CompletionStage<Optional<Refusal>>> meanwhile) {
-        Supplier<CompletionStage<Optional<Refusal>>> then = core.step(effects -> {
+        Supplier<CompletionStage<Optional<Refusal>>> then = core.step(step -> {
             if (!core.outbox().open()) {
                 return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
             }
@@ -126,11 +127,11 @@ final class Inbound {
                 }
 
                 @Override
-                public void again() {
-                    core.outbox().insist(changes);
+                public void again(Step step) {
+                    core.outbox().insist(changes, step);
                 }
             };
-            core.outbox().add(pending);
+            core.outbox().add(pending, step);
             return () -> {
                 CompletionStage<Void> stored =
                         StoreQuestion.ask(() -> core.log().stageOf(pending));
@@ -166,13 +167,13 @@ final class Inbound {
         }
 
         @Override
-        public void handedTo(int incarnation) {
-            core.journal().apply(notification);
+        public void handedTo(int incarnation, Step step) {
+            core.journal().apply(notification, step);
         }
 
         @Override
-        public void turnedAway() {
-            core.journal().apply(notification);
+        public void turnedAway(Step step) {
+            core.journal().apply(notification, step);
         }
 
         @Override
@@ -192,14 +193,14 @@ final class Inbound {
 
     /** Hands an answer to the backend that asked; false if nobody asked, or it was answered already. */
     boolean answer(InboundMessage response) {
-        Optional<Consumer<InboundMessage>> asker = core.step(effects -> {
+        Optional<Consumer<InboundMessage>> asker = core.step(step -> {
             Optional<OpenRequests.Question> question = core.requests().answered(response.requiredId());
             question.ifPresent(asked -> {
                 asked.node().answered = true;
-                core.streams().retention().settle(List.of(asked.node()));
+                core.streams().retention().settle(List.of(asked.node()), step);
                 boolean kept = core.outlives() || core.host().joins();
                 if (kept && asked.node().stream.listening()) {
-                    forget(asked.node());
+                    forget(asked.node(), step);
                 }
             });
             return question.flatMap(asked -> backend.answers(asked.incarnation()));
@@ -212,12 +213,12 @@ final class Inbound {
      * Lets nobody find a question again that is answered: neither another node nor the next life of the session knows of the answer.
      * Whoever answers has got the question, and what came before it; inside a step.
      */
-    private void forget(KeptEvent question) {
+    private void forget(KeptEvent question, Step step) {
         if (question.placed()) {
             long offset = question.event.offset();
-            core.streams().retention().confirm(question.stream, offset);
-            core.streams().retention().forget(question);
-            core.outbox().insist(List.of(core.record().read(offset)));
+            core.streams().retention().confirm(question.stream, offset, step);
+            core.streams().retention().forget(question, step);
+            core.outbox().insist(List.of(core.record().read(offset)), step);
         }
     }
 

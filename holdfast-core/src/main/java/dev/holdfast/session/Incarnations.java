@@ -1,6 +1,6 @@
 package dev.holdfast.session;
 
-import dev.holdfast.log.Effects;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.BackendConnection;
 import java.util.HashSet;
 import java.util.Optional;
@@ -110,19 +110,19 @@ final class Incarnations {
     }
 
     /** It is gone, and says nothing any more. */
-    void gone(int which, Effects effects) {
+    void gone(int which, Step step) {
         lastGone = which;
-        letGo(effects);
+        letGo(step);
     }
 
     /** There will be no other one. */
-    void close(Effects effects) {
+    void close(Step step) {
         state = BackendState.CLOSED;
-        letGo(effects);
+        letGo(step);
     }
 
-    private void letGo(Effects effects) {
-        waiting.forEach(user -> effects.then(user::dropped));
+    private void letGo(Step step) {
+        waiting.forEach(user -> step.then(user::dropped));
         waiting = Set.of();
     }
 

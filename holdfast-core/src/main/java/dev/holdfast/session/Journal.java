@@ -1,6 +1,7 @@
 package dev.holdfast.session;
 
 import dev.holdfast.SessionLimits;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RecordChange;
@@ -11,12 +12,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.LongConsumer;
+import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The messages that bring a fresh backend to the state of the last one: {@code initialize} first, then what changed the
- * backend's idea of the client, each subject once. Used inside a step.
+ * backend's idea of the client, each subject once.
  */
 public final class Journal {
     /** The longest {@code initialize} that is taken: it is kept for the session's life. */
@@ -24,7 +25,7 @@ public final class Journal {
 
     private final SessionLimits limits;
     private final OpenRequests coming;
-    private final LongConsumer weight;
+    private final ObjLongConsumer<Step> weight;
     private @Nullable InboundMessage initialize;
     /** Most sessions have one entry for ever. */
     private Map<String, InboundMessage> entries = Map.of();
@@ -35,16 +36,16 @@ public final class Journal {
      * @param coming the requests in flight, by which it grows when the backend accepts them
      * @param weight learns by how many bytes it grows or shrinks
      */
-    Journal(SessionLimits limits, OpenRequests coming, LongConsumer weight) {
+    Journal(SessionLimits limits, OpenRequests coming, ObjLongConsumer<Step> weight) {
         this.limits = limits;
         this.coming = coming;
         this.weight = weight;
     }
 
     /** The backend has accepted this {@code initialize}. */
-    void accepted(InboundMessage message) {
+    void accepted(InboundMessage message, Step step) {
         initialize = message.withoutContext();
-        grows(message.bytes().length);
+        grows(message.bytes().length, step);
     }
 
     /** By what its client has introduced itself, once a backend has accepted that. */
@@ -67,7 +68,7 @@ public final class Journal {
      * @param wanted messages by their keys, in order
      * @return those that it did not have
      */
-    List<InboundMessage> become(Map<String, InboundMessage> wanted) {
+    List<InboundMessage> become(Map<String, InboundMessage> wanted, Step step) {
         List<InboundMessage> missing = new ArrayList<>();
         wanted.forEach((key, message) -> {
             InboundMessage had = entries.get(key);
@@ -78,8 +79,8 @@ public final class Journal {
         List<String> removed = entries.keySet().stream()
                 .filter(key -> !wanted.containsKey(key))
                 .toList();
-        removed.forEach(key -> remove(key));
-        missing.forEach(this::apply);
+        removed.forEach(key -> remove(key, step));
+        missing.forEach(message -> apply(message, step));
         return missing;
     }
 
@@ -115,16 +116,16 @@ public final class Journal {
     }
 
     /** Applies the change of a message that succeeded. */
-    void apply(InboundMessage message) {
+    void apply(InboundMessage message, Step step) {
         if (message.journal() instanceof JournalChange.Put put) {
-            put(put.key(), message.withoutContext());
+            put(put.key(), message.withoutContext(), step);
         } else if (message.journal() instanceof JournalChange.Remove remove) {
-            remove(remove.key());
+            remove(remove.key(), step);
         }
     }
 
-    private void put(String key, InboundMessage message) {
-        grows(size(key, message) - size(key, entries.get(key)));
+    private void put(String key, InboundMessage message, Step step) {
+        grows(size(key, message) - size(key, entries.get(key)), step);
         if (entries.isEmpty()) {
             entries = Map.of(key, message);
             return;
@@ -132,9 +133,9 @@ public final class Journal {
         many().put(key, message);
     }
 
-    private void remove(String key) {
+    private void remove(String key, Step step) {
         if (entries.containsKey(key)) {
-            grows(-size(key, many().remove(key)));
+            grows(-size(key, many().remove(key)), step);
         }
     }
 
@@ -146,9 +147,9 @@ public final class Journal {
         return entries;
     }
 
-    private void grows(long more) {
+    private void grows(long more, Step step) {
         bytes += more;
-        weight.accept(more);
+        weight.accept(step, more);
     }
 
     /** What a message weighs, here and on its way. */

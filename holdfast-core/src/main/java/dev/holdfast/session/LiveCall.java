@@ -4,9 +4,9 @@ import dev.holdfast.Call;
 import dev.holdfast.CallWatch;
 import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
-import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveReader;
 import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
@@ -32,7 +32,7 @@ public final class LiveCall implements Call {
         CompletionStage<Void> send(HandedSink way, OutboundMessage message);
 
         /** An incarnation of the backend has accepted a request that has changed the session's journal; inside a step. */
-        void accepted(InboundMessage request, int incarnation, Effects effects);
+        void accepted(InboundMessage request, int incarnation, Step step);
 
         /** Sends the client of a stream away for a while. */
         void disconnect(LiveStream stream, Duration retry);
@@ -41,7 +41,7 @@ public final class LiveCall implements Call {
         CallWatch follow(RequestSink sink);
 
         /** Makes a decision, then does what it causes. */
-        <T> T step(Function<Effects, T> decision);
+        <T> T step(Function<Step, T> decision);
 
         /** The session id that the client holds. */
         String id();
@@ -195,10 +195,10 @@ public final class LiveCall implements Call {
     }
 
     /** It may be run again, should this process end before it. */
-    void mayBeRerun() {
+    void mayBeRerun(Step step) {
         rerunnable = true;
         if (!stream.listening()) {
-            stream.keepProgress();
+            stream.keepProgress(step);
         }
     }
 

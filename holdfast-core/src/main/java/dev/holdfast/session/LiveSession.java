@@ -8,9 +8,9 @@ import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionDescription;
 import dev.holdfast.SessionState;
-import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.SessionLog;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -221,8 +221,8 @@ public final class LiveSession implements Session, LiveCall.Host {
     }
 
     @Override
-    public void accepted(InboundMessage request, int incarnation, Effects effects) {
-        new CatchUp(core, backend).after(incarnation, request, effects);
+    public void accepted(InboundMessage request, int incarnation, Step step) {
+        new CatchUp(core, backend).after(incarnation, request, step);
     }
 
     @Override
@@ -240,7 +240,7 @@ public final class LiveSession implements Session, LiveCall.Host {
     }
 
     @Override
-    public <T> T step(Function<Effects, T> decision) {
+    public <T> T step(Function<Step, T> decision) {
         return core.step(decision);
     }
 
@@ -307,9 +307,9 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     /** Drops until it keeps no more than this; false if the rest must not be dropped. */
     public boolean shorten(long mostBytes, long mostEvents) {
-        return core.step(effects -> {
-            boolean done = core.streams().retention().shortenTo(mostBytes, mostEvents);
-            core.outbox().flush();
+        return core.step(step -> {
+            boolean done = core.streams().retention().shortenTo(mostBytes, mostEvents, step);
+            core.outbox().flush(step);
             return done;
         });
     }

@@ -2,12 +2,11 @@ package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.StoreUnavailableException;
-import dev.holdfast.log.Effects;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
-import dev.holdfast.log.Outbox;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
@@ -25,7 +24,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What a session's backend sends: from its hands into the log, and what a commit, or the lack of one, then changes. */
-final class Outbound implements Outbox.Owner {
+final class Outbound {
     private static final int INTERNAL_ERROR = -32603;
     private static final int NO_INCARNATION = 0;
     private static final String GIVEN_UP = "the client has not answered, and too much waits for it";
@@ -93,26 +92,26 @@ final class Outbound implements Outbox.Owner {
             @Nullable RequestSink sink,
             int incarnation,
             BooleanSupplier taken) {
-        Supplier<CompletionStage<Void>> stage = core.step(effects -> {
+        Supplier<CompletionStage<Void>> stage = core.step(step -> {
             if (core.outbox().closed() || !taken.getAsBoolean()) {
                 return () -> SessionLog.DONE;
             }
             if (core.streams().overdue()) {
                 if (core.outbox().started()) {
-                    effects.end(EndReason.OVERFLOW);
+                    step.end(EndReason.OVERFLOW);
                 }
                 return Outbound::unavailable;
             }
             boolean answers = sink != null && EventKind.answers(message.kind());
             if (!core.outbox().open()) {
                 if (sink != null && answers) {
-                    calls.lose(sink);
+                    calls.loseAnswer(sink, step);
                 }
                 return Outbound::unavailable;
             }
             Pending pending = sink != null && answers
-                    ? calls.answer(sink, message)
-                    : add(stream, message, Optional.ofNullable(sink).map(RequestSink::call), incarnation);
+                    ? calls.answer(sink, message, step)
+                    : add(stream, message, Optional.ofNullable(sink).map(RequestSink::call), incarnation, step);
             return () -> core.log().stageOf(pending);
         });
         return stage.get();
@@ -122,34 +121,34 @@ final class Outbound implements Outbox.Owner {
         return CompletableFuture.failedFuture(new StoreUnavailableException(null));
     }
 
-    private Pending add(LiveStream stream, OutboundMessage message, Optional<LiveCall> call, int incarnation) {
-        KeptEvent event = core.streams().assign(stream, message);
+    private Pending add(
+            LiveStream stream, OutboundMessage message, Optional<LiveCall> call, int incarnation, Step step) {
+        KeptEvent event = core.streams().assign(stream, message, step);
         RequestId id = message.id();
         if (id != null && EventKind.asks(message.kind())) {
             core.requests()
                     .ask(id, new OpenRequests.Question(event, incarnation, call))
                     .ifPresent(oldest -> {
                         core.givenUp().addLast(oldest);
-                        core.streams().retention().settle(List.of(oldest.node()));
+                        core.streams().retention().settle(List.of(oldest.node()), step);
                     });
         }
         Pending pending = new Pending(event, List.of());
-        core.outbox().add(pending);
+        core.outbox().add(pending, step);
         return pending;
     }
 
     /** The backend gives up what it asked, and has told the client itself. */
     void withdrawn(RequestId question) {
-        core.run(effects -> core.requests()
+        core.run(step -> core.requests()
                 .answered(question)
-                .ifPresent(asked -> core.streams().retention().settle(List.of(asked.node()))));
+                .ifPresent(asked -> core.streams().retention().settle(List.of(asked.node()), step)));
     }
 
     /** Makes room for what the step has kept, if that is needed, and tells those who asked what nobody will answer. */
-    @Override
-    public void concluding(Effects effects) {
-        if (core.streams().retention().crowds()) {
-            effects.then(core.host()::makeRoom);
+    void concluding(Step step) {
+        if (core.streams().retention().crowds(step)) {
+            step.then(core.host()::makeRoom);
         }
         if (core.givenUp().isEmpty()) {
             return;
@@ -160,81 +159,77 @@ final class Outbound implements Outbox.Owner {
                     core.host().messages().error(id, INTERNAL_ERROR, GIVEN_UP).bytes();
             InboundMessage response = new InboundMessage(
                     InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
-            effects.then(() -> asker.answer(question.incarnation(), response));
+            step.then(() -> asker.answer(question.incarnation(), response));
         }
     }
 
     /** The session ends: what it still keeps counts no more for the node. */
     void leave() {
-        core.run(effects -> core.streams().retention().leave());
+        core.run(step -> core.streams().retention().leave(step));
     }
 
     /** Ends the log, every stream and every call. */
     void close(EndReason reason) {
-        core.run(effects -> {
-            core.outbox().close(effects);
+        core.run(step -> {
+            core.outbox().close(step);
             for (RequestSink sink : core.requests().all()) {
-                sink.call().stream().say(new LastWords(core).to(List.of(sink.id()), reason));
+                sink.call().stream().say(new LastWords(core).to(List.of(sink.id()), reason), step);
             }
             for (LiveStream stream : core.streams().all()) {
                 if (reason == EndReason.PARKED && !stream.recorded()) {
                     // nobody is sent back to a stream that the store does not know
-                    stream.reader().ifPresent(reader -> reader.supersede());
+                    stream.reader().ifPresent(reader -> reader.supersede(step));
                 }
-                stream.seal(reason);
-                stream.reader().ifPresent(reader -> Readers.wakeAtEnd(reader, reason, effects));
-                stream.empty();
+                stream.seal(reason, step);
+                stream.reader().ifPresent(reader -> Readers.wakeAtEnd(reader, reason, step));
+                stream.empty(step);
             }
-            core.requests().all().forEach(sink -> calls.lose(sink, effects));
+            core.requests().all().forEach(sink -> calls.lose(sink, step));
         });
     }
 
-    @Override
-    public void committed(Pending pending, Effects effects) {
+    void committed(Pending pending, Step step) {
         recovery.committed();
         KeptEvent event = pending.event();
         if (event == null) {
-            pending.committed(effects);
+            pending.committed(step);
             return;
         }
-        if (!core.streams().commit(event)) {
-            effects.end(EndReason.OVERFLOW);
+        if (!core.streams().commit(event, step)) {
+            step.end(EndReason.OVERFLOW);
         }
-        pending.committed(effects);
-        event.stream.reader().ifPresent(effects::wake);
+        pending.committed(step);
+        event.stream.reader().ifPresent(step::wake);
     }
 
-    @Override
-    public void refused(Pending pending, Effects effects) {
-        own.refused(pending);
+    void refused(Pending pending, Step step) {
+        own.refused(pending, step);
         KeptEvent event = pending.event();
         if (event == null) {
             return;
         }
-        core.streams().rollback(event);
+        core.streams().rollback(event, step);
         RequestId asked = event.event.id();
         if (asked != null && EventKind.asks(event.event.kind())) {
             core.requests().answered(asked);
         }
-        pending.refused();
-        event.stream.reader().ifPresent(effects::wake);
+        pending.refused(step);
+        event.stream.reader().ifPresent(step::wake);
     }
 
-    @Override
-    public void doubtful(Throwable failure, Effects effects) {
+    void doubtful(Throwable failure, Step step) {
         boolean lost = failure instanceof LeaseLostException;
         if (lost || (failure instanceof StaleEpochException && core.host().shared())) {
             core.takenOver();
-            core.outbox().dismissWaiting(effects);
-            effects.end(lost ? core.endWithLease() : EndReason.TAKEN_OVER);
+            core.outbox().dismissWaiting(step);
+            step.end(lost ? core.endWithLease() : EndReason.TAKEN_OVER);
         } else {
             // in a store that nobody shares, it is a claim of this engine's own that has happened late
-            effects.then(() -> recovery.begin(failure));
+            step.then(() -> recovery.begin(failure));
         }
     }
 
-    @Override
-    public void recovered() {
-        own.recovered();
+    void recovered(Step step) {
+        own.recovered(step);
     }
 }

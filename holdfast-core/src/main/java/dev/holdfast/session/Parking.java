@@ -102,14 +102,14 @@ public final class Parking {
 
     /** Tells the store the last of it; nothing is sent from then on. Completes when it has that. */
     private CompletionStage<Void> part(Duration waits) {
-        core.run(effects -> {
+        core.run(step -> {
             if (core.outbox().open()) {
                 long read = core.streams().listening().confirmed();
                 if (core.host().joins()) {
                     // nobody keeps it here any more
-                    core.streams().retention().release(core.streams().listening(), read);
+                    core.streams().retention().release(core.streams().listening(), read, step);
                 }
-                core.outbox().leave(core.record().parted(read, waits));
+                core.outbox().leave(core.record().parted(read, waits), step);
             }
         });
         return core.log().settled();

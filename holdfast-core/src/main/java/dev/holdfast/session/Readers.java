@@ -5,9 +5,9 @@ import dev.holdfast.EndReason;
 import dev.holdfast.EventId;
 import dev.holdfast.Resume;
 import dev.holdfast.StreamReader;
-import dev.holdfast.log.Effects;
 import dev.holdfast.log.LiveReader;
 import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.Lifecycle.Detachment;
 import dev.holdfast.session.Lifecycle.Move;
@@ -44,10 +44,10 @@ public final class Readers implements LiveReader.Host {
         if (core.host().handingOver()) {
             return new Resume.Closed(EndReason.DRAINED);
         }
-        return core.step(effects -> {
+        return core.step(step -> {
             LiveStream stream = core.streams().listening();
             boolean missed = stream.dropped() > stream.confirmed();
-            return read(LiveReader.fromConfirmed(this, core.log(), stream), Attachment.LISTENED, missed, effects);
+            return read(LiveReader.fromConfirmed(this, core.log(), stream), Attachment.LISTENED, missed, step);
         });
     }
 
@@ -55,16 +55,16 @@ public final class Readers implements LiveReader.Host {
         if (core.host().handingOver()) {
             return new Resume.Closed(EndReason.DRAINED);
         }
-        return core.step(effects -> {
+        return core.step(step -> {
             if (core.lifecycle().state().closed()) {
                 return new Resume.Closed(core.ended());
             }
             Optional<LiveStream> stream = core.streams().find(after.stream());
-            return stream.isPresent() ? resume(stream.get(), after, effects) : resumeForgotten(after, effects);
+            return stream.isPresent() ? resume(stream.get(), after, step) : resumeForgotten(after, step);
         });
     }
 
-    private Resume resume(LiveStream stream, EventId after, Effects effects) {
+    private Resume resume(LiveStream stream, EventId after, Step step) {
         boolean ours = core.log().epochs().had(after.epoch());
         boolean beyond = after.offset() > stream.committed();
         if (beyond && after.epoch().equals(core.log().epochs().present())) {
@@ -75,23 +75,23 @@ public final class Readers implements LiveReader.Host {
                 || cursor < after.offset()
                 || cursor < stream.dropped()
                 || core.log().epochs().doubts(after.epoch().counter());
-        core.streams().retention().release(stream, cursor);
+        core.streams().retention().release(stream, cursor, step);
         if (stream.endsAt(cursor)) {
-            stream.reader().ifPresent(older -> retire(stream, older, effects));
+            stream.reader().ifPresent(older -> retire(stream, older, step));
             return new Resume.Ended();
         }
-        return read(LiveReader.from(this, core.log(), stream, cursor), back(missed), missed, effects);
+        return read(LiveReader.from(this, core.log(), stream, cursor), back(missed), missed, step);
     }
 
     private static Attachment back(boolean missed) {
         return missed ? Attachment.GAP : Attachment.RESUMED;
     }
 
-    private Resume resumeForgotten(EventId after, Effects effects) {
+    private Resume resumeForgotten(EventId after, Step step) {
         EventId had = core.log().epochs().had(after.epoch())
                 ? after
                 : new EventId(after.stream(), core.log().epochs().present(), 0);
-        Optional<LiveStream> errors = core.streams().afterlife(had);
+        Optional<LiveStream> errors = core.streams().afterlife(had, step);
         if (errors.isEmpty()) {
             return new Resume.Unknown();
         }
@@ -99,24 +99,24 @@ public final class Readers implements LiveReader.Host {
         if (errors.get().endsAt(cursor)) {
             return new Resume.Ended();
         }
-        return read(LiveReader.from(this, core.log(), errors.get(), cursor), Attachment.GAP, true, effects);
+        return read(LiveReader.from(this, core.log(), errors.get(), cursor), Attachment.GAP, true, step);
     }
 
-    private Resume read(LiveReader reader, Attachment how, boolean missed, Effects effects) {
-        if (!attach(reader, effects)) {
+    private Resume read(LiveReader reader, Attachment how, boolean missed, Step step) {
+        if (!attach(reader, step)) {
             return new Resume.Closed(core.ended());
         }
         core.host().telemetry().reading().attached(how, reader.waiting());
-        core.requests().watching(reader.stream()).forEach(watch -> effects.then(() -> watch.attached(how)));
+        core.requests().watching(reader.stream()).forEach(watch -> step.then(() -> watch.attached(how)));
         if (!missed) {
             return new Resume.Resumed(reader);
         }
-        effects.then(() -> missed(reader.stream()));
+        step.then(() -> missed(reader.stream()));
         return new Resume.Gap(reader);
     }
 
     /** Makes a reader the one of its stream; inside a step. False if the session is at its end. */
-    boolean attach(LiveReader reader, Effects effects) {
+    boolean attach(LiveReader reader, Step step) {
         LiveStream stream = reader.stream();
         Optional<StreamCursor> older = stream.reader();
         long now = core.now();
@@ -124,29 +124,29 @@ public final class Readers implements LiveReader.Host {
                 ? core.lifecycle().touch(now)
                 : core.lifecycle().attach(now);
         if (move.closes() || move.reconnects()) {
-            effects.then(() -> core.alive(move));
+            step.then(() -> core.alive(move));
         }
         if (move.leavesClosed()) {
             return false;
         }
-        core.streams().retention().reopen(stream);
-        stream.take(reader);
+        core.streams().retention().reopen(stream, step);
+        stream.take(reader, step);
         if (stream.listening()) {
             core.record().follow();
         }
         older.ifPresent(superseded -> {
             core.host().telemetry().reading().supersede();
-            supersede(superseded, effects);
+            supersede(superseded, step);
         });
         return true;
     }
 
     /** A connection begins to read what other nodes write; false if the session is at its end. */
     boolean enter(StreamCursor reader, boolean listening, Attachment how) {
-        return core.step(effects -> {
+        return core.step(step -> {
             Move move = core.lifecycle().attach(core.now());
             if (move.closes() || move.reconnects()) {
-                effects.then(() -> core.alive(move));
+                step.then(() -> core.alive(move));
             }
             if (move.leavesClosed()) {
                 return false;
@@ -166,7 +166,7 @@ public final class Readers implements LiveReader.Host {
 
     /** The listening stream is read on another node. */
     void readElsewhere() {
-        core.run(effects -> {
+        core.run(step -> {
             leftAt = core.now();
             readElsewhere = OptionalLong.of(leftAt);
             core.record().follow();
@@ -175,7 +175,7 @@ public final class Readers implements LiveReader.Host {
 
     /** It reads no more; later calls change nothing. */
     void leave(StreamCursor reader, boolean listening, StreamReader.Close how) {
-        core.run(effects -> {
+        core.run(step -> {
             if (!outside.remove(reader)) {
                 return;
             }
@@ -186,94 +186,93 @@ public final class Readers implements LiveReader.Host {
             }
             Move move = core.lifecycle().detach(now, detachment(how));
             if (move.detaches()) {
-                detached(move.after(), effects);
+                detached(move.after(), step);
             }
         });
     }
 
     /** A newer connection reads the stream of a call on another node. */
     void supersede(StreamId id) {
-        core.run(effects -> core.streams()
+        core.run(step -> core.streams()
                 .find(id)
                 .ifPresent(stream -> stream.reader().ifPresent(older -> {
                     core.host().telemetry().reading().supersede();
-                    retire(stream, older, effects);
+                    retire(stream, older, step);
                 })));
     }
 
     /** The session ends, and so does what reads outside of its streams. */
     void close(EndReason reason) {
-        core.run(effects -> endOutside(reason, Optional.empty(), effects));
+        core.run(step -> endOutside(reason, Optional.empty(), step));
     }
 
-    private void endOutside(EndReason reason, Optional<Duration> retry, Effects effects) {
+    private void endOutside(EndReason reason, Optional<Duration> retry, Step step) {
         outside.forEach(reader -> {
-            reader.end(reason, retry);
-            wakeAtEnd(reader, reason, effects);
+            reader.end(reason, retry, step);
+            wakeAtEnd(reader, reason, step);
         });
     }
 
     /** Wakes the connection of a reader because the session is at its end. */
-    static void wakeAtEnd(StreamCursor reader, EndReason reason, Effects effects) {
+    static void wakeAtEnd(StreamCursor reader, EndReason reason, Step step) {
         if (reason.advice() == EndReason.Advice.START_OVER) {
-            reader.hurry();
+            reader.hurry(step);
         }
-        effects.wake(reader);
+        step.wake(reader);
     }
 
     /** The client has everything, and has told so on another connection. */
-    private void retire(LiveStream stream, StreamCursor older, Effects effects) {
-        stream.release(older);
+    private void retire(LiveStream stream, StreamCursor older, Step step) {
+        stream.release(older, step);
         core.lifecycle().detach(core.now(), Detachment.IN_ORDER);
-        supersede(older, effects);
+        supersede(older, step);
     }
 
     /** Nobody reads on. */
     void cut() {
-        core.run(effects -> core.streams()
-                .all()
-                .forEach(stream -> stream.reader().ifPresent(reader -> supersede(reader, effects))));
+        core.run(step ->
+                core.streams().all().forEach(stream -> stream.reader().ifPresent(reader -> supersede(reader, step))));
     }
 
-    private static void supersede(StreamCursor older, Effects effects) {
-        older.supersede();
-        effects.wake(older);
+    private static void supersede(StreamCursor older, Step step) {
+        older.supersede(step);
+        step.wake(older);
     }
 
     @Override
     public void confirm(LiveReader reader, long offset) {
-        core.run(effects -> {
+        core.run(step -> {
             if (reader.stream().reader().filter(current -> current == reader).isPresent()) {
-                core.streams().retention().confirm(reader.stream(), offset);
+                core.streams().retention().confirm(reader.stream(), offset, step);
             }
         });
     }
 
     @Override
     public void close(LiveReader reader, StreamReader.Close how) {
-        core.run(effects -> {
+        core.run(step -> {
             LiveStream stream = reader.stream();
-            if (!stream.release(reader)) {
+            if (!stream.release(reader, step)) {
                 return;
             }
             if (core.outbox().closed()) {
-                stream.empty();
+                stream.empty(step);
             }
             if (how == StreamReader.Close.BROKEN) {
-                core.requests().watching(stream).forEach(watch -> effects.then(watch::detached));
+                core.requests().watching(stream).forEach(watch -> step.then(watch::detached));
             }
             long now = core.now();
             leftAt = stream.listening() ? now : leftAt;
             if (how != StreamReader.Close.BROKEN) {
-                core.streams().retention().confirm(stream, reader.cursor());
+                core.streams().retention().confirm(stream, reader.cursor(), step);
             }
             boolean delivered = how != StreamReader.Close.BROKEN && reader.atEnd();
             if (delivered || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {
-                core.streams().finish(stream, now);
+                core.streams().finish(stream, now, step);
             }
             Move move = core.lifecycle().detach(now, detachment(how));
             if (move.detaches()) {
-                detached(move.after(), effects);
+                detached(move.after(), step);
             }
         });
     }
@@ -286,14 +285,14 @@ public final class Readers implements LiveReader.Host {
         };
     }
 
-    private void detached(State seen, Effects effects) {
+    private void detached(State seen, Step step) {
         Duration grace = core.lifetime().grace();
         if (!grace.isZero()) {
-            effects.then(() -> core.host().telemetry().detached(core.id(), grace));
+            step.then(() -> core.host().telemetry().detached(core.id(), grace));
         } else if (core.listensOnly() || !core.host().joins()) {
-            effects.end(EndReason.DISCONNECTED);
+            step.end(EndReason.DISCONNECTED);
         } else {
-            effects.then(() -> disconnected(seen));
+            step.then(() -> disconnected(seen));
         }
     }
 
@@ -334,9 +333,9 @@ public final class Readers implements LiveReader.Host {
     }
 
     private void end(LiveStream stream, EndReason reason, Optional<Duration> retry) {
-        core.run(effects -> stream.reader().ifPresent(reader -> {
-            reader.end(reason, retry);
-            effects.wake(reader);
+        core.run(step -> stream.reader().ifPresent(reader -> {
+            reader.end(reason, retry, step);
+            step.wake(reader);
         }));
     }
 

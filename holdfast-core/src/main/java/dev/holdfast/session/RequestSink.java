@@ -1,7 +1,7 @@
 package dev.holdfast.session;
 
 import dev.holdfast.CallWatch;
-import dev.holdfast.log.Effects;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
@@ -134,7 +134,7 @@ public final class RequestSink {
         if (follower == CallWatch.NONE) {
             return;
         }
-        boolean late = call.host().step(effects -> {
+        boolean late = call.host().step(step -> {
             watch = progress == RequestProgress.OVER ? CallWatch.NONE : follower;
             return progress == RequestProgress.OVER;
         });
@@ -215,33 +215,33 @@ public final class RequestSink {
     }
 
     /** Nobody waits for an answer any more. False if there is one already. */
-    boolean cancel(Optional<InboundMessage> notification, Effects effects) {
+    boolean cancel(Optional<InboundMessage> notification, Step step) {
         if (!open()) {
             return false;
         }
         progress = RequestProgress.OVER;
         cancelled = true;
         cancellation = notification;
-        tellBackend(effects);
+        tellBackend(step);
         CallWatch last = lastWatch();
         if (last != CallWatch.NONE) {
-            effects.then(last::cancelled);
+            step.then(last::cancelled);
         }
         return true;
     }
 
     /** The backend shall give up the request, which has got its answer without it. */
-    void stop(Effects effects) {
+    void stop(Step step) {
         stopped = true;
-        tellBackend(effects);
+        tellBackend(step);
     }
 
     boolean stopped() {
         return stopped;
     }
 
-    private void tellBackend(Effects effects) {
+    private void tellBackend(Step step) {
         Optional<InboundMessage> notification = cancellation;
-        holder.ifPresent(present -> effects.then(() -> present.cancelled(notification)));
+        holder.ifPresent(present -> step.then(() -> present.cancelled(notification)));
     }
 }

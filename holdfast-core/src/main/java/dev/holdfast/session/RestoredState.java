@@ -1,12 +1,12 @@
 package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
-import dev.holdfast.log.Effects;
 import dev.holdfast.log.Epochs;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.Retention;
+import dev.holdfast.log.Step;
 import dev.holdfast.log.Streams;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.Event;
@@ -64,8 +64,8 @@ final class RestoredState {
     }
 
     /** Does it; returns what waits for a fresh backend: the calls that are to be run again. */
-    List<BackendUser> run(Claim claim, Map<StreamId, List<Event>> events, Effects effects) {
-        claim.record().journal().forEach(this::remember);
+    List<BackendUser> run(Claim claim, Map<StreamId, List<Event>> events, Step step) {
+        claim.record().journal().forEach((key, bytes) -> remember(key, bytes, step));
         Map<StreamId, RunningCall> running = claim.record().running();
         Set<StreamId> all = new TreeSet<>(BY_AGE);
         all.addAll(claim.streams().keySet());
@@ -77,32 +77,33 @@ final class RestoredState {
             List<Event> kept = events.getOrDefault(id, List.of());
             if (call.isEmpty() && !id.equals(StreamId.LISTENING) && kept.isEmpty()) {
                 // its response is lost: whoever asks for it is told that there is no such stream
-                effects.then(() -> host.telemetry().gap(core.id(), id.epoch() + "." + id.number()));
+                step.then(() -> host.telemetry().gap(core.id(), id.epoch() + "." + id.number()));
                 continue;
             }
             LiveStream stream = streams.restore(
                     id,
                     call.map(RunningCall::requests).orElse(List.of()),
                     kept,
-                    claim.streams().getOrDefault(id, NEW));
+                    claim.streams().getOrDefault(id, NEW),
+                    step);
             if (call.isEmpty() && !stream.listening()) {
-                complete(stream);
+                complete(stream, step);
             }
         }
         RecordExtension extension = RecordExtension.of(claim.record());
         int born = extension.born();
-        streams.all().forEach(stream -> withdrawQuestions(stream, born));
-        streams.listening().advance(Math.min(extension.confirmed(), unread(claim)));
-        retention.confirm(streams.listening(), extension.confirmed());
+        streams.all().forEach(stream -> withdrawQuestions(stream, born, step));
+        streams.listening().advance(Math.min(extension.confirmed(), unread(claim)), step);
+        retention.confirm(streams.listening(), extension.confirmed(), step);
         Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
         interrupted.addAll(running.keySet());
         List<BackendUser> again = new ArrayList<>(0);
         for (StreamId id : interrupted) {
             core.lifecycle().callStarted(host.clock().now());
-            interrupt(id, Objects.requireNonNull(running.get(id)), OptionalLong.empty())
+            interrupt(id, Objects.requireNonNull(running.get(id)), OptionalLong.empty(), step)
                     .ifPresent(again::add);
         }
-        retention.makeRoom();
+        retention.makeRoom(step);
         return again;
     }
 
@@ -117,56 +118,58 @@ final class RestoredState {
      *
      * @param seen up to which offset its client has its stream
      */
-    void inherit(StreamId id, RunningCall running, List<Event> kept, Extent extent, long seen) {
+    void inherit(StreamId id, RunningCall running, List<Event> kept, Extent extent, long seen, Step step) {
         if (!core.listensOnly()) {
-            withdrawQuestions(streams.restore(id, running.requests(), kept, extent), 0);
+            withdrawQuestions(streams.restore(id, running.requests(), kept, extent, step), 0, step);
         }
-        interrupt(id, running, OptionalLong.of(seen)).ifPresent(NextRun::count);
+        interrupt(id, running, OptionalLong.of(seen), step).ifPresent(run -> run.count(step));
     }
 
     private InboundMessage read(byte[] message) {
         return UnreadableException.read(() -> host.messages().read(message));
     }
 
-    private void remember(String key, byte[] bytes) {
+    private void remember(String key, byte[] bytes, Step step) {
         InboundMessage message = read(bytes);
         if (key.equals(SessionRecord.INITIALIZE)) {
-            core.journal().accepted(message);
+            core.journal().accepted(message, step);
         } else {
             core.journal()
-                    .apply(new InboundMessage(
-                            message.kind(),
-                            message.id(),
-                            message.method(),
-                            message.bytes(),
-                            new JournalChange.Put(key),
-                            InboundMessage.NO_CONTEXT));
+                    .apply(
+                            new InboundMessage(
+                                    message.kind(),
+                                    message.id(),
+                                    message.method(),
+                                    message.bytes(),
+                                    new JournalChange.Put(key),
+                                    InboundMessage.NO_CONTEXT),
+                            step);
         }
     }
 
     /** Whether the client has everything of a stream that is complete is not known: it has the grace period at least to come. */
-    private void complete(LiveStream stream) {
-        stream.end(EndReason.COMPLETED);
-        retention.doubt(stream, host.clock().now());
+    private void complete(LiveStream stream, Step step) {
+        stream.end(EndReason.COMPLETED, step);
+        retention.doubt(stream, host.clock().now(), step);
     }
 
     /** Nobody waits any more for what the last life asked. What earlier lives asked was withdrawn when this one began. */
-    private void withdrawQuestions(LiveStream stream, int born) {
+    private void withdrawQuestions(LiveStream stream, int born, Step step) {
         List<KeptEvent> asked = new ArrayList<>(0);
-        for (Optional<KeptEvent> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
-            if (at.get().answerable()) {
-                asked.add(at.get());
+        for (KeptEvent node = stream.head(); node != null; node = node.next) {
+            if (node.answerable()) {
+                asked.add(node);
             }
         }
-        retention.settle(asked);
+        retention.settle(asked, step);
         for (KeptEvent question : asked) {
             if (question.event.epoch().counter() >= born) {
-                own.withdraw(question, WITHDRAWN);
+                own.withdraw(question, WITHDRAWN, step);
             }
         }
     }
 
-    private Optional<NextRun> interrupt(StreamId id, RunningCall running, OptionalLong seen) {
+    private Optional<NextRun> interrupt(StreamId id, RunningCall running, OptionalLong seen, Step step) {
         LiveStream stream =
                 core.listensOnly() ? streams.listening() : streams.find(id).orElseThrow();
         Optional<Rerun> rerun = core.reruns() ? UnreadableException.read(() -> Rerun.of(running)) : Optional.empty();
@@ -178,12 +181,12 @@ final class RestoredState {
         host.running(core.principal(), requests.size());
         core.requests().start(call);
         // on the listening stream nobody can tell whose progress it was
-        OptionalDouble told = stream.listening() ? OptionalDouble.empty() : goOn(stream, seen);
+        OptionalDouble told = stream.listening() ? OptionalDouble.empty() : goOn(stream, seen, step);
         if (rerun.isEmpty()) {
-            call.sinks().forEach(sink -> calls.fail(sink, INTERRUPTED));
+            call.sinks().forEach(sink -> calls.fail(sink, INTERRUPTED, step));
             return Optional.empty();
         }
-        call.mayBeRerun();
+        call.mayBeRerun(step);
         call.continues(told);
         byte[] extension = rerun.get().next().pack();
         return Optional.of(new NextRun(call, new RecordChange.CallStarted(id, running.requests(), extension)));
@@ -208,27 +211,26 @@ final class RestoredState {
         }
 
         @Override
-        public void handedTo(int incarnation) {
+        public void handedTo(int incarnation, Step step) {
             // it gets the incarnation that is there when it is counted
         }
 
         @Override
         public void use(BackendConnection connection) {
-            core.run(effects -> count());
+            core.run(this::count);
         }
 
-        /** Inside a step. */
-        private void count() {
+        private void count(Step now) {
             if (core.outbox().closed() || call.answered()) {
                 return;
             }
             Pending pending = new Pending(null, List.of(counted)) {
                 @Override
-                public void again() {
-                    count();
+                public void again(Step step) {
+                    count(step);
                 }
             };
-            core.outbox().add(pending);
+            core.outbox().add(pending, now);
             CompletionStage<Void> unused = core.log()
                     .stageOf(pending)
                     .whenComplete((done, failure) -> counted(failure == null, pending.failure() != null));
@@ -273,15 +275,15 @@ final class RestoredState {
      * @param seen up to which offset the client has it, empty where nobody knows
      * @return the last progress that the client was told; infinity where nobody knows, so that no progress is told again
      */
-    private OptionalDouble goOn(LiveStream stream, OptionalLong seen) {
+    private OptionalDouble goOn(LiveStream stream, OptionalLong seen, Step step) {
         Epochs epochs = core.log().epochs();
         OptionalDouble told =
                 stream.dropped() > 0 ? OptionalDouble.of(Double.POSITIVE_INFINITY) : OptionalDouble.empty();
         boolean mayLackTail = epochs.doubts(stream.id().epoch());
         boolean mayLackProgress = mayLackTail;
         long known = 0; // of what was written before the store may have lost something
-        for (Optional<KeptEvent> at = stream.oldest(); at.isPresent(); at = Optional.ofNullable(at.get().next)) {
-            Event event = at.get().event;
+        for (KeptEvent node = stream.head(); node != null; node = node.next) {
+            Event event = node.event;
             mayLackTail = epochs.doubts(event.epoch().counter());
             known = mayLackTail ? event.offset() : known;
             OptionalDouble here = event.kind() == EventKind.PROGRESS
@@ -295,7 +297,7 @@ final class RestoredState {
         known = mayLackTail ? stream.committed() : known;
         boolean hasLost = seen.orElse(0) > stream.committed();
         if (hasLost || mayLackTail) {
-            stream.leaveOut();
+            stream.leaveOut(step);
         }
         boolean unsure = hasLost || (mayLackProgress && seen.orElse(Long.MAX_VALUE) > known);
         return unsure ? OptionalDouble.of(Double.POSITIVE_INFINITY) : told;

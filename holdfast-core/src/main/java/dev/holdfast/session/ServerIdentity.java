@@ -1,6 +1,7 @@
 package dev.holdfast.session;
 
 import dev.holdfast.log.Pending;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.MessageFactory.Introduction;
@@ -28,18 +29,21 @@ final class ServerIdentity {
     /** The session's first backend has begun. */
     void first(OutboundMessage response) {
         Introduction said = core.host().messages().introduction(response.bytes());
-        core.run(effects -> record.introduced(said));
+        core.run(step -> record.introduced(said));
     }
 
     /** The same for a session that has its record already. */
     void first(InboundMessage initialize, Backend.Opened opened) {
         Introduction said =
                 core.host().messages().introduction(opened.response().bytes());
-        core.run(effects -> {
+        core.run(step -> {
             record.introduced(said);
             core.outbox()
-                    .insist(List.of(
-                            new RecordChange.Negotiated(opened.revision(), initialize.bytes()), record.extended()));
+                    .insist(
+                            List.of(
+                                    new RecordChange.Negotiated(opened.revision(), initialize.bytes()),
+                                    record.extended()),
+                            step);
         });
     }
 
@@ -51,33 +55,34 @@ final class ServerIdentity {
     void again(BooleanSupplier present, OutboundMessage response) {
         core.host().telemetry().restored(core.id());
         Introduction said = core.host().messages().introduction(response.bytes());
-        core.run(effects -> {
-            if (present.getAsBoolean() && another(said)) {
-                effects.then(() -> core.host().telemetry().backendChanged(core.id()));
+        core.run(step -> {
+            if (present.getAsBoolean() && another(said, step)) {
+                step.then(() -> core.host().telemetry().backendChanged(core.id()));
             }
         });
     }
 
-    private boolean another(Introduction said) {
+    private boolean another(Introduction said, Step step) {
         Introduction before = record.introduction();
         if (!said.known() || said.server() == before.server() || core.outbox().closed()) {
             return false;
         }
         record.introduced(before.known() ? new Introduction(said.server(), before.lists()) : said);
-        own.whenOpen(this::keep);
+        own.whenOpen(step, this::keep);
         if (before.known()) {
-            core.host().messages().listsChanged(before.lists()).forEach(own::announce);
+            core.host().messages().listsChanged(before.lists()).forEach(message -> own.announce(message, step));
         }
         return before.known();
     }
 
     /** Lets the record have it, behind whatever else changes the record. */
-    private void keep() {
-        core.outbox().add(new Pending(null, List.of(record.extended())) {
+    private void keep(Step now) {
+        Pending pending = new Pending(null, List.of(record.extended())) {
             @Override
-            public void again() {
-                keep();
+            public void again(Step step) {
+                keep(step);
             }
-        });
+        };
+        core.outbox().add(pending, now);
     }
 }

@@ -3,12 +3,13 @@ package dev.holdfast.session;
 import dev.holdfast.EndReason;
 import dev.holdfast.Lifetime;
 import dev.holdfast.Refusal;
-import dev.holdfast.log.Effects;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.Epochs;
 import dev.holdfast.log.LazyQueue;
 import dev.holdfast.log.Outbox;
+import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
+import dev.holdfast.log.Step;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.spi.InboundMessage;
@@ -56,6 +57,7 @@ public final class SessionCore {
 
     private boolean takenOver;
     private @Nullable Ends ends;
+    private @Nullable Outbound entries;
     private volatile @Nullable SessionKey key;
     private volatile String id = "";
     private volatile String revision = "";
@@ -70,14 +72,9 @@ public final class SessionCore {
         this.joined = host.joins() && seed.epoch().counter() > 1;
         this.lifecycle = new Lifecycle(lifetime, clock);
         this.record = new RecordState(host.wallClock(), seed, born(host, seed), host.durable());
-        this.log = new SessionLog(host.store(), new Epochs(seed.epochs(), seed.certainFrom()), this::end);
+        this.log = new SessionLog(host.store(), new Epochs(seed.epochs(), seed.certainFrom()), new LogOwner());
         boolean forgetful = listensOnly && lifetime.grace().isZero();
-        this.streams = new Streams(
-                host.streams(),
-                lifetime,
-                log,
-                question -> requests.answered(question).ifPresent(givenUp::addLast),
-                forgetful);
+        this.streams = new Streams(host.streams(), lifetime, log, forgetful);
         this.journal = new Journal(host.limits(), requests, this::hold);
     }
 
@@ -87,16 +84,58 @@ public final class SessionCore {
     }
 
     /** Lets others act on what is decided here. Called once, before the session is used. */
-    void wire(Outbox.Owner entries, Ends end) {
-        log.outbox().serve(entries);
+    void wire(Outbound outbound, Ends end) {
+        this.entries = outbound;
         this.ends = end;
     }
 
-    <T> T step(Function<Effects, T> decision) {
+    /** Passes on what becomes of the log. */
+    private final class LogOwner implements SessionLog.Owner {
+        private Outbound entries() {
+            return Objects.requireNonNull(entries, "the session is not wired");
+        }
+
+        @Override
+        public void committed(Pending pending, Step step) {
+            entries().committed(pending, step);
+        }
+
+        @Override
+        public void refused(Pending pending, Step step) {
+            entries().refused(pending, step);
+        }
+
+        @Override
+        public void doubtful(Throwable failure, Step step) {
+            entries().doubtful(failure, step);
+        }
+
+        @Override
+        public void recovered(Step step) {
+            entries().recovered(step);
+        }
+
+        @Override
+        public void concluding(Step step) {
+            entries().concluding(step);
+        }
+
+        @Override
+        public void questionDropped(RequestId question, Step step) {
+            requests.answered(question).ifPresent(givenUp::addLast);
+        }
+
+        @Override
+        public void end(EndReason reason) {
+            SessionCore.this.end(reason);
+        }
+    }
+
+    <T> T step(Function<Step, T> decision) {
         return log.step(decision);
     }
 
-    void run(Consumer<Effects> decision) {
+    void run(Consumer<Step> decision) {
         log.run(decision);
     }
 
@@ -234,8 +273,8 @@ public final class SessionCore {
     }
 
     /** It keeps so many more bytes, or fewer, beside the messages for its client; inside a step. */
-    void hold(long moreBytes) {
-        streams.retention().hold(moreBytes);
+    void hold(Step step, long moreBytes) {
+        streams.retention().hold(moreBytes, step);
     }
 
     /** Somebody else has claimed it, or may have; inside a step. */

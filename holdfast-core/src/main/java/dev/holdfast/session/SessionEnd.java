@@ -39,13 +39,13 @@ public final class SessionEnd implements SessionCore.Ends {
      * could not let it go at once.
      */
     public CompletionStage<Void> gone() {
-        return core.step(effects -> {
+        return core.step(step -> {
             CompletableFuture<Void> stage = gone;
             if (stage == null) {
                 stage = new CompletableFuture<>();
                 gone = stage;
                 if (left) {
-                    effects.complete(stage);
+                    step.complete(stage);
                 }
             }
             return stage;
@@ -204,7 +204,7 @@ public final class SessionEnd implements SessionCore.Ends {
     /** Nothing is left of it here. */
     void left() {
         core.host().ended();
-        core.run(effects -> left = true);
+        core.run(step -> left = true);
         waiting().ifPresent(stage -> stage.complete(null));
     }
 

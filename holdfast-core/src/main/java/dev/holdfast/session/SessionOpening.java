@@ -38,7 +38,7 @@ public final class SessionOpening {
     public CompletionStage<Void> create(String name, InboundMessage initialize, Backend.Opened opened) {
         core.name(name);
         core.negotiated(opened.revision());
-        core.run(effects -> core.journal().accepted(initialize));
+        core.run(step -> core.journal().accepted(initialize, step));
         identity.first(opened.response());
         return backend.connected(opened.connection())
                 ? create(SessionRecord.SESSION, Map.of(SessionRecord.INITIALIZE, initialize.bytes()))
@@ -91,17 +91,17 @@ public final class SessionOpening {
         core.name(name);
         core.negotiated(claim.record().revision());
         core.log().start(core.key());
-        core.run(effects -> {
+        core.run(step -> {
             long now = core.now();
             Lifecycle.Move begun = core.host().joins()
                     ? core.lifecycle().joined(now)
                     : core.lifecycle().returned(now);
             assert !begun.leavesClosed() : "nobody knows it yet";
-            core.outbox().insist(core.record().begun());
-            List<BackendUser> again = state.run(claim, events, effects);
+            core.outbox().insist(core.record().begun(), step);
+            List<BackendUser> again = state.run(claim, events, step);
             known.run();
-            List<BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again);
-            turnedAway.forEach(user -> user.turnAway("no backend is there", effects));
+            List<BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again, step);
+            turnedAway.forEach(user -> user.turnAway("no backend is there", step));
         });
         core.host().telemetry().returned(core::told, core.host().joins());
         if (!core.host().backend().needsContext() && !mayBeElsewhere()) {

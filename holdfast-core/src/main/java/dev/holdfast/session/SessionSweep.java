@@ -1,7 +1,7 @@
 package dev.holdfast.session;
 
 import dev.holdfast.SessionState;
-import dev.holdfast.log.Effects;
+import dev.holdfast.log.Step;
 import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionRecord;
@@ -64,7 +64,7 @@ final class SessionSweep {
             forgotten(seen);
             return;
         }
-        core.run(effects -> grownOld(now, effects));
+        core.run(step -> grownOld(now, step));
         revival.sweep(now);
     }
 
@@ -102,19 +102,19 @@ final class SessionSweep {
         return !core.host().joins() && core.clock().passed(STUCK_NANOS, tookAt, now);
     }
 
-    private void grownOld(long now, Effects effects) {
-        calls.timeOut(now, effects);
+    private void grownOld(long now, Step step) {
+        calls.timeOut(now, step);
         if (isStuck(now)) {
-            starts.refuseUnstarted(effects);
+            starts.refuseUnstarted(step);
         }
-        if (core.streams().retention().sweep(now)) {
-            core.outbox().flush();
+        if (core.streams().retention().sweep(now, step)) {
+            core.outbox().flush(step);
         }
         if (core.outbox().open()) {
             List<RecordChange> due =
                     core.record().due(core.streams().listening().confirmed());
             if (!due.isEmpty()) {
-                core.outbox().insist(due);
+                core.outbox().insist(due, step);
             }
         }
     }

@@ -5,6 +5,7 @@ import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
+import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
@@ -118,10 +119,10 @@ public final class SharedSide {
     /** The client has everything of a call's stream, on whatever node it has read it; false if that is not kept here. */
     public boolean delivered(StreamId stream) {
         long now = core.now();
-        return core.step(effects -> {
+        return core.step(step -> {
             Optional<LiveStream> found = core.streams().find(stream);
             found.filter(kept -> kept.ended().isPresent())
-                    .ifPresent(kept -> core.streams().finish(kept, now));
+                    .ifPresent(kept -> core.streams().finish(kept, now, step));
             return found.isPresent();
         });
     }
@@ -129,48 +130,48 @@ public final class SharedSide {
     /** Keeps, as long as its own, a call's stream whose client has everything, and whose writer is gone. */
     public void adopt(StreamId stream, List<Event> kept, Extent extent) {
         long now = core.now();
-        core.run(effects -> {
+        core.run(step -> {
             if (core.lifecycle().state().closed() || core.streams().find(stream).isPresent()) {
                 return;
             }
-            LiveStream adopted = core.streams().restore(stream, List.of(), kept, extent);
-            adopted.end(EndReason.COMPLETED);
-            core.streams().finish(adopted, now);
-            core.streams().retention().makeRoom();
-            core.outbox().flush();
+            LiveStream adopted = core.streams().restore(stream, List.of(), kept, extent, step);
+            adopted.end(EndReason.COMPLETED, step);
+            core.streams().finish(adopted, now, step);
+            core.streams().retention().makeRoom(step);
+            core.outbox().flush(step);
         });
     }
 
     /** The client has everything of the listening stream up to here, whoever wrote it. */
     public void confirm(long offset) {
-        core.run(effects -> {
+        core.run(step -> {
             core.record().follow();
-            core.streams().listening().advance(offset);
-            core.streams().retention().confirm(core.streams().listening(), offset);
+            core.streams().listening().advance(offset, step);
+            core.streams().retention().confirm(core.streams().listening(), offset, step);
         });
     }
 
     /** The client has come back with a cursor: the same, and what it has is released. */
     public void release(long offset) {
-        core.run(effects -> {
+        core.run(step -> {
             core.record().follow();
-            core.streams().listening().advance(offset);
-            core.streams().retention().release(core.streams().listening(), offset);
-            core.outbox().flush();
+            core.streams().listening().advance(offset, step);
+            core.streams().retention().release(core.streams().listening(), offset, step);
+            core.outbox().flush(step);
         });
     }
 
     /** Lets the store forget what nodes have sent on the listening stream that are gone, and the client has. */
     public void trim(List<Event> had) {
-        core.run(effects -> {
-            had.forEach(event -> core.outbox().trim(event.stream(), event.offset()));
-            core.outbox().flush();
+        core.run(step -> {
+            had.forEach(event -> core.outbox().trim(event.stream(), event.offset(), step));
+            core.outbox().flush(step);
         });
     }
 
     /** The store takes nothing, and may go on so for long: no client waits for what is on its way. */
     public void dismissClients(Throwable failure) {
-        core.run(effects -> core.outbox().dismissClients(failure, effects));
+        core.run(step -> core.outbox().dismissClients(failure, step));
     }
 
     /** Completes when the store has decided what is on its way; fails where it has not for some seconds. */
@@ -192,9 +193,9 @@ public final class SharedSide {
             return;
         }
         Pending nothing = new Pending(null, List.of());
-        core.run(effects -> {
+        core.run(step -> {
             if (core.outbox().open()) {
-                core.outbox().add(nothing);
+                core.outbox().add(nothing, step);
             }
         });
         core.log().stageOf(nothing).thenCompose(kept -> renew());
@@ -208,24 +209,24 @@ public final class SharedSide {
      */
     public void inherit(
             StreamId stream, RunningCall running, List<Event> kept, Extent extent, long seen, boolean mayRun) {
-        core.run(effects -> {
+        core.run(step -> {
             if (isWritten(stream)) {
                 return;
             }
             Lifecycle.Move move = core.lifecycle().callStarted(core.now());
             if (move.leavesClosed()) {
-                effects.then(() -> core.alive(move));
+                step.then(() -> core.alive(move));
                 return;
             }
             RunningCall inherited = mayRun ? running : new RunningCall(running.requests(), SessionRecord.NO_EXTENSION);
-            takeOver(stream, inherited, kept, extent, seen);
+            takeOver(stream, inherited, kept, extent, seen, step);
         });
     }
 
     /** The call counts already; one that cannot be read does not. */
-    private void takeOver(StreamId stream, RunningCall running, List<Event> kept, Extent extent, long seen) {
+    private void takeOver(StreamId stream, RunningCall running, List<Event> kept, Extent extent, long seen, Step step) {
         try {
-            state.inherit(stream, running, kept, extent, seen);
+            state.inherit(stream, running, kept, extent, seen, step);
         } catch (RuntimeException e) {
             core.lifecycle().callEnded(core.now());
             throw e;
@@ -298,7 +299,7 @@ public final class SharedSide {
 
     /** The client cancels a request: if it is on its way from here, it is not sent any more. */
     public void cancelOnItsWay(Cancellation cancellation) {
-        core.run(effects -> core.requests().cancelOnItsWay(cancellation));
+        core.run(step -> core.requests().cancelOnItsWay(cancellation));
     }
 
     /** Whether this node takes no more calls. */
@@ -331,10 +332,10 @@ public final class SharedSide {
     }
 
     private void abandon(RuntimeException cause, EndReason why) {
-        core.run(effects -> {
+        core.run(step -> {
             core.takenOver();
-            core.outbox().fence(cause, effects);
-            effects.end(why);
+            core.outbox().fence(cause, step);
+            step.end(why);
         });
     }
 }

@@ -62,7 +62,7 @@ class DropOrderTest {
     private List<String> kept() {
         List<String> kept = new ArrayList<>();
         for (LiveStream stream : ((LiveSession) session).core().streams().all()) {
-            for (KeptEvent node = stream.oldest().orElse(null); node != null; node = node.next) {
+            for (KeptEvent node = stream.head(); node != null; node = node.next) {
                 kept.add(Wire.text(node.event));
             }
         }

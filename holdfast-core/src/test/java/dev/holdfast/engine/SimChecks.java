@@ -145,7 +145,7 @@ final class SimChecks {
         int events = 0;
         boolean spare = false;
         long before = 0;
-        for (KeptEvent node = stream.oldest().orElse(null); node != null; node = node.next) {
+        for (KeptEvent node = stream.head(); node != null; node = node.next) {
             world.check(node.event.offset() > before, () -> "a stream is out of order");
             before = node.event.offset();
             if (before > stream.committed()) {

@@ -4,24 +4,29 @@ import dev.holdfast.EndReason;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a step causes once the lock is released, in order: readers to wake, stages to complete, others to tell, and last the end
- * of the session, where the step asks for it. Most steps cause one thing or none.
+ * The right to change a session. {@link SessionLog#step} takes the session's lock and lends this for one decision; every method that
+ * changes the session asks for it, so that none can be called without the lock.
+ *
+ * <p>It collects what the decision causes, which happens in order once the lock is released: readers are woken, stages completed,
+ * others told, and last the session ends, where the decision asks for that. Most steps cause one thing or none.
  */
-public final class Effects {
-    private static final Logger logger = LoggerFactory.getLogger(Effects.class);
+public final class Step {
+    private static final Logger logger = LoggerFactory.getLogger(Step.class);
 
     private @Nullable Runnable first;
     private @Nullable List<Runnable> more;
     private @Nullable EndReason end;
+    private boolean over;
 
-    /** Whether there are none. */
-    boolean none() {
+    Step() {}
+
+    /** Whether the decision has caused nothing. */
+    boolean idle() {
         return first == null && end == null;
     }
 
@@ -42,6 +47,7 @@ public final class Effects {
 
     /** Does something else. */
     public void then(Runnable effect) {
+        assert !over : "used after its end";
         if (first == null) {
             first = effect;
         } else {
@@ -54,26 +60,27 @@ public final class Effects {
 
     /** Ends the session. Of several reasons the first counts. */
     public void end(EndReason reason) {
+        assert !over : "used after its end";
         if (end == null) {
             end = reason;
         }
     }
 
     /**
-     * Does them all, whatever one of them throws: the others, and the append behind them, have to go on.
-     *
-     * @param ends ends the session
+     * Does everything that was caused, after the lock was released. A failure of one effect stops neither the others nor the append
+     * behind them.
      */
-    void perform(Consumer<EndReason> ends) {
+    void perform(SessionLog.Owner owner) {
+        over = true;
         if (first != null) {
             guarded(first);
         }
         if (more != null) {
-            more.forEach(Effects::guarded);
+            more.forEach(Step::guarded);
         }
         EndReason reason = end;
         if (reason != null) {
-            guarded(() -> ends.accept(reason));
+            guarded(() -> owner.end(reason));
         }
     }
 
