@@ -52,6 +52,10 @@ class SdkVersionTest {
         try (FileSystem jar = FileSystems.newFileSystem(URI.create("jar:" + core.toUri()), Map.of())) {
             Files.writeString(jar.getPath(PROPERTIES), "version=" + version + "\n", UTF_8);
         }
+        buildWith(transport, arguments);
+    }
+
+    private void buildWith(Class<?> transport, Object... arguments) throws Exception {
         List<URL> path = new ArrayList<>();
         for (String element : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
             path.add((Path.of(element).equals(real) ? core : Path.of(element))
@@ -83,8 +87,8 @@ class SdkVersionTest {
     @ParameterizedTest
     @ValueSource(strings = {"0.8.1", "0.17.2", "3.0.0", "10.1.0"})
     void oneThatIsNotSupportedIsRefusedWhenTheTransportIsBuilt(String version) {
-        assertRefused(version, () -> build(HoldfastTransportProvider.class, version));
-        assertRefused(version, () -> build(HoldfastClientTransport.class, version, "http://127.0.0.1:1"));
+        assertRefused("mcp-core " + version, () -> build(HoldfastTransportProvider.class, version));
+        assertRefused("mcp-core " + version, () -> build(HoldfastClientTransport.class, version, "http://127.0.0.1:1"));
     }
 
     /** As 0.17.2 lacks it: the version is looked at before anything else of the SDK is loaded. */
@@ -94,15 +98,29 @@ class SdkVersionTest {
             Files.delete(
                     jar.getPath("io/modelcontextprotocol/server/transport/ServerTransportSecurityException.class"));
         }
-        assertRefused("0.17.2", () -> build(HoldfastTransportProvider.class, "0.17.2"));
+        assertRefused("mcp-core 0.17.2", () -> build(HoldfastTransportProvider.class, "0.17.2"));
     }
 
-    private static void assertRefused(String version, org.assertj.core.api.ThrowableAssert.ThrowingCallable building) {
+    /** Before 0.13 the classes of mcp-core were in mcp, as these are here. */
+    @ParameterizedTest
+    @ValueSource(strings = {"0.11.3", "0.12.1"})
+    void oneFromBeforeMcpCoreIsRefused(String version) throws Exception {
+        try (FileSystem jar = FileSystems.newFileSystem(URI.create("jar:" + core.toUri()), Map.of())) {
+            Path properties = jar.getPath(PROPERTIES.replace("/mcp-core/", "/mcp/"));
+            Files.createDirectories(properties.getParent());
+            Files.writeString(properties, "version=" + version + "\n", UTF_8);
+            Files.delete(jar.getPath(PROPERTIES));
+        }
+        assertRefused("mcp " + version, () -> buildWith(HoldfastTransportProvider.class));
+        assertRefused("mcp " + version, () -> buildWith(HoldfastClientTransport.class, "http://127.0.0.1:1"));
+    }
+
+    private static void assertRefused(String sdk, org.assertj.core.api.ThrowableAssert.ThrowingCallable building) {
         assertThatThrownBy(building)
                 .isInstanceOf(InvocationTargetException.class)
                 .cause()
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessage("mcp-core " + version
+                .hasMessage(sdk
                         + " is not supported: Holdfast works with mcp-core 0.18 to 2.x (io.modelcontextprotocol.sdk)");
     }
 

@@ -2,12 +2,15 @@ package dev.holdfast.json.backend;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.List;
 import java.util.Properties;
 import org.jspecify.annotations.Nullable;
 
 /** Which versions of the MCP Java SDK the adapters of its server and its client work with. */
 public final class McpCoreVersion {
-    private static final String PROPERTIES = "/META-INF/maven/io.modelcontextprotocol.sdk/mcp-core/pom.properties";
+    /** Before 0.13 there was no mcp-core: its classes were in mcp, which has none since. */
+    private static final List<String> ARTIFACTS = List.of("mcp-core", "mcp");
+
     private static final String SUPPORTED = "(?:0\\.(?:1[89]|[2-9]\\d)|[12]\\.\\d+)\\..*";
 
     private McpCoreVersion() {}
@@ -20,16 +23,26 @@ public final class McpCoreVersion {
      * @throws IllegalStateException if its version is not supported
      */
     public static void requireSupported(Class<?> sdk) {
-        String version = of(sdk);
-        if (version != null && !version.matches(SUPPORTED)) {
-            throw new IllegalStateException("mcp-core " + version
+        for (String artifact : ARTIFACTS) {
+            String version = of(artifact, sdk);
+            if (version != null) {
+                require(artifact, version);
+                return;
+            }
+        }
+    }
+
+    private static void require(String artifact, String version) {
+        if (!version.matches(SUPPORTED)) {
+            throw new IllegalStateException(artifact + " " + version
                     + " is not supported: Holdfast works with mcp-core 0.18 to 2.x (io.modelcontextprotocol.sdk)");
         }
     }
 
-    private static @Nullable String of(Class<?> sdk) {
+    private static @Nullable String of(String artifact, Class<?> sdk) {
         Properties properties = new Properties();
-        try (InputStream in = sdk.getResourceAsStream(PROPERTIES)) {
+        String file = "/META-INF/maven/io.modelcontextprotocol.sdk/" + artifact + "/pom.properties";
+        try (InputStream in = sdk.getResourceAsStream(file)) {
             if (in != null) {
                 properties.load(in);
             }
