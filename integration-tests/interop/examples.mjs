@@ -14,7 +14,7 @@ import { assertNothingLost, callSeries } from './series.mjs';
 import { waitFor } from './wait.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const SPRING_JAR = join(ROOT, 'examples/spring-ai/target/weather-server.jar');
+const springJar = example => join(ROOT, 'examples', example, 'target/weather-server.jar');
 const REPORT = join(ROOT, 'integration-tests/interop/java-sdk-920');
 const REPORT_JAR = join(REPORT, 'target/gateway.jar');
 const BUILD_MS = 300_000;
@@ -98,17 +98,17 @@ export async function serveWrittenProject(page) {
   return serve(port, folder, command, command);
 }
 
-/** Builds the example of Spring AI where it is missing. */
-export async function buildSpringExample() {
-  if (!statSync(SPRING_JAR, { throwIfNoEntry: false })) await maven(['-Pexamples', '-pl', 'examples/spring-ai', '-am'], ROOT);
+/** Builds an example of Spring AI where it is missing. */
+export async function buildSpringExample(example = 'spring-ai') {
+  if (!statSync(springJar(example), { throwIfNoEntry: false })) await maven(['-Pexamples', '-pl', `examples/${example}`, '-am'], ROOT);
 }
 
 /**
- * Serves the example of Spring AI until `stop()`; without Holdfast, its jars are not there. With `more`, a Java file, its beans are
+ * Serves an example of Spring AI until `stop()`; without Holdfast, its jars are not there. With `more`, a Java file, its beans are
  * there too.
  */
-export async function startSpringExample({ holdfast = true, properties = {}, more } = {}) {
-  const folder = await extracted(SPRING_JAR);
+export async function startSpringExample({ example = 'spring-ai', holdfast = true, properties = {}, more } = {}) {
+  const folder = await extracted(springJar(example));
   const jars = join(folder, 'lib');
   const ours = readdirSync(jars).filter(name => name.startsWith('holdfast-'));
   if (!holdfast) ours.forEach(name => rmSync(join(jars, name)));

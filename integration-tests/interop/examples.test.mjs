@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CLIENTS, connect } from './clients.mjs';
-import { EXAMPLES, blocks, runExample, serveWrittenProject, startSpringClient, underCuts } from './examples.mjs';
+import { EXAMPLES, blocks, buildSpringExample, runExample, serveWrittenProject, startSpringClient, startSpringExample, underCuts } from './examples.mjs';
 import { freePort } from './gateway.mjs';
 import { assertOneSession } from './series.mjs';
 
@@ -74,3 +75,47 @@ for (const [name, example] of [['examples/cluster/run', 'spring-ai'], ['springAi
   const [, answered] = /^# (\d+) answered, \d+ ended by an error, \d+ cut at the balancer, 0 not taken; still session \S+$/m.exec(stdout) ?? [];
   assert.ok(Number(answered) > 0, stdout);
 });
+
+test('springAi5983_withoutHoldfastTheSessionIsUnknownToTheOtherNodes', { timeout: 420_000 }, async t => {
+  const example = 'spring-ai-1.1';
+  await buildSpringExample(example);
+  const nodes = await Promise.all([0, 1, 2].map(() => startSpringExample({ example, holdfast: false })));
+  t.after(() => Promise.all(nodes.map(node => node.stop())));
+  const url = await roundRobin(nodes, t);
+
+  const opened = await post(url, { id: 0, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'any', version: '1' } } });
+  assert.equal(opened.status, 200);
+  const session = opened.headers.get('mcp-session-id');
+  const statuses = [];
+  for (let i = 0; i < nodes.length; i++) statuses.push((await post(url, { id: 1, method: 'tools/list' }, session)).status);
+
+  assert.deepEqual(statuses, [404, 404, 200], 'only the node that has opened it knows the session');
+  await assert.rejects(connect(CLIENTS[0], url), /404|Session not found/i);
+});
+
+/** A balancer that gives each request to the next node. */
+async function roundRobin(nodes, t) {
+  let turn = 0;
+  const balancer = http.createServer((asked, answer) => {
+    const { port } = nodes[turn++ % nodes.length];
+    const passed = http.request({ port, host: '127.0.0.1', path: asked.url, method: asked.method, headers: asked.headers }, response => {
+      answer.writeHead(response.statusCode, response.headers);
+      response.pipe(answer);
+    });
+    passed.on('error', () => answer.destroy());
+    asked.pipe(passed);
+  });
+  await new Promise(resolve => balancer.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    balancer.close();
+    balancer.closeAllConnections();
+  });
+  return `http://127.0.0.1:${balancer.address().port}/mcp`;
+}
+
+async function post(url, message, session) {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...(session && { 'mcp-session-id': session }) };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
+  await response.text();
+  return response;
+}
