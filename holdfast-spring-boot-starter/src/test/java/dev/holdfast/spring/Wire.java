@@ -48,6 +48,11 @@ final class Wire {
         return new Wire(endpoint, session, others);
     }
 
+    /** The same session and caller, at another node. */
+    Wire at(int port) {
+        return new Wire(URI.create("http://localhost:" + port + endpoint.getPath()), session, headers);
+    }
+
     HttpResponse<String> post(String body) throws Exception {
         return CLIENT.send(
                 request().POST(HttpRequest.BodyPublishers.ofString(body)).build(),
