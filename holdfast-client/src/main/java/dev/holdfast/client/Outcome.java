@@ -36,9 +36,8 @@ public sealed interface Outcome {
         public Optional<Envelope> error(RequestId id) {
             return MessageBodies.read(body) instanceof EnvelopeReader.Single said
                             && said.message().kind() == Envelope.Kind.ERROR
-                            && said.message().idSpan().present()
-                            && MessageBodies.read(said.message().withId(id)) instanceof EnvelopeReader.Single error
-                    ? Optional.of(error.message())
+                            && said.message().spelledId().isPresent()
+                    ? Optional.of(said.message().withId(id))
                     : Optional.empty();
         }
     }

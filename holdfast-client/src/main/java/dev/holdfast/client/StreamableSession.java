@@ -1,7 +1,6 @@
 package dev.holdfast.client;
 
 import dev.holdfast.json.Envelope;
-import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.Optional;
@@ -165,8 +164,8 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     CompletionStage<Void> goOn(Successor opened, Envelope initialize, Object context, MessageSink sink) {
         introduction = Optional.of(initialize);
         opened.id().ifPresent(link::named);
-        byte[] answer = opened.answer().withId(initialize.id().orElseThrow());
-        return negotiating(context, sink).message(((EnvelopeReader.Single) MessageBodies.read(answer)).message());
+        return negotiating(context, sink)
+                .message(opened.answer().withId(initialize.id().orElseThrow()));
     }
 
     @Override

@@ -13,9 +13,17 @@ import org.jspecify.annotations.Nullable;
  * @param journal what the message changes in the session's journal when it succeeds
  * @param context what the edge attaches for the backend (the transport context of the request, for example);
  *     {@link #NO_CONTEXT} where there is none, as for a message replayed from the journal
+ * @param parsed the message as whoever has read its bytes has found it, for a backend that would read them again; absent where it has
+ *     come from a store or from another node
  */
 public record InboundMessage(
-        Kind kind, @Nullable RequestId id, String method, byte[] bytes, JournalChange journal, Object context) {
+        Kind kind,
+        @Nullable RequestId id,
+        String method,
+        byte[] bytes,
+        JournalChange journal,
+        Object context,
+        @Nullable Object parsed) {
 
     /** The context of a message that no connection carries. */
     public static final Object NO_CONTEXT = new Object();
@@ -36,6 +44,12 @@ public record InboundMessage(
         }
     }
 
+    /** A message that nobody has read before. */
+    public InboundMessage(
+            Kind kind, @Nullable RequestId id, String method, byte[] bytes, JournalChange journal, Object context) {
+        this(kind, id, method, bytes, journal, context, null);
+    }
+
     /** The id of a request or response. */
     public RequestId requiredId() {
         if (id == null) {
@@ -51,10 +65,10 @@ public record InboundMessage(
 
     /** The same message with another context. */
     public InboundMessage withContext(Object other) {
-        return new InboundMessage(kind, id, method, bytes, journal, other);
+        return new InboundMessage(kind, id, method, bytes, journal, other, parsed);
     }
 
-    /** The same message without the context of the connection that carried it, as the journal keeps it. */
+    /** The bytes of the message alone, without the context of the connection that carried it, as the journal keeps it. */
     public InboundMessage withoutContext() {
         return new InboundMessage(kind, id, method, bytes, journal, NO_CONTEXT);
     }

@@ -2,22 +2,25 @@ package dev.holdfast.json;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.util.Arrays;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
- * One JSON-RPC message: its bytes, where in them the parts of the envelope lie, and the few values that decide its way. Made by
- * {@link EnvelopeReader} in one pass, without a tree. Immutable; the bytes are shared and must not be changed.
- *
- * <p>Spans count from the start of {@link #bytes()}. A value that is absent or of the wrong type is empty.
+ * One JSON-RPC message: its bytes and the few values that decide its way. Made by {@link EnvelopeReader} in one pass, without a tree; with
+ * another id or token it is made from that, and not read again. Immutable; the bytes are shared and must not be changed. A value that is
+ * absent or of the wrong type is empty.
  */
 public final class Envelope {
     /** The member of {@code params._meta} in which requests of revision 2026-07-28 and later name their revision. */
     public static final String MODERN_VERSION = "io.modelcontextprotocol/protocolVersion";
 
-    private static final String INITIALIZE = "initialize";
+    private static final String CANCELLED = "notifications/cancelled";
 
     /** What a message is. */
     public enum Kind {
@@ -37,40 +40,63 @@ public final class Envelope {
     private final Optional<RequestId> id;
     private final Span idSpan;
     private final String method;
-    private final Span params;
-    private final Span meta;
-    private final Optional<RequestId> progressToken;
-    private final Span progressTokenSpan;
-    private final Optional<RequestId> cancelledRequest;
-    private final Span cancelledRequestSpan;
+    /** The progress token, or the request that is cancelled. */
+    private final Optional<RequestId> subject;
+
+    private final Span subjectSpan;
     private final Optional<String> protocolVersion;
     private final Optional<String> modernVersion;
     private final Optional<String> uri;
     private final boolean task;
 
-    /** The message that a scan found, in bytes of its own that begin where the scan's message began. */
-    Envelope(EnvelopeScan scan, byte[] bytes) {
+    /** The message that a scan has found in a body. */
+    Envelope(EnvelopeScan scan, byte[] body) {
         this.kind = scan.kind();
         this.tokens = scan.tokens;
-        this.bytes = bytes;
+        this.bytes = scan.from == 0 && scan.to == body.length ? body : Arrays.copyOfRange(body, scan.from, scan.to);
         this.id = scan.id;
         this.idSpan = scan.idSpan.relativeTo(scan.from);
         this.method = scan.method;
-        this.params = scan.params.relativeTo(scan.from);
-        this.meta = scan.meta.relativeTo(scan.from);
-        boolean progress = is(Kind.NOTIFICATION, "notifications/progress");
-        boolean request = kind == Kind.REQUEST;
-        this.progressToken = progress ? scan.paramsToken : request ? scan.metaToken : Optional.empty();
-        Span tokenSpan = progress ? scan.paramsTokenSpan : request ? scan.metaTokenSpan : Span.NONE;
-        this.progressTokenSpan = tokenSpan.relativeTo(scan.from);
-        boolean cancels = is(Kind.NOTIFICATION, "notifications/cancelled");
-        this.cancelledRequest = cancels ? scan.requestId : Optional.empty();
-        this.cancelledRequestSpan = (cancels ? scan.requestIdSpan : Span.NONE).relativeTo(scan.from);
-        boolean initialize = method.equals(INITIALIZE);
-        this.protocolVersion = initialize ? scan.paramsVersion : scan.resultVersion;
+        Span span = Span.NONE;
+        if (kind == Kind.REQUEST) {
+            this.subject = scan.metaToken;
+            span = scan.metaTokenSpan;
+        } else if (is("notifications/progress")) {
+            this.subject = scan.paramsToken;
+            span = scan.paramsTokenSpan;
+        } else if (is(CANCELLED)) {
+            this.subject = scan.requestId;
+            span = scan.requestIdSpan;
+        } else {
+            this.subject = Optional.empty();
+        }
+        this.subjectSpan = span.relativeTo(scan.from);
+        this.protocolVersion = method.equals("initialize") ? scan.paramsVersion : scan.resultVersion;
         this.modernVersion = scan.modernVersion;
         this.uri = scan.uri;
         this.task = scan.task;
+    }
+
+    /** A message with one token replaced. */
+    private Envelope(
+            Envelope before,
+            byte[] bytes,
+            Optional<RequestId> id,
+            Span idSpan,
+            Optional<RequestId> subject,
+            Span subjectSpan) {
+        this.kind = before.kind;
+        this.tokens = before.tokens;
+        this.bytes = bytes;
+        this.id = id;
+        this.idSpan = idSpan;
+        this.method = before.method;
+        this.subject = subject;
+        this.subjectSpan = subjectSpan;
+        this.protocolVersion = before.protocolVersion;
+        this.modernVersion = before.modernVersion;
+        this.uri = before.uri;
+        this.task = before.task;
     }
 
     /** What the message is. */
@@ -115,39 +141,31 @@ public final class Envelope {
         return method;
     }
 
-    /** Where the token of the id lies, be it null. */
-    public Span idSpan() {
-        return idSpan;
-    }
-
-    /** Where the object {@code params} lies. */
-    public Span params() {
-        return params;
-    }
-
-    /** Where the object {@code params._meta} lies. */
-    public Span meta() {
-        return meta;
+    /** The token of the id exactly as its sender wrote it, be it null; empty where there is none. */
+    public Optional<String> spelledId() {
+        return idSpan.present()
+                ? Optional.of(new String(bytes, idSpan.from(), idSpan.length(), UTF_8))
+                : Optional.empty();
     }
 
     /** The token under which a request wants progress, or the one that {@code notifications/progress} reports on. */
     public Optional<RequestId> progressToken() {
-        return progressToken;
-    }
-
-    /** Where {@link #progressToken()} lies. */
-    public Span progressTokenSpan() {
-        return progressTokenSpan;
+        return is(CANCELLED) ? Optional.empty() : subject;
     }
 
     /** The request that {@code notifications/cancelled} gives up. */
     public Optional<RequestId> cancelledRequest() {
-        return cancelledRequest;
+        return is(CANCELLED) ? subject : Optional.empty();
     }
 
-    /** Where {@link #cancelledRequest()} lies. */
-    public Span cancelledRequestSpan() {
-        return cancelledRequestSpan;
+    /** Where the token of the id lies, be it null. */
+    Span idSpan() {
+        return idSpan;
+    }
+
+    /** Where the progress token or the id of the cancelled request lies. */
+    Span subjectSpan() {
+        return subjectSpan;
     }
 
     /** The revision that {@code initialize} asks for, or that the result of a response names. */
@@ -171,42 +189,66 @@ public final class Envelope {
     }
 
     /**
-     * Returns the message with another id, every other byte as it was.
+     * Returns the message with another id, every other byte as it was; the same object where it has that id.
      *
      * @throws IllegalStateException if the message has no id to replace
      */
-    public byte[] withId(RequestId newId) {
+    public Envelope withId(RequestId newId) {
         if (!idSpan.present()) {
             throw new IllegalStateException("a " + kind + " without an id cannot get another one");
         }
-        return splice(idSpan, newId.token().getBytes(UTF_8));
-    }
-
-    /**
-     * Returns the message with another progress token, every other byte as it was.
-     *
-     * @throws IndexOutOfBoundsException if the message has no token to replace
-     */
-    public byte[] withProgressToken(RequestId newToken) {
-        return splice(progressTokenSpan, newToken.token().getBytes(UTF_8));
-    }
-
-    /**
-     * Returns the message with a range of its bytes replaced; an empty range inserts.
-     *
-     * @param at where, within {@link #bytes()}
-     * @param token what takes the place: JSON that fits there, which is not checked
-     * @throws IndexOutOfBoundsException if the range is not within the message
-     */
-    public byte[] splice(Span at, byte[] token) {
-        if (!at.present() || at.to() > bytes.length) {
-            throw new IndexOutOfBoundsException(at + " in a message of " + bytes.length + " bytes");
+        if (id.filter(newId::equals).isPresent()) {
+            return this;
         }
-        int tail = bytes.length - at.to();
-        byte[] spliced = new byte[at.from() + token.length + tail];
+        byte[] token = newId.token().getBytes(UTF_8);
+        return new Envelope(
+                this,
+                spliced(idSpan, token),
+                Optional.of(newId),
+                new Span(idSpan.from(), idSpan.from() + token.length),
+                subject,
+                subjectSpan.after(idSpan, token.length));
+    }
+
+    /**
+     * Returns the message with another progress token, every other byte as it was; the same object where it has that token.
+     *
+     * @throws IllegalStateException if the message has no token to replace
+     */
+    public Envelope withProgressToken(RequestId newToken) {
+        return withSubject(progressToken(), newToken);
+    }
+
+    /**
+     * Returns the message with the id of another request that is cancelled, every other byte as it was; the same object where it has that
+     * id.
+     *
+     * @throws IllegalStateException if the message cancels no request
+     */
+    public Envelope withCancelledRequest(RequestId request) {
+        return withSubject(cancelledRequest(), request);
+    }
+
+    private Envelope withSubject(Optional<RequestId> before, RequestId now) {
+        if (before.orElseThrow(() -> new IllegalStateException(this + " names none"))
+                .equals(now)) {
+            return this;
+        }
+        byte[] token = now.token().getBytes(UTF_8);
+        return new Envelope(
+                this,
+                spliced(subjectSpan, token),
+                id,
+                idSpan.after(subjectSpan, token.length),
+                Optional.of(now),
+                new Span(subjectSpan.from(), subjectSpan.from() + token.length));
+    }
+
+    private byte[] spliced(Span at, byte[] token) {
+        byte[] spliced = new byte[bytes.length - at.length() + token.length];
         System.arraycopy(bytes, 0, spliced, 0, at.from());
         System.arraycopy(token, 0, spliced, at.from(), token.length);
-        System.arraycopy(bytes, at.to(), spliced, at.from() + token.length, tail);
+        System.arraycopy(bytes, at.to(), spliced, at.from() + token.length, bytes.length - at.to());
         return spliced;
     }
 
@@ -217,7 +259,12 @@ public final class Envelope {
      * @throws IllegalStateException if it is an error without an {@link #id()}: it answers nothing, so check first
      */
     public InboundMessage inbound(Object context) {
-        return Conversion.inbound(this, context);
+        InboundMessage.Kind inbound = switch (kind) {
+            case REQUEST -> InboundMessage.Kind.REQUEST;
+            case NOTIFICATION -> InboundMessage.Kind.NOTIFICATION;
+            case RESPONSE, ERROR -> InboundMessage.Kind.RESPONSE;
+        };
+        return new InboundMessage(inbound, answerableId(), method, bytes, journal(), context, this);
     }
 
     /**
@@ -226,7 +273,44 @@ public final class Envelope {
      * @throws IllegalStateException if it is an error without an {@link #id()}: it answers nothing, so check first
      */
     public OutboundMessage outbound() {
-        return Conversion.outbound(this);
+        byte event = switch (kind) {
+            case RESPONSE -> EventKind.RESPONSE;
+            case ERROR -> EventKind.ERROR;
+            case REQUEST -> method.equals("ping") ? EventKind.PING : EventKind.SERVER_REQUEST;
+            case NOTIFICATION ->
+                switch (method) {
+                    case "notifications/progress" -> EventKind.PROGRESS;
+                    case "notifications/message" -> EventKind.LOG;
+                    default -> EventKind.NOTIFICATION;
+                };
+        };
+        return new OutboundMessage(event, answerableId(), onOneLine());
+    }
+
+    private @Nullable RequestId answerableId() {
+        if (kind == Kind.ERROR && id.isEmpty()) {
+            throw new IllegalStateException("an error without an id answers no request");
+        }
+        return id.orElse(null);
+    }
+
+    /** What the message changes in the journal that a restored backend is given. */
+    private JournalChange journal() {
+        if (kind == Kind.NOTIFICATION) {
+            return is("notifications/initialized") ? new JournalChange.Put(method) : JournalChange.NONE;
+        }
+        return switch (method) {
+            case "logging/setLevel" -> new JournalChange.Put(method);
+            case "resources/subscribe" ->
+                subscription().<JournalChange>map(JournalChange.Put::new).orElse(JournalChange.NONE);
+            case "resources/unsubscribe" ->
+                subscription().<JournalChange>map(JournalChange.Remove::new).orElse(JournalChange.NONE);
+            default -> JournalChange.NONE;
+        };
+    }
+
+    private Optional<String> subscription() {
+        return uri.map(named -> "resources/subscribe:" + named);
     }
 
     /** Names the message without showing its content. */
@@ -238,8 +322,8 @@ public final class Envelope {
         return named.replaceAll("[^\\x20-\\x7e]", "?");
     }
 
-    private boolean is(Kind ofKind, String name) {
-        return kind == ofKind && method.equals(name);
+    private boolean is(String notification) {
+        return kind == Kind.NOTIFICATION && method.equals(notification);
     }
 
     private static boolean isLineEnd(byte b) {

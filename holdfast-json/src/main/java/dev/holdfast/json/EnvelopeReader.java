@@ -1,8 +1,8 @@
 package dev.holdfast.json;
 
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -95,22 +95,39 @@ public final class EnvelopeReader {
     /** Returns the message or messages that the body consists of, or what is wrong with it. The body must not change afterwards. */
     public Parsed read(byte[] body) {
         int start = startsWithByteOrderMark(body) ? 3 : 0;
-        int valid = Utf8.validEnd(body, start);
+        int valid = JsonBytes.utf8End(body, start);
         if (valid < body.length) {
             return notJson("the body is not UTF-8 at byte " + valid);
         }
         return read(body, body, start);
     }
 
+    /**
+     * Returns the one message that a body is, which somebody has read before.
+     *
+     * @throws IllegalArgumentException if it is not one message
+     */
+    public Envelope message(byte[] body) {
+        if (read(body) instanceof Single single) {
+            return single.message();
+        }
+        throw new IllegalArgumentException("not one JSON-RPC message: " + body.length + " bytes");
+    }
+
+    /** Returns a client's message as its first reader has found it; reads it where it has come another way. */
+    public Envelope message(InboundMessage message) {
+        return message.parsed() instanceof Envelope envelope ? envelope : message(message.bytes());
+    }
+
     /** Reads a text of as many bytes as the body, from which the messages are cut. */
     private Parsed read(byte[] text, byte[] body, int start) {
         Parsers source = parsers;
         JsonParser parser = source.createParser(ObjectReadContext.empty(), text, start, text.length - start);
-        JsonCursor cursor = new JsonCursor(parser, start);
+        EnvelopeScan scan = new EnvelopeScan(parser, start);
         try {
-            Parsed parsed = read(cursor, body);
+            Parsed parsed = read(scan, body);
             // Long names are not shared: a few large bodies would fill the memory. Reading bytes needs no closing.
-            if (!cursor.longNames()) {
+            if (!scan.longNames()) {
                 parser.close();
                 if (source.sharedNames() > MAX_SHARED_NAMES) {
                     parsers = new Parsers(maxDepth);
@@ -118,11 +135,11 @@ public final class EnvelopeReader {
             }
             return parsed;
         } catch (JacksonException e) {
-            byte[] passable = LoneSurrogates.replacedInNames(text);
+            byte[] passable = JsonBytes.withoutLoneSurrogatesInNames(text);
             if (passable != text) {
                 return read(passable, body, start);
             }
-            return notJson(complaint(e, parser, cursor.faultAt(e), body.length));
+            return notJson(complaint(e, parser, scan.faultAt(e), body.length));
         }
     }
 
@@ -133,9 +150,7 @@ public final class EnvelopeReader {
      */
     public Optional<RequestId> asked(byte[] body) {
         int start = JsonBytes.afterWhiteSpace(body, startsWithByteOrderMark(body) ? 3 : 0);
-        return start < body.length && body[start] == '{'
-                ? new RoughEnvelope(body, start).asked().flatMap(id -> IdToken.spelled(body, id))
-                : Optional.empty();
+        return start < body.length && body[start] == '{' ? new RoughEnvelope(body, start).asked() : Optional.empty();
     }
 
     /**
@@ -149,7 +164,7 @@ public final class EnvelopeReader {
         while (at < body.length && answered.size() < MAX_ANSWERED) {
             if (body[at] == '{') {
                 RoughEnvelope message = new RoughEnvelope(body, at);
-                message.answered().forEach(id -> IdToken.canonical(body, id).ifPresent(answered::add));
+                message.answered().forEach(answered::add);
                 at = message.end();
             } else if (JsonBytes.isWhiteSpace(body[at]) || body[at] == '[' || body[at] == ',') {
                 at++;
@@ -160,47 +175,44 @@ public final class EnvelopeReader {
         return List.copyOf(answered);
     }
 
-    private Parsed read(JsonCursor cursor, byte[] body) {
-        if (!cursor.next()) {
+    private Parsed read(EnvelopeScan scan, byte[] body) {
+        if (!scan.next()) {
             return notJson("the body is empty");
         }
-        Parsed parsed = cursor.at(JsonToken.START_ARRAY) ? batch(cursor, body) : single(new EnvelopeScan(cursor), body);
+        Parsed parsed = scan.at(JsonToken.START_ARRAY) ? batch(scan, body) : single(scan, body);
         // not left to the parser, which closes itself when it meets the end
-        int end = JsonBytes.afterWhiteSpace(body, cursor.position());
+        int end = JsonBytes.afterWhiteSpace(body, scan.position());
         return end < body.length ? notJson("the body goes on after its JSON at byte " + end) : parsed;
     }
 
     private static Parsed single(EnvelopeScan scan, byte[] body) {
         scan.message();
         String fault = scan.fault();
-        if (!fault.isEmpty()) {
-            return new Malformed(JsonRpc.INVALID_REQUEST, fault, scan.faultId());
-        }
-        boolean whole = scan.from == 0 && scan.to == body.length;
-        return new Single(new Envelope(scan, whole ? body : Arrays.copyOfRange(body, scan.from, scan.to)));
+        return fault.isEmpty()
+                ? new Single(new Envelope(scan, body))
+                : new Malformed(JsonRpc.INVALID_REQUEST, fault, scan.faultId());
     }
 
     /** Reads the array to its end even after a fault: whether the body is JSON at all comes first. */
-    private Parsed batch(JsonCursor cursor, byte[] body) {
+    private Parsed batch(EnvelopeScan scan, byte[] body) {
         List<Envelope> messages = new ArrayList<>();
         Set<RequestId> requests = new HashSet<>();
         String fault = "";
-        while (cursor.next() && !cursor.at(JsonToken.END_ARRAY)) {
+        while (scan.next() && !scan.at(JsonToken.END_ARRAY)) {
             if (fault.isEmpty() && messages.size() == maxBatch) {
                 fault = "a batch must not have more than " + maxBatch + " messages";
             }
             if (!fault.isEmpty()) {
-                cursor.skip();
+                scan.skip();
                 continue;
             }
-            EnvelopeScan scan = new EnvelopeScan(cursor);
             scan.message();
             String place = "message " + (messages.size() + 1) + " of the batch: ";
             if (!scan.fault().isEmpty()) {
                 fault = place + scan.fault();
                 continue;
             }
-            Envelope message = new Envelope(scan, Arrays.copyOfRange(body, scan.from, scan.to));
+            Envelope message = new Envelope(scan, body);
             if (message.kind() == Envelope.Kind.REQUEST
                     && !message.id().map(requests::add).orElse(true)) {
                 fault = place + "its id is that of an earlier request in the batch";

@@ -1,35 +1,42 @@
 package dev.holdfast.json;
 
 import dev.holdfast.spi.RequestId;
+import java.math.BigDecimal;
 import java.util.EnumSet;
 import java.util.Optional;
 import java.util.Set;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
+import tools.jackson.core.TokenStreamLocation;
 
 /**
- * Walks once through one message and notes what its envelope says. The first fault is kept and the walk goes on, since only the
- * end of the body tells a message that is wrong from a body that is no JSON.
+ * Walks once through a body, message by message, and notes what the envelope of each says. The first fault of a message is kept and the
+ * walk goes on, since only the end of the body tells a message that is wrong from a body that is no JSON.
  */
 final class EnvelopeScan {
     private static final int MAX_METHOD_CHARS = 512;
+    private static final int MAX_ID_CHARS = 512;
+    private static final int MAX_ID_DIGITS = 64;
+    private static final int LONG_NAME_CHARS = 64;
 
-    private final JsonCursor json;
+    private final JsonParser json;
+    private final int origin;
     private final Set<Member> seen = EnumSet.noneOf(Member.class);
+    private boolean longNames;
+
+    // of the message at hand
     private String fault = "";
     private boolean nullId;
     private boolean version;
     private boolean result;
     private boolean error;
-
     int from;
     int to;
     int tokens;
     Optional<RequestId> id = Optional.empty();
     Span idSpan = Span.NONE;
-
     String method = "";
-    Span params = Span.NONE;
-    Span meta = Span.NONE;
     Optional<RequestId> metaToken = Optional.empty();
     Span metaTokenSpan = Span.NONE;
     Optional<RequestId> paramsToken = Optional.empty();
@@ -41,10 +48,6 @@ final class EnvelopeScan {
     Optional<String> modernVersion = Optional.empty();
     Optional<String> uri = Optional.empty();
     boolean task;
-
-    EnvelopeScan(JsonCursor json) {
-        this.json = json;
-    }
 
     /** The members that count, at whatever depth; each may occur once, or readers of the same bytes could disagree. */
     private enum Member {
@@ -71,28 +74,69 @@ final class EnvelopeScan {
         }
     }
 
-    /** Reads the message at the cursor to its end. */
+    /** A scan before the first token; {@code origin} is the index of the parser's first byte in the body. */
+    EnvelopeScan(JsonParser json, int origin) {
+        this.json = json;
+        this.origin = origin;
+    }
+
+    /** Moves to the next token, and returns whether there is one. */
+    boolean next() {
+        return json.nextToken() != null;
+    }
+
+    boolean at(JsonToken token) {
+        return json.currentToken() == token;
+    }
+
+    /** Whether a member had a name of unusual length. */
+    boolean longNames() {
+        return longNames;
+    }
+
+    /** The index after the last byte that was read. */
+    int position() {
+        return index(json.currentLocation());
+    }
+
+    /** The index of what the parser could not read. */
+    int faultAt(JacksonException failure) {
+        return Optional.ofNullable(failure.getLocation()).map(this::index).orElseGet(() -> position() - 1);
+    }
+
+    /** Reads the message that begins at this token to its end. */
     void message() {
-        from = json.from();
-        tokens = -json.tokens();
-        if (!json.at(JsonToken.START_OBJECT)) {
+        begin();
+        if (!at(JsonToken.START_OBJECT)) {
             fault("a JSON-RPC message must be an object");
-            json.skipped();
+            skipped();
             return;
         }
-        while (json.nextMember()) {
-            switch (json.name()) {
+        while (nextMember()) {
+            switch (json.currentName()) {
                 case "jsonrpc" -> jsonrpc();
                 case "id" -> id();
                 case "method" -> method();
                 case "params" -> params();
                 case "result" -> result();
                 case "error" -> error();
-                default -> json.skip();
+                default -> skip();
             }
         }
-        to = json.position();
-        tokens += json.tokens();
+        to = position();
+    }
+
+    /** Forgets the message before. */
+    private void begin() {
+        from = from();
+        tokens = 0;
+        seen.clear();
+        fault = "";
+        method = "";
+        nullId = version = result = error = task = false;
+        id = metaToken = paramsToken = requestId = Optional.empty();
+        idSpan = metaTokenSpan = paramsTokenSpan = requestIdSpan = Span.NONE;
+        paramsVersion = resultVersion = modernVersion = uri = Optional.empty();
     }
 
     /** What is wrong with the message that was read, in words for its sender; empty when nothing is. */
@@ -133,28 +177,28 @@ final class EnvelopeScan {
 
     private void jsonrpc() {
         once(Member.JSONRPC);
-        version = json.text().filter("2.0"::equals).isPresent();
+        version = text().filter("2.0"::equals).isPresent();
         if (!version) {
             fault("jsonrpc must be \"2.0\"");
         }
     }
 
     private void id() {
-        boolean again = !once(Member.ID);
-        id = json.id();
-        nullId = json.at(JsonToken.VALUE_NULL);
-        idSpan = json.skipped();
+        boolean first = once(Member.ID);
+        id = id(json);
+        nullId = at(JsonToken.VALUE_NULL);
+        idSpan = skipped();
         if (id.isEmpty() && !nullId) {
             fault("id must be a string of at most 512 characters or an integer of at most 64 digits");
         }
-        if (again) {
+        if (!first) {
             id = Optional.empty();
         }
     }
 
     private void method() {
         once(Member.METHOD);
-        method = json.text().orElse("");
+        method = text().orElse("");
         if (method.isEmpty() || method.length() > MAX_METHOD_CHARS) {
             fault("method must be a string of 1 to 512 characters");
         }
@@ -162,107 +206,109 @@ final class EnvelopeScan {
 
     private void params() {
         once(Member.PARAMS);
-        int start = json.from();
-        if (isNull() || !object("params must be an object")) {
+        if (at(JsonToken.VALUE_NULL) || !object("params must be an object")) {
             return;
         }
-        while (json.nextMember()) {
-            switch (json.name()) {
+        while (nextMember()) {
+            switch (json.currentName()) {
                 case "_meta" -> meta();
                 case "progressToken" -> {
                     once(Member.PARAMS_TOKEN);
-                    paramsToken = json.id();
+                    paramsToken = id(json);
                     paramsTokenSpan = spanOf(paramsToken);
                 }
                 case "requestId" -> {
                     once(Member.REQUEST_ID);
-                    requestId = json.id();
+                    requestId = id(json);
                     requestIdSpan = spanOf(requestId);
                 }
                 case "protocolVersion" -> paramsVersion = text(Member.PARAMS_VERSION);
                 case "uri" -> uri = text(Member.URI);
                 case "task" -> {
                     task = true;
-                    json.skip();
+                    skip();
                 }
                 case "name" -> {
                     once(Member.NAME);
-                    json.skip();
+                    skip();
                 }
-                default -> json.skip();
+                default -> skip();
             }
         }
-        params = new Span(start, json.position());
     }
 
     private void meta() {
         once(Member.META);
-        if (!json.at(JsonToken.START_OBJECT)) {
-            json.skip();
+        if (!at(JsonToken.START_OBJECT)) {
+            skip();
             return;
         }
-        int start = json.from();
-        while (json.nextMember()) {
-            switch (json.name()) {
+        while (nextMember()) {
+            switch (json.currentName()) {
                 case "progressToken" -> {
                     once(Member.META_TOKEN);
-                    metaToken = json.id();
+                    metaToken = id(json);
                     metaTokenSpan = spanOf(metaToken);
                 }
                 case Envelope.MODERN_VERSION -> modernVersion = text(Member.MODERN_VERSION);
-                default -> json.skip();
+                default -> skip();
             }
         }
-        meta = new Span(start, json.position());
     }
 
     private void result() {
         once(Member.RESULT);
-        result |= !isNull();
-        if (!json.at(JsonToken.START_OBJECT)) {
-            json.skip();
+        result |= !at(JsonToken.VALUE_NULL);
+        if (!at(JsonToken.START_OBJECT)) {
+            skip();
             return;
         }
-        while (json.nextMember()) {
-            if (json.name().equals("protocolVersion")) {
+        while (nextMember()) {
+            if (json.currentName().equals("protocolVersion")) {
                 resultVersion = text(Member.RESULT_VERSION);
             } else {
-                json.skip();
+                skip();
             }
         }
     }
 
+    /** Null stands for an absent error, as for absent params and results: some writers spell them so. */
     private void error() {
         once(Member.ERROR);
-        if (!isNull()) {
+        if (!at(JsonToken.VALUE_NULL)) {
             error = true;
             if (object("error must be an object")) {
-                json.skip();
+                skip();
             }
         }
-    }
-
-    /** Whether the value is null, as some writers spell an absent params, result or error. */
-    private boolean isNull() {
-        return json.at(JsonToken.VALUE_NULL);
     }
 
     private boolean object(String otherwise) {
-        boolean object = json.at(JsonToken.START_OBJECT);
+        boolean object = at(JsonToken.START_OBJECT);
         if (!object) {
             fault(otherwise);
-            json.skip();
+            skip();
         }
         return object;
     }
 
     private Optional<String> text(Member member) {
         once(member);
-        return json.text();
+        return text();
+    }
+
+    /** The string at hand; empty when there is another value, which is passed over. */
+    private Optional<String> text() {
+        if (at(JsonToken.VALUE_STRING)) {
+            return Optional.of(
+                    JsonText.known(json.getStringCharacters(), json.getStringOffset(), json.getStringLength()));
+        }
+        skip();
+        return Optional.empty();
     }
 
     private Span spanOf(Optional<RequestId> value) {
-        Span span = json.skipped();
+        Span span = skipped();
         return value.isPresent() ? span : Span.NONE;
     }
 
@@ -283,5 +329,85 @@ final class EnvelopeScan {
         if (fault.isEmpty()) {
             fault = words;
         }
+    }
+
+    /** Moves on to the value of the object's next member, or to the object's end. */
+    private boolean nextMember() {
+        if (json.nextToken() != JsonToken.PROPERTY_NAME) {
+            return false;
+        }
+        noteName();
+        json.nextToken();
+        return true;
+    }
+
+    /** Moves to the end of the value at hand. */
+    void skip() {
+        for (int depth = json.currentToken().isStructStart() ? 1 : 0; depth > 0; ) {
+            JsonToken token = json.nextToken();
+            tokens++;
+            if (token == JsonToken.PROPERTY_NAME) {
+                noteName();
+            } else if (token.isStructStart()) {
+                depth++;
+            } else if (token.isStructEnd()) {
+                depth--;
+            }
+        }
+    }
+
+    /** Moves to the end of the value at hand, and returns where the value lies. */
+    private Span skipped() {
+        int start = from();
+        skip();
+        json.finishToken();
+        return new Span(start, position());
+    }
+
+    private int from() {
+        return index(json.currentTokenLocation());
+    }
+
+    private void noteName() {
+        longNames |= json.currentName().length() > LONG_NAME_CHARS;
+    }
+
+    private int index(TokenStreamLocation location) {
+        return origin + (int) location.getByteOffset();
+    }
+
+    /** The id that a value is, in canonical spelling; empty when it is another value, or too long. */
+    static Optional<RequestId> id(JsonParser value) {
+        if (value.currentToken() == JsonToken.VALUE_STRING) {
+            String text = value.getString();
+            return text.length() > MAX_ID_CHARS ? Optional.empty() : Optional.of(JsonText.id(text));
+        }
+        return value.currentToken() == JsonToken.VALUE_NUMBER_INT && value.getStringLength() <= MAX_ID_DIGITS
+                ? Optional.of(integer(value.getString()))
+                : Optional.empty();
+    }
+
+    /**
+     * The integer that a value is though it is written with a fraction of zeros or an exponent, 2 for {@code 2.0} or {@code 0.2e1}, as no
+     * id may be written; empty when it is another value, or too long.
+     */
+    static Optional<RequestId> roundedId(JsonParser value) {
+        if (value.currentToken() != JsonToken.VALUE_NUMBER_FLOAT || value.getStringLength() > MAX_ID_DIGITS) {
+            return Optional.empty();
+        }
+        BigDecimal number;
+        try {
+            number = new BigDecimal(value.getString()).stripTrailingZeros();
+        } catch (NumberFormatException e) {
+            return Optional.empty(); // an exponent that is no int
+        }
+        long digits = (long) number.precision() - number.scale();
+        return number.scale() <= 0 && digits <= MAX_ID_DIGITS
+                ? Optional.of(integer(number.toBigInteger().toString()))
+                : Optional.empty();
+    }
+
+    private static RequestId integer(String digits) {
+        return new RequestId(digits.equals("-0") ? "0" : digits);
     }
 }

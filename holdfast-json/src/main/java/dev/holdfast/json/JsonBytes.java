@@ -1,9 +1,19 @@
 package dev.holdfast.json;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /** Finds the way through the bytes of a text that is JSON, or nearly. */
 final class JsonBytes {
+    private static final VarHandle EIGHT_BYTES =
+            MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
+    private static final long NOT_ASCII = 0x8080808080808080L;
+    private static final byte[] REPLACEMENT = "\\ufffd".getBytes(StandardCharsets.US_ASCII);
+    private static final int ESCAPE = REPLACEMENT.length;
+
     private JsonBytes() {}
 
     static boolean isWhiteSpace(byte b) {
@@ -50,8 +60,8 @@ final class JsonBytes {
         return text.length;
     }
 
-    /** The index of what stands behind the value that begins there. */
-    private static int afterValue(byte[] text, int value) {
+    /** The index of what stands behind the value that begins there, and white space. */
+    static int afterValue(byte[] text, int value) {
         int depth = 0;
         int at = value;
         while (at < text.length) {
@@ -84,5 +94,99 @@ final class JsonBytes {
             unit = unit << 4 | digit;
         }
         return unit;
+    }
+
+    /**
+     * Replaces escapes that are half a character in the names of members: JSON by its grammar, and written by what takes text apart without
+     * looking, but refused by the parser. Returns the text with U+FFFD in their place, everything at the place where it was; the text
+     * itself where it has none. A name that counts has none, so none becomes another one that counts.
+     */
+    static byte[] withoutLoneSurrogatesInNames(byte[] text) {
+        byte[] replaced = text;
+        for (int at = 0; at < text.length; ) {
+            if (text[at] != '"') {
+                at++;
+                continue;
+            }
+            int end = afterString(text, at);
+            int next = afterWhiteSpace(text, end);
+            if (next < text.length && text[next] == ':') {
+                replaced = withoutLoneSurrogates(replaced, text, at + 1, end - 1);
+            }
+            at = next;
+        }
+        return replaced;
+    }
+
+    private static byte[] withoutLoneSurrogates(byte[] before, byte[] text, int from, int to) {
+        byte[] replaced = before;
+        for (int at = from; at < to; ) {
+            if (text[at] != '\\') {
+                at++;
+                continue;
+            }
+            int unit = escapedUnit(text, at, to);
+            if (isPair(unit, escapedUnit(text, at + ESCAPE, to))) {
+                at += 2 * ESCAPE;
+            } else if (unit >= Character.MIN_SURROGATE && unit <= Character.MAX_SURROGATE) {
+                replaced = replaced == text ? text.clone() : replaced;
+                System.arraycopy(REPLACEMENT, 0, replaced, at, ESCAPE);
+                at += ESCAPE;
+            } else {
+                at += 2;
+            }
+        }
+        return replaced;
+    }
+
+    private static boolean isPair(int high, int low) {
+        return high >= 0 && low >= 0 && Character.isSurrogatePair((char) high, (char) low);
+    }
+
+    /**
+     * The index of the first byte that begins no character of UTF-8, or the array's length when there is none. Overlong forms, encoded
+     * surrogates and code points beyond U+10FFFF are no characters.
+     */
+    static int utf8End(byte[] bytes, int from) {
+        int at = from;
+        while (at < bytes.length) {
+            if (at + Long.BYTES <= bytes.length && ((long) EIGHT_BYTES.get(bytes, at) & NOT_ASCII) == 0) {
+                at += Long.BYTES;
+                continue;
+            }
+            int length = characterLength(bytes, at);
+            if (length == 0) {
+                return at;
+            }
+            at += length;
+        }
+        return at;
+    }
+
+    /** How many bytes the character at this place has; 0 when it is none. */
+    private static int characterLength(byte[] bytes, int at) {
+        int lead = bytes[at] & 0xFF;
+        if (lead < 0x80) {
+            return 1;
+        }
+        if (lead < 0xC2 || lead > 0xF4) {
+            return 0;
+        }
+        int length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+        if (at + length > bytes.length || !secondFits(lead, bytes[at + 1] & 0xFF)) {
+            return 0;
+        }
+        for (int i = 2; i < length; i++) {
+            if ((bytes[at + i] & 0xC0) != 0x80) {
+                return 0;
+            }
+        }
+        return length;
+    }
+
+    private static boolean secondFits(int lead, int second) {
+        int lowest = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+        int highest = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+        return second >= lowest && second <= highest;
     }
 }

@@ -58,12 +58,12 @@ public final class JsonRpc implements MessageFactory {
 
     @Override
     public InboundMessage read(byte[] message) {
-        if (ENVELOPES.read(message) instanceof EnvelopeReader.Single single
-                && (single.message().kind() == Envelope.Kind.REQUEST
-                        || single.message().kind() == Envelope.Kind.NOTIFICATION)) {
-            return single.message().inbound(InboundMessage.NO_CONTEXT);
+        Envelope read = ENVELOPES.message(message);
+        if (read.kind() != Envelope.Kind.REQUEST && read.kind() != Envelope.Kind.NOTIFICATION) {
+            throw new IllegalArgumentException("not a request or notification: " + message.length + " bytes");
         }
-        throw new IllegalArgumentException("not a request or notification: " + message.length + " bytes");
+        // the journal keeps it for long
+        return read.inbound(InboundMessage.NO_CONTEXT).withoutContext();
     }
 
     @Override

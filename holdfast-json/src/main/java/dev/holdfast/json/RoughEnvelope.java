@@ -1,8 +1,21 @@
 package dev.holdfast.json;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.StreamReadConstraints;
+import tools.jackson.core.TokenStreamFactory;
+import tools.jackson.core.json.JsonFactory;
 
 /**
  * What can be told of a message that cannot be read: which members of the envelope it has, by its quotes and brackets alone. Takes
@@ -14,6 +27,14 @@ final class RoughEnvelope {
     private static final int MAX_NAME_BYTES = 64;
     /** Nobody asks for more than one; those beyond a few are noise. */
     private static final int MAX_IDS = 8;
+
+    private static final int MAX_ID_BYTES = 64 << 10;
+    private static final JsonFactory JSON = JsonFactory.builder()
+            .disable(TokenStreamFactory.Feature.CHARSET_DETECTION)
+            .streamReadConstraints(StreamReadConstraints.builder()
+                    .maxNumberLength(MAX_ID_BYTES)
+                    .build())
+            .build();
 
     private final byte[] body;
     private final int from;
@@ -42,10 +63,17 @@ final class RoughEnvelope {
         return at;
     }
 
-    /** Where the ids of what it answers lie, or may answer, since it has nothing else. */
-    List<Span> answered() {
+    /**
+     * The ids of what it answers, or may answer, since it has nothing else: as a request may have them, though they may be spelled in
+     * another way.
+     */
+    Stream<RequestId> answered() {
         boolean bare = whole && version && !asking;
-        return answers() || bare ? ids : List.of();
+        return (answers() || bare ? ids : List.<Span>of())
+                .stream()
+                        .flatMap(id ->
+                                token(id, value -> EnvelopeScan.id(value).or(() -> EnvelopeScan.roundedId(value)))
+                                        .stream());
     }
 
     /** What has a method too, as a line of a log may, has to say that it is JSON-RPC. */
@@ -53,12 +81,40 @@ final class RoughEnvelope {
         return asking ? answering && version : answering || nullResult;
     }
 
-    /** Where its id lies if it is a request that says that it is JSON-RPC, and has one id. */
-    Optional<Span> asked() {
+    /**
+     * Its id, if it is a request that says that it is JSON-RPC, and has one id: as it is spelled, also null and one that no request may
+     * have.
+     */
+    Optional<RequestId> asked() {
         // a token at the very end may go on
         boolean told =
                 version && asking && !answers() && ids.size() == 1 && ids.get(0).to() < body.length;
-        return told ? Optional.of(ids.get(0)) : Optional.empty();
+        return told ? token(ids.get(0), this::spelled) : Optional.empty();
+    }
+
+    private Optional<RequestId> spelled(JsonParser value) {
+        JsonToken token = value.currentToken();
+        Span span = ids.get(0);
+        return token == JsonToken.VALUE_NULL || token == JsonToken.VALUE_STRING || token.isNumeric()
+                ? Optional.of(new RequestId(new String(body, span.from(), span.length(), UTF_8)))
+                : Optional.empty();
+    }
+
+    /** Reads one token by itself; empty where it is none. */
+    private Optional<RequestId> token(Span span, Function<JsonParser, Optional<RequestId>> reading) {
+        if (span.length() > MAX_ID_BYTES) {
+            return Optional.empty();
+        }
+        byte[] token = Arrays.copyOfRange(body, span.from(), span.to());
+        if (JsonBytes.utf8End(token, 0) < token.length) {
+            return Optional.empty();
+        }
+        try (JsonParser parser = JSON.createParser(ObjectReadContext.empty(), token)) {
+            Optional<RequestId> id = parser.nextToken() == null ? Optional.empty() : reading.apply(parser);
+            return id.isPresent() && parser.nextToken() == null ? id : Optional.empty();
+        } catch (JacksonException e) {
+            return Optional.empty();
+        }
     }
 
     private void members() {
@@ -69,34 +125,17 @@ final class RoughEnvelope {
                 int nameEnd = at;
                 at = JsonBytes.afterWhiteSpace(body, at);
                 if (at < body.length && body[at] == ':') {
-                    at = JsonBytes.afterWhiteSpace(body, at + 1);
-                    int value = at;
-                    member(name, nameEnd, value, passValue());
+                    int value = JsonBytes.afterWhiteSpace(body, at + 1);
+                    at = JsonBytes.afterValue(body, value);
+                    member(name, nameEnd, value, beforeWhiteSpace(at));
                 }
             } else if (body[at] == '{' || body[at] == '[') {
-                passValue();
+                at = JsonBytes.afterValue(body, at);
             } else {
                 whole = body[at] == '}';
                 at++;
             }
         }
-    }
-
-    /** Moves to what ends the value here, and returns the index behind its last byte. */
-    private int passValue() {
-        int depth = 0;
-        int end = at;
-        while (at < body.length) {
-            byte b = body[at];
-            boolean closes = b == '}' || b == ']';
-            if (depth == 0 && (closes || b == ',')) {
-                return end;
-            }
-            depth += b == '{' || b == '[' ? 1 : closes ? -1 : 0;
-            at = b == '"' ? JsonBytes.afterString(body, at) : at + 1;
-            end = JsonBytes.isWhiteSpace(b) ? end : at;
-        }
-        return end;
     }
 
     /** Goes back from the closing bracket at the very end over members that hold no others; they count if one says that it is JSON-RPC. */
@@ -168,7 +207,7 @@ final class RoughEnvelope {
             case "\"error\"" -> answering |= !isNull(value, valueEnd);
             case "\"id\"" -> {
                 if (ids.size() < MAX_IDS) {
-                    ids.add(new Span(value, valueEnd));
+                    ids.add(new Span(value, Math.max(value, valueEnd)));
                 }
             }
             default -> {}
@@ -181,7 +220,7 @@ final class RoughEnvelope {
 
     /** A short token with its quotes, and without escapes; the empty text for a long one, which is none that counts. */
     private String text(int start, int end) {
-        if (end - start > MAX_NAME_BYTES) {
+        if (end - start > MAX_NAME_BYTES || end < start) {
             return "";
         }
         StringBuilder text = new StringBuilder(end - start);

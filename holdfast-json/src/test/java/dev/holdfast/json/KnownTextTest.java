@@ -12,23 +12,23 @@ class KnownTextTest {
     void knownTextsAreOneString(String text) {
         char[] chars = ("<" + text + ">").toCharArray();
 
-        String first = KnownText.of(chars, 1, text.length());
+        String first = JsonText.known(chars, 1, text.length());
 
         assertThat(first).isEqualTo(text);
-        assertThat(KnownText.of(chars.clone(), 1, text.length())).isSameAs(first);
+        assertThat(JsonText.known(chars.clone(), 1, text.length())).isSameAs(first);
     }
 
     @ParameterizedTest
     @ValueSource(
             strings = {"", "2", "2.1", "pong", "Tools/call", "tools/cal", "tools/calls", "notifications/initialised"})
     void othersAreWhatTheyAre(String text) {
-        assertThat(KnownText.of(text.toCharArray(), 0, text.length())).isEqualTo(text);
+        assertThat(JsonText.known(text.toCharArray(), 0, text.length())).isEqualTo(text);
     }
 
     @Test
     void veryLongOnesAreWhatTheyAre() {
         String text = "x".repeat(100_000);
 
-        assertThat(KnownText.of(text.toCharArray(), 0, text.length())).isEqualTo(text);
+        assertThat(JsonText.known(text.toCharArray(), 0, text.length())).isEqualTo(text);
     }
 }

@@ -17,7 +17,7 @@ class Utf8Test {
         for (int codePoint = 0; codePoint <= Character.MAX_CODE_POINT; codePoint++) {
             if (codePoint < Character.MIN_SURROGATE || codePoint > Character.MAX_SURROGATE) {
                 byte[] bytes = Character.toString(codePoint).getBytes(UTF_8);
-                assertThat(Utf8.validEnd(bytes, 0)).isEqualTo(bytes.length);
+                assertThat(JsonBytes.utf8End(bytes, 0)).isEqualTo(bytes.length);
             }
         }
     }
@@ -51,7 +51,7 @@ class Utf8Test {
         for (int before = 0; before < 20; before++) {
             ByteBuffer bytes = ByteBuffer.allocate(before + wrong.length);
             bytes.put("a".repeat(before).getBytes(UTF_8)).put(wrong);
-            assertThat(Utf8.validEnd(bytes.array(), 0)).isEqualTo(before);
+            assertThat(JsonBytes.utf8End(bytes.array(), 0)).isEqualTo(before);
         }
     }
 
@@ -66,7 +66,7 @@ class Utf8Test {
             }
             ByteBuffer in = ByteBuffer.wrap(bytes);
             UTF_8.newDecoder().decode(in, CharBuffer.allocate(24), true);
-            assertThat(Utf8.validEnd(bytes, 0)).isEqualTo(in.position());
+            assertThat(JsonBytes.utf8End(bytes, 0)).isEqualTo(in.position());
         }
     }
 }

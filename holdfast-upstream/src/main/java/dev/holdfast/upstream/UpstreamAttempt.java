@@ -69,7 +69,7 @@ final class UpstreamAttempt {
 
     /** Asks the upstream to {@code initialize}; if it does, the connection has the session when the stage completes. */
     CompletionStage<SessionOpening.Result> begin(InboundMessage request) {
-        Envelope initialize = UpstreamLink.parsed(request.bytes());
+        Envelope initialize = UpstreamLink.ENVELOPES.message(request);
         return opening.open(
                         Protocol.AUTOMATIC,
                         initialize,

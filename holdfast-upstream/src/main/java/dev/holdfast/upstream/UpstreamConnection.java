@@ -1,7 +1,5 @@
 package dev.holdfast.upstream;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.ServerSession.Repeat;
 import dev.holdfast.json.Envelope;
@@ -104,7 +102,7 @@ final class UpstreamConnection implements BackendConnection {
             CallSink sink,
             Object context,
             Function<Outcome, Optional<OutboundMessage>> unanswered) {
-        Envelope message = UpstreamLink.parsed(request.bytes());
+        Envelope message = UpstreamLink.ENVELOPES.message(request);
         boolean setting = !(request.journal() instanceof JournalChange.None);
         int size = request.bytes().length;
         Optional<RequestRoom.Share> room = setting
@@ -132,14 +130,14 @@ final class UpstreamConnection implements BackendConnection {
             loss.settled();
             return;
         }
-        Envelope named = call.names().of(message, UpstreamLink::parsed);
+        Envelope named = call.names().of(message);
         link.call(named, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
                 .thenAccept(outcome -> ended(call, outcome));
         sink.onCancel(notification -> {
             calls.cancelled(call);
             link.post(
                     notification
-                            .map(told -> cancelling(call, UpstreamLink.parsed(told.bytes())))
+                            .map(told -> cancelling(call, UpstreamLink.ENVELOPES.message(told)))
                             .orElseGet(() -> JsonRpc.MESSAGES
                                     .cancelled(call.id(), "cancelled")
                                     .bytes()),
@@ -149,12 +147,8 @@ final class UpstreamConnection implements BackendConnection {
 
     /** The client's word, with the id that the upstream knows. */
     private static byte[] cancelling(Call call, Envelope notification) {
-        return notification
-                        .cancelledRequest()
-                        .filter(id -> !id.equals(call.id()))
-                        .isPresent()
-                ? notification.splice(
-                        notification.cancelledRequestSpan(), call.id().token().getBytes(UTF_8))
+        return notification.cancelledRequest().isPresent()
+                ? notification.withCancelledRequest(call.id()).bytes()
                 : notification.bytes();
     }
 
@@ -188,7 +182,7 @@ final class UpstreamConnection implements BackendConnection {
             rules.learn(principal, message.bytes());
         }
         call.room().give(); // before its client can send the next one
-        Envelope clients = ServerIds.withId(message, call.request().requiredId(), UpstreamLink::parsed);
+        Envelope clients = message.withId(call.request().requiredId());
         CompletionStage<Void> committed = call.sink().send(clients.outbound());
         over(call);
         return committed;

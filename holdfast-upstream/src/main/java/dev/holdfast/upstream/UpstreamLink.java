@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  */
 final class UpstreamLink implements RequestCustomizer {
     private static final Logger log = LoggerFactory.getLogger(UpstreamLink.class);
-    private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
+    static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     /** So much may be on its way without a response, and one message more. */
     private static final long MOST_BYTES = 8 << 20;
     /** What a message costs that has no bytes: its request, and a connection. */
@@ -90,14 +90,6 @@ final class UpstreamLink implements RequestCustomizer {
         return latest;
     }
 
-    /** Reads a message, which the edge has checked before. */
-    static Envelope parsed(byte[] message) {
-        if (ENVELOPES.read(message) instanceof EnvelopeReader.Single single) {
-            return single.message();
-        }
-        throw new IllegalArgumentException("not one JSON-RPC message");
-    }
-
     /** Sends a request, whose messages go to the sink. */
     CompletionStage<Outcome> call(Envelope request, Repeat repeat, Object context, MessageSink sink) {
         return departures.send(request, open -> open.call(request, repeat, context, sink));
@@ -105,7 +97,7 @@ final class UpstreamLink implements RequestCustomizer {
 
     /** Sends a message that has no response, unless too much is on its way already. */
     void post(byte[] message, Object context) {
-        Envelope envelope = parsed(message);
+        Envelope envelope = ENVELOPES.message(message);
         if (posted.get() > MOST_BYTES) {
             stuck.run();
             return;

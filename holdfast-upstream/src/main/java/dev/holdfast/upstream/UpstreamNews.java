@@ -2,7 +2,6 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.json.backend.ServerIds;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.ListeningSink;
 import java.util.Optional;
@@ -60,7 +59,7 @@ record UpstreamNews(UpstreamCalls calls, UpstreamQuestions questions, ListeningS
             listening.unsolicited();
             return CompletableFuture.completedFuture(null);
         }
-        Envelope clients = ServerIds.withToken(message, told.get().token(), UpstreamLink::parsed);
+        Envelope clients = message.withProgressToken(told.get().token());
         return send(clients, told.get().call().or(this::unattributed));
     }
 

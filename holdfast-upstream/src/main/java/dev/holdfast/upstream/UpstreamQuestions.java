@@ -1,10 +1,7 @@
 package dev.holdfast.upstream;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
-import dev.holdfast.json.Span;
 import dev.holdfast.json.backend.Questions;
 import dev.holdfast.json.backend.Questions.Question;
 import dev.holdfast.spi.CallSink;
@@ -37,15 +34,14 @@ final class UpstreamQuestions {
 
     /** Asks the client, in a call or on the listening stream; completes when the request is stored. */
     CompletionStage<Void> ask(Envelope message, Optional<CallSink> call) {
-        Span span = message.idSpan();
-        RequestId spelling = new RequestId(new String(message.bytes(), span.from(), span.to() - span.from(), UTF_8));
+        RequestId spelling = new RequestId(message.spelledId().orElseThrow());
         RequestId ours = questions.nextId();
         Question question = new Question(
                 ours,
                 message.id().orElse(spelling),
                 spelling,
                 call,
-                UpstreamLink.parsed(message.withId(ours)).outbound());
+                message.withId(ours).outbound());
         if (!questions.open(question)) {
             refuse(question, "too many requests to the client have no answer yet");
             return CompletableFuture.completedFuture(null);
@@ -72,7 +68,10 @@ final class UpstreamQuestions {
     Optional<byte[]> answer(InboundMessage response) {
         return questions
                 .answered(response.requiredId())
-                .map(question -> UpstreamLink.parsed(response.bytes()).withId(question.spelling()));
+                .map(question -> UpstreamLink.ENVELOPES
+                        .message(response)
+                        .withId(question.spelling())
+                        .bytes());
     }
 
     /** The upstream gives a question up: the client is told, and not asked again. */
@@ -82,11 +81,8 @@ final class UpstreamQuestions {
             return CompletableFuture.completedFuture(null);
         }
         Question question = found.get();
-        byte[] ours = question.ours().token().getBytes(UTF_8);
         CompletionStage<Void> told = question.send(
-                listening,
-                UpstreamLink.parsed(message.splice(message.cancelledRequestSpan(), ours))
-                        .outbound());
+                listening, message.withCancelledRequest(question.ours()).outbound());
         listening.withdrawn(question.ours());
         return told;
     }

@@ -119,9 +119,9 @@ final class UpstreamSettings {
 
     /** Under an id of its own: by now the client may have a call with that of the setting. */
     private void send(Missing setting) {
-        byte[] copy = UpstreamLink.parsed(setting.request.bytes())
+        Envelope message = UpstreamLink.ENVELOPES
+                .message(setting.request)
                 .withId(JsonRpc.stringId("holdfast-setting-" + ids.incrementAndGet()));
-        Envelope message = UpstreamLink.parsed(copy);
         AtomicBoolean failed = new AtomicBoolean();
         link.call(message, Repeat.HARMLESS, setting.context, part -> {
                     boolean answer = part.kind() == Envelope.Kind.RESPONSE || part.kind() == Envelope.Kind.ERROR;

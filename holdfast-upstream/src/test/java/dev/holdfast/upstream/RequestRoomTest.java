@@ -76,7 +76,8 @@ class RequestRoomTest {
                 asked.sendResponseHeaders(405, -1);
                 return;
             }
-            Envelope message = UpstreamLink.parsed(asked.getRequestBody().readAllBytes());
+            Envelope message =
+                    UpstreamLink.ENVELOPES.message(asked.getRequestBody().readAllBytes());
             if (message.method().equals("initialize")) {
                 asked.getResponseHeaders().set("Mcp-Session-Id", "s");
                 respond(asked, message, "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}");
@@ -106,7 +107,7 @@ class RequestRoomTest {
     }
 
     private static InboundMessage message(String json) {
-        return UpstreamLink.parsed(json.getBytes(UTF_8)).inbound(InboundMessage.NO_CONTEXT);
+        return UpstreamLink.ENVELOPES.message(json.getBytes(UTF_8)).inbound(InboundMessage.NO_CONTEXT);
     }
 
     private static String padding(int size) {

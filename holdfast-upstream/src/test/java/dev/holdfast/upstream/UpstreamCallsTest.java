@@ -29,7 +29,7 @@ class UpstreamCallsTest {
     }
 
     private Call started(String id, String token, String params) {
-        Envelope request = UpstreamLink.parsed(("{\"jsonrpc\":\"2.0\",\"id\":" + id
+        Envelope request = UpstreamLink.ENVELOPES.message(("{\"jsonrpc\":\"2.0\",\"id\":" + id
                         + ",\"method\":\"tools/call\",\"params\":{\"_meta\":{\"progressToken\":" + token + "}" + params
                         + "}}")
                 .getBytes(UTF_8));
@@ -95,7 +95,7 @@ class UpstreamCallsTest {
         assertThat(calls.ofToken(theirs))
                 .contains(new UpstreamCalls.Told(Optional.of(second.sink()), new RequestId("1")));
         assertThat(second.names()
-                        .of(UpstreamLink.parsed(second.request().bytes()), UpstreamLink::parsed)
+                        .of(UpstreamLink.ENVELOPES.message(second.request()))
                         .id())
                 .contains(second.id());
     }

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 /** Where a client that does not listen is asked what the upstream asks outside of any call. */
 class UpstreamNewsTest {
     private static final Envelope QUESTION =
-            UpstreamLink.parsed("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"roots/list\"}".getBytes(UTF_8));
+            UpstreamLink.ENVELOPES.message("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"roots/list\"}".getBytes(UTF_8));
 
     private static final RequestRoom.OfSession ROOM =
             new RequestRoom(new ByteBudget(Long.MAX_VALUE, 1_000, Duration.ZERO)).ofSession();
@@ -84,8 +84,8 @@ class UpstreamNewsTest {
     };
 
     private UpstreamCalls.Call started() {
-        Envelope request =
-                UpstreamLink.parsed("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}".getBytes(UTF_8));
+        Envelope request = UpstreamLink.ENVELOPES.message(
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}".getBytes(UTF_8));
         return calls.start(
                 request,
                 names -> new UpstreamCalls.Call(

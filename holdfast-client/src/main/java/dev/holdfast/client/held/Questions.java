@@ -1,7 +1,5 @@
 package dev.holdfast.client.held;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
@@ -45,7 +43,7 @@ final class Questions {
             if (session == 0) {
                 return message;
             }
-            return spliced(message, message.splice(message.cancelledRequestSpan(), bytes(known)));
+            return message.withCancelledRequest(known);
         }
         return message;
     }
@@ -59,7 +57,7 @@ final class Questions {
         } finally {
             lock.unlock();
         }
-        return known.equals(id) ? request : spliced(request, request.withId(known));
+        return request.withId(known);
     }
 
     private static RequestId name(RequestId id, int session) {
@@ -84,8 +82,7 @@ final class Questions {
             if (origin == null || origin.session() != session) {
                 return session == 0 && origin == null ? Optional.of(answer) : Optional.empty();
             }
-            return Optional.of(
-                    origin.id().equals(known.orElseThrow()) ? answer : spliced(answer, answer.withId(origin.id())));
+            return Optional.of(answer.withId(origin.id()));
         } finally {
             lock.unlock();
         }
@@ -118,15 +115,7 @@ final class Questions {
                 .toList();
     }
 
-    private static byte[] bytes(RequestId id) {
-        return id.token().getBytes(UTF_8);
-    }
-
-    private static Envelope spliced(Envelope original, byte[] bytes) {
-        return ENVELOPES.read(bytes) instanceof EnvelopeReader.Single single ? single.message() : original;
-    }
-
     private static Envelope read(byte[] bytes) {
-        return ((EnvelopeReader.Single) ENVELOPES.read(bytes)).message();
+        return ENVELOPES.message(bytes);
     }
 }

@@ -156,7 +156,7 @@ final class Replacement {
     }
 
     private Envelope ownCopy(Envelope request) {
-        return read(request.withId(JsonRpc.stringId("holdfast-" + introduction.nextId())));
+        return request.withId(JsonRpc.stringId("holdfast-" + introduction.nextId()));
     }
 
     /** The answer to a request of this client's own is none of the application's business. */

@@ -1,7 +1,5 @@
 package dev.holdfast.gateway.stdio;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.gateway.process.Child;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
@@ -55,7 +53,7 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         this.gate = new CommitGate(child.options().uncommittedBytes());
         this.questions = new Questions(incarnation);
         this.probe = new Probe(child, incarnation);
-        this.asking = new StdioQuestions(child.name(), child::write, calls, questions, listening, gate, envelopes);
+        this.asking = new StdioQuestions(child.name(), child::write, calls, questions, listening, gate);
         this.router = new StdioRouter(child.name(), child.lines(), calls, asking, probe, listening, gate, envelopes);
     }
 
@@ -80,10 +78,10 @@ final class StdioConnection implements BackendConnection, Child.Listener {
     }
 
     private void begin(InboundMessage request, CallSink sink, Function<Envelope, ServerIds.Names> start) {
-        Envelope message = parsed(request.bytes());
+        Envelope message = envelopes.message(request);
         ServerIds.Names names = start.apply(message);
         RequestId theirs = names.id();
-        child.write(names.of(message, this::parsed).onOneLine());
+        child.write(names.of(message).onOneLine());
         sink.onCancel(notification -> {
             if (calls.cancel(theirs, sink)) {
                 cancelled(theirs, sink, notification);
@@ -92,8 +90,8 @@ final class StdioConnection implements BackendConnection, Child.Listener {
     }
 
     private void cancelled(RequestId theirs, CallSink sink, Optional<InboundMessage> notification) {
-        write(notification
-                .map(told -> cancelling(theirs, parsed(told.bytes())))
+        child.write(notification
+                .map(told -> cancelling(theirs, envelopes.message(told)))
                 .orElseGet(() -> JsonRpc.MESSAGES.cancelled(theirs, "cancelled").bytes()));
         asking.ended(sink);
         if (notification.isEmpty()) {
@@ -104,22 +102,23 @@ final class StdioConnection implements BackendConnection, Child.Listener {
 
     /** The client's word, with the id that the child knows. */
     private static byte[] cancelling(RequestId theirs, Envelope notification) {
-        return notification.cancelledRequest().filter(id -> !id.equals(theirs)).isPresent()
-                ? notification.splice(
-                        notification.cancelledRequestSpan(), theirs.token().getBytes(UTF_8))
-                : notification.bytes();
+        return (notification.cancelledRequest().isPresent() ? notification.withCancelledRequest(theirs) : notification)
+                .onOneLine();
     }
 
     @Override
     public void notify(InboundMessage notification) {
-        write(notification.bytes());
+        child.write(envelopes.message(notification).onOneLine());
     }
 
     @Override
     public void answer(InboundMessage response) {
         Optional<Questions.Question> question = questions.answered(response.requiredId());
         if (question.isPresent()) {
-            write(parsed(response.bytes()).withId(question.get().spelling()));
+            child.write(envelopes
+                    .message(response)
+                    .withId(question.get().spelling())
+                    .onOneLine());
         } else {
             log.debug("{}: an answer that it does not wait for was dropped", child.name());
         }
@@ -167,17 +166,5 @@ final class StdioConnection implements BackendConnection, Child.Listener {
     public void closed() {
         probe.end();
         gate.open();
-    }
-
-    private void write(byte[] message) {
-        child.write(parsed(message).onOneLine());
-    }
-
-    /** Parses one message, which the edge has checked before. */
-    private Envelope parsed(byte[] message) {
-        if (envelopes.read(message) instanceof EnvelopeReader.Single single) {
-            return single.message();
-        }
-        throw new IllegalArgumentException("not one JSON-RPC message");
     }
 }

@@ -1,12 +1,8 @@
 package dev.holdfast.gateway.stdio;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.gateway.process.ChildName;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
-import dev.holdfast.json.Span;
 import dev.holdfast.json.backend.Questions;
 import dev.holdfast.json.backend.Questions.Question;
 import dev.holdfast.spi.CallSink;
@@ -34,7 +30,6 @@ final class StdioQuestions {
     private final Questions questions;
     private final ListeningSink listening;
     private final CommitGate gate;
-    private final EnvelopeReader envelopes;
 
     StdioQuestions(
             ChildName name,
@@ -42,23 +37,20 @@ final class StdioQuestions {
             RunningCalls calls,
             Questions questions,
             ListeningSink listening,
-            CommitGate gate,
-            EnvelopeReader envelopes) {
+            CommitGate gate) {
         this.name = name;
         this.child = child;
         this.calls = calls;
         this.questions = questions;
         this.listening = listening;
         this.gate = gate;
-        this.envelopes = envelopes;
     }
 
     /** Asks the client. */
     void ask(Envelope message) {
-        Span span = message.idSpan();
-        RequestId spelling = new RequestId(new String(message.bytes(), span.from(), span.to() - span.from(), UTF_8));
+        RequestId spelling = new RequestId(message.spelledId().orElseThrow());
         RequestId ours = questions.nextId();
-        OutboundMessage outbound = spliced(message.withId(ours)).outbound();
+        OutboundMessage outbound = message.withId(ours).outbound();
         Optional<CallSink> call = listening.attached() ? Optional.empty() : calls.unattributed(listening);
         Question question = new Question(ours, message.id().orElse(spelling), spelling, call, outbound);
         if (questions.open(question)) {
@@ -78,8 +70,7 @@ final class StdioQuestions {
             return;
         }
         Question question = found.get();
-        byte[] ours = question.ours().token().getBytes(UTF_8);
-        Envelope told = spliced(message.splice(message.cancelledRequestSpan(), ours));
+        Envelope told = message.withCancelledRequest(question.ours());
         gate.sent(told.bytes().length, question.send(listening, told.outbound()));
         listening.withdrawn(question.ours());
     }
@@ -112,13 +103,5 @@ final class StdioQuestions {
     /** Tells the child that a request of its cannot be passed on, under the id as it has spelled it. */
     void refuse(RequestId spelling, int code, String cause) {
         child.accept(JsonRpc.MESSAGES.error(spelling, code, cause).bytes());
-    }
-
-    /** Reads a message in which an id was replaced. */
-    Envelope spliced(byte[] bytes) {
-        if (envelopes.read(bytes) instanceof EnvelopeReader.Single single) {
-            return single.message();
-        }
-        throw new IllegalStateException("a message is none any more with another id in it");
     }
 }

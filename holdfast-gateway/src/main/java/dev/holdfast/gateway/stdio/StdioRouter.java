@@ -6,7 +6,6 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.backend.LogText;
-import dev.holdfast.json.backend.ServerIds;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
@@ -82,7 +81,7 @@ final class StdioRouter {
     private void answer(Envelope message) {
         Optional<RunningCalls.Ended> call = message.id().flatMap(calls::end);
         if (call.isPresent()) {
-            Envelope clients = ServerIds.withId(message, call.get().id(), questions::spliced);
+            Envelope clients = message.withId(call.get().id());
             end(call.get(), clients.outbound());
         } else if (message.id().filter(probe::answered).isEmpty()) {
             strayed(message);
@@ -137,7 +136,7 @@ final class StdioRouter {
             return;
         }
         RequestId token = told.get().token();
-        Envelope clients = ServerIds.withToken(message, token, questions::spliced);
+        Envelope clients = message.withProgressToken(token);
         Optional<CallSink> call = told.get().call();
         send(call.isPresent() ? call.get()::send : unattributed(), clients);
     }

@@ -3,7 +3,6 @@ package dev.holdfast.json.backend;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.RequestId;
 import java.util.Optional;
-import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
@@ -30,22 +29,10 @@ public final class ServerIds {
      */
     public record Names(RequestId id, Optional<RequestId> token) {
         /** Returns the client's request under these names; the same object where they are its own. */
-        public Envelope of(Envelope request, Function<byte[], Envelope> parser) {
-            Envelope named = withId(request, id, parser);
-            return token.isPresent() ? withToken(named, token.get(), parser) : named;
+        public Envelope of(Envelope request) {
+            Envelope named = request.withId(id);
+            return token.map(named::withProgressToken).orElse(named);
         }
-    }
-
-    /** Returns a request or a response under an id; the same object where it has it. */
-    public static Envelope withId(Envelope message, RequestId id, Function<byte[], Envelope> parser) {
-        return message.id().equals(Optional.of(id)) ? message : parser.apply(message.withId(id));
-    }
-
-    /** Returns a request, or its progress, under a token; the same object where it has it. */
-    public static Envelope withToken(Envelope message, RequestId token, Function<byte[], Envelope> parser) {
-        return message.progressToken().equals(Optional.of(token))
-                ? message
-                : parser.apply(message.withProgressToken(token));
     }
 
     /**

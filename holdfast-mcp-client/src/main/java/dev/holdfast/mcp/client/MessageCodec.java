@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
-import dev.holdfast.json.Span;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
@@ -13,7 +12,6 @@ import io.modelcontextprotocol.spec.McpSchema.JSONRPCResponse.JSONRPCError;
 import io.modelcontextprotocol.spec.McpTransportException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.Arrays;
 
 /** Messages as the SDK has them, and as bytes. */
 final class MessageCodec {
@@ -50,11 +48,11 @@ final class MessageCodec {
 
     /** The error that ends a request in the place of its answer, which has the request's id. */
     JSONRPCMessage error(Envelope answer, String text) {
-        Span id = answer.idSpan();
+        String id = answer.spelledId().orElseThrow();
         try {
             return new JSONRPCResponse(
                     McpSchema.JSONRPC_VERSION,
-                    json.readValue(Arrays.copyOfRange(answer.bytes(), id.from(), id.to()), Object.class),
+                    json.readValue(id, Object.class),
                     null,
                     new JSONRPCError(McpSchema.ErrorCodes.INTERNAL_ERROR, text, null));
         } catch (IOException e) {
