@@ -7,11 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
-import tools.jackson.core.JsonToken;
-import tools.jackson.core.ObjectReadContext;
-import tools.jackson.core.json.JsonFactory;
 
 /**
  * What a request says of itself to those who follow calls. Read in one pass; what is absent, no string, or longer than
@@ -29,9 +25,9 @@ public record CallFacts(Optional<String> name, Optional<String> uri, Map<String,
     /** So long a value may be. */
     public static final int MOST_CHARS = 2_048;
 
+    private static final Set<String> TEXTS = Set.of("name", "uri");
     private static final byte[] PARAMS = "params".getBytes(US_ASCII);
     private static final byte[] NAME = "name".getBytes(US_ASCII);
-    private static final JsonFactory JSON = JsonFactory.builder().build();
 
     public CallFacts {
         trace = Map.copyOf(trace);
@@ -39,16 +35,27 @@ public record CallFacts(Optional<String> name, Optional<String> uri, Map<String,
 
     /** Reads a request, as an {@link EnvelopeReader} has let it pass. */
     public static CallFacts of(byte[] request) {
-        Found found = new Found();
-        try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), request)) {
-            if (json.nextToken() == JsonToken.START_OBJECT) {
-                found.message(json);
+        Map<String, String> texts = new HashMap<>();
+        Map<String, String> trace = new HashMap<>();
+        // what was found before a fault is as good as it was
+        boolean unused = JsonPeek.read(request, (member, params) -> {
+            if (member.equals("params")) {
+                JsonPeek.members(params, (name, value) -> {
+                    if (name.equals("_meta")) {
+                        JsonPeek.members(value, (field, text) -> take(TRACE_FIELDS, field, text, trace));
+                    } else {
+                        take(TEXTS, name, value, texts);
+                    }
+                });
             }
-        } catch (JacksonException e) {
-            // what was found before is as good as it was
+        });
+        return new CallFacts(Optional.ofNullable(texts.get("name")), Optional.ofNullable(texts.get("uri")), trace);
+    }
+
+    private static void take(Set<String> names, String name, JsonParser value, Map<String, String> into) {
+        if (names.contains(name) && JsonPeek.isString(value) && value.getStringLength() <= MOST_CHARS) {
+            into.put(name, value.getString());
         }
-        return new CallFacts(
-                Optional.ofNullable(found.texts.get("name")), Optional.ofNullable(found.texts.get("uri")), found.trace);
     }
 
     /**
@@ -59,63 +66,14 @@ public record CallFacts(Optional<String> name, Optional<String> uri, Map<String,
         int name = JsonBytes.valueOf(request, params, NAME);
         if (name >= request.length || request[name] != '"') {
             // absent, or spelled in a way that nobody spells it
-            return JsonPeek.text(request, "name");
+            return JsonPeek.string(request, "params", "name");
         }
         int end = JsonBytes.afterString(request, name) - 1;
         for (int i = name; i < end; i++) {
             if (request[i] == '\\') {
-                return JsonPeek.text(request, "name");
+                return JsonPeek.string(request, "params", "name");
             }
         }
         return Optional.of(new String(request, name + 1, end - name - 1, UTF_8));
-    }
-
-    /** What was found so far. */
-    private static final class Found {
-        private static final Set<String> TEXTS = Set.of("name", "uri");
-
-        private final Map<String, String> texts = new HashMap<>();
-        private final Map<String, String> trace = new HashMap<>();
-
-        private void message(JsonParser json) {
-            while (json.nextToken() == JsonToken.PROPERTY_NAME) {
-                boolean params = json.currentName().equals("params");
-                if (json.nextToken() == JsonToken.START_OBJECT && params) {
-                    params(json);
-                } else {
-                    json.skipChildren();
-                }
-            }
-        }
-
-        private void params(JsonParser json) {
-            while (json.nextToken() == JsonToken.PROPERTY_NAME) {
-                String name = json.currentName();
-                JsonToken value = json.nextToken();
-                if (TEXTS.contains(name) && text(json)) {
-                    texts.put(name, json.getString());
-                } else if (value == JsonToken.START_OBJECT && name.equals("_meta")) {
-                    meta(json);
-                } else {
-                    json.skipChildren();
-                }
-            }
-        }
-
-        private static boolean text(JsonParser json) {
-            return json.currentToken() == JsonToken.VALUE_STRING && json.getStringLength() <= MOST_CHARS;
-        }
-
-        private void meta(JsonParser json) {
-            while (json.nextToken() == JsonToken.PROPERTY_NAME) {
-                String name = json.currentName();
-                json.nextToken();
-                if (TRACE_FIELDS.contains(name) && text(json)) {
-                    trace.put(name, json.getString());
-                } else {
-                    json.skipChildren();
-                }
-            }
-        }
     }
 }

@@ -89,20 +89,27 @@ public final class HintedBackend implements Backend {
         return backend.existsOnce();
     }
 
-    /** A connection on which lists of tools are overheard; everything else passes by. */
+    /** A connection on which lists of tools are overheard, and asked for where none is known; everything else passes by. */
     private final class Listening implements BackendConnection {
         private final BackendConnection connection;
         private final String principal;
-        private final Optional<Questions> questions;
+        private final String incarnation;
+        private final ListeningSink listening;
+        /** How many questions may still be asked. */
+        private final AtomicInteger left;
+
+        private volatile Optional<ToolQuestion> latest = Optional.empty();
 
         private Listening(Opened opened, OpenRequest request, ListeningSink listening) {
             this.connection = opened.connection();
             this.principal = request.principal();
+            this.incarnation = request.incarnation();
+            this.listening = listening;
             // the client of a new session will list the tools itself
             boolean asks = request.restores()
                     && !executesImmediately()
                     && JsonPeek.isObject(opened.response().bytes(), "result", "capabilities", "tools");
-            this.questions = asks ? Optional.of(new Questions(connection, request, listening)) : Optional.empty();
+            this.left = new AtomicInteger(asks ? MOST_QUESTIONS : 0);
         }
 
         @Override
@@ -112,48 +119,8 @@ public final class HintedBackend implements Backend {
             } else {
                 connection.call(request, sink);
                 // not earlier: on a server that works one request at a time, journal and call would wait for the list
-                questions.ifPresent(Questions::ask);
+                ask();
             }
-        }
-
-        @Override
-        public void replay(InboundMessage request, CallSink sink) {
-            connection.replay(request, sink);
-        }
-
-        @Override
-        public void notify(InboundMessage notification) {
-            connection.notify(notification);
-        }
-
-        @Override
-        public void answer(InboundMessage response) {
-            connection.answer(response);
-        }
-
-        @Override
-        public CompletionStage<Void> close() {
-            questions.ifPresent(Questions::end);
-            return connection.close();
-        }
-    }
-
-    /** What is asked on a connection while no list is known for its principal. */
-    private final class Questions {
-        private final BackendConnection connection;
-        private final String principal;
-        private final String incarnation;
-        private final ListeningSink listening;
-        /** How many may still be asked. */
-        private final AtomicInteger left = new AtomicInteger(MOST_QUESTIONS);
-
-        private volatile Optional<ToolQuestion> latest = Optional.empty();
-
-        private Questions(BackendConnection connection, OpenRequest request, ListeningSink listening) {
-            this.connection = connection;
-            this.principal = request.principal();
-            this.incarnation = request.incarnation();
-            this.listening = listening;
         }
 
         private void ask() {
@@ -175,8 +142,25 @@ public final class HintedBackend implements Backend {
             });
         }
 
-        private void end() {
+        @Override
+        public void replay(InboundMessage request, CallSink sink) {
+            connection.replay(request, sink);
+        }
+
+        @Override
+        public void notify(InboundMessage notification) {
+            connection.notify(notification);
+        }
+
+        @Override
+        public void answer(InboundMessage response) {
+            connection.answer(response);
+        }
+
+        @Override
+        public CompletionStage<Void> close() {
             latest.ifPresent(ToolQuestion::end);
+            return connection.close();
         }
     }
 

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.function.Function;
 import tools.jackson.core.JacksonException;
@@ -14,7 +13,7 @@ import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.TokenStreamFactory;
 import tools.jackson.core.json.JsonFactory;
 
-/** Looks for one value in a message that an {@link EnvelopeReader} has let pass, and reads no further. */
+/** Looks for values in a message that an {@link EnvelopeReader} has let pass, without a tree. */
 final class JsonPeek {
     private static final JsonFactory JSON = JsonFactory.builder()
             .disable(TokenStreamFactory.Feature.CANONICALIZE_PROPERTY_NAMES)
@@ -22,52 +21,72 @@ final class JsonPeek {
 
     private JsonPeek() {}
 
-    /** A string among the params. */
-    static Optional<String> text(byte[] message, String name) {
-        return string(message, "params", name);
+    /** Takes a member of an object; may move the parser on to the end of its value. */
+    interface MemberLook {
+        void at(String name, JsonParser value);
+    }
+
+    /** Looks at all members of a message; false if it cannot be read to its end. */
+    static boolean read(byte[] message, MemberLook look) {
+        try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), message)) {
+            json.nextToken();
+            members(json, look);
+            return true;
+        } catch (JacksonException e) {
+            return false;
+        }
+    }
+
+    /** Looks at the members of the object at hand, if it is one. */
+    static void members(JsonParser json, MemberLook look) {
+        if (json.currentToken() != JsonToken.START_OBJECT) {
+            return;
+        }
+        while (json.nextToken() == JsonToken.PROPERTY_NAME) {
+            String name = json.currentName();
+            json.nextToken();
+            look.at(name, json);
+            json.skipChildren();
+        }
     }
 
     /** A string. */
     static Optional<String> string(byte[] message, String... path) {
-        return value(
-                message,
-                json -> json.currentToken() == JsonToken.VALUE_STRING
-                        ? Optional.of(json.getString())
-                        : Optional.empty(),
-                path);
+        return value(message, json -> isString(json) ? Optional.of(json.getString()) : Optional.empty(), path);
+    }
+
+    static boolean isString(JsonParser value) {
+        return value.currentToken() == JsonToken.VALUE_STRING;
     }
 
     /** Whether there is an object. */
     static boolean isObject(byte[] message, String... path) {
-        return value(message, json -> Optional.of(json.currentToken() == JsonToken.START_OBJECT), path)
-                .orElse(false);
-    }
-
-    /** A number among the params. */
-    static OptionalDouble number(byte[] message, String name) {
-        return value(
-                        message,
-                        json -> json.currentToken().isNumeric()
-                                ? Optional.of(json.getDoubleValue())
-                                : Optional.<Double>empty(),
-                        "params",
-                        name)
-                .map(OptionalDouble::of)
-                .orElseGet(OptionalDouble::empty);
+        return is(JsonToken.START_OBJECT, message, path);
     }
 
     /** Whether there is the value {@code true}. */
     static boolean isTrue(byte[] message, String... path) {
-        return value(message, json -> Optional.of(json.currentToken() == JsonToken.VALUE_TRUE), path)
+        return is(JsonToken.VALUE_TRUE, message, path);
+    }
+
+    private static boolean is(JsonToken token, byte[] message, String... path) {
+        return value(message, json -> Optional.of(json.currentToken() == token), path)
                 .orElse(false);
+    }
+
+    /** A number. */
+    static Optional<Double> number(byte[] message, String... path) {
+        return value(
+                message,
+                json -> json.currentToken().isNumeric() ? Optional.of(json.getDoubleValue()) : Optional.empty(),
+                path);
     }
 
     /** A string or a number, as text. */
     static Optional<String> scalar(byte[] message, String... path) {
         return value(
                 message,
-                json -> json.currentToken() == JsonToken.VALUE_STRING
-                                || json.currentToken().isNumeric()
+                json -> isString(json) || json.currentToken().isNumeric()
                         ? Optional.of(json.getString())
                         : Optional.empty(),
                 path);
@@ -101,8 +120,10 @@ final class JsonPeek {
         };
     }
 
+    /** Reads no further than the value. */
     private static <T> Optional<T> value(byte[] message, Function<JsonParser, Optional<T>> value, String... path) {
         try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), message)) {
+            json.nextToken();
             for (String member : path) {
                 if (!enter(json, member)) {
                     return Optional.empty();
@@ -114,11 +135,8 @@ final class JsonPeek {
         }
     }
 
-    /** Moves to the value of a member of the next object; false if there is none. */
+    /** Moves to the value of a member of the object at hand; false if there is none. */
     private static boolean enter(JsonParser json, String member) {
-        if (json.currentToken() == null) {
-            json.nextToken();
-        }
         if (json.currentToken() != JsonToken.START_OBJECT) {
             return false;
         }

@@ -68,7 +68,9 @@ public final class JsonRpc implements MessageFactory {
 
     @Override
     public OptionalDouble progress(byte[] notification) {
-        return JsonPeek.number(notification, "progress");
+        return JsonPeek.number(notification, "params", "progress")
+                .map(OptionalDouble::of)
+                .orElseGet(OptionalDouble::empty);
     }
 
     @Override

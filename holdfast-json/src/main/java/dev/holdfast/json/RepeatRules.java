@@ -1,6 +1,11 @@
 package dev.holdfast.json;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
 
 /**
  * Which requests to a server may be run once more when nobody knows whether they were: those that only read by the specification,
@@ -35,14 +40,63 @@ public final class RepeatRules {
             "tasks/list",
             "tasks/result");
 
-    private final ToolHints hints = new ToolHints();
+    private static final int MAX_PRINCIPALS = 1_000;
+    private static final int MAX_TOOLS = 1_000;
+    /** As long as the specification wants a tool's name to be. */
+    private static final int MAX_NAME = 128;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Map<String, Known> known = new LeastRecentlyUsed<>(MAX_PRINCIPALS);
+
+    /** What the server has said to one principal. */
+    private static final class Known {
+        /** The names of the harmless tools; a set would not notice who asks. */
+        private final Map<String, Boolean> harmless = new LeastRecentlyUsed<>(MAX_TOOLS);
+        /** Whether it has come to the end of its list. */
+        private boolean whole;
+    }
+
+    /** A map of so many entries, in which the one that was used least recently makes room. */
+    private static final class LeastRecentlyUsed<K, V> extends LinkedHashMap<K, V> {
+        private static final long serialVersionUID = 1;
+        private static final float LOAD = 0.75f;
+
+        private final int most;
+
+        private LeastRecentlyUsed(int most) {
+            super(16, LOAD, true);
+            this.most = most;
+        }
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<K, V> eldest) {
+            return size() > most;
+        }
+    }
 
     /** Rules for a server whose tools are not known yet. */
     public RepeatRules() {}
 
     /** Learns from the answer to {@code tools/list}, which may be an error. */
     public void learn(String principal, byte[] answer) {
-        hints.learn(principal, ToolList.read(answer));
+        ToolList page = ToolList.read(answer);
+        if (page.tools().isEmpty() && !page.last()) {
+            return;
+        }
+        lock.lock();
+        try {
+            Known said = known.computeIfAbsent(principal, first -> new Known());
+            said.whole |= page.last();
+            for (ToolList.Tool tool : page.tools()) {
+                if (tool.harmless() && tool.name().length() <= MAX_NAME) {
+                    said.harmless.put(tool.name(), true);
+                } else {
+                    said.harmless.remove(tool.name());
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -50,16 +104,25 @@ public final class RepeatRules {
      * before the last count for {@link #harmless} and are no knowledge of the whole.
      */
     public boolean knows(String principal) {
-        return hints.knows(principal);
+        return ask(principal, said -> said.whole);
     }
 
     /** Whether a request may be run once more. */
     public boolean harmless(String principal, String method, byte[] request) {
-        if (method.equals(TOOLS_CALL)) {
-            return CallFacts.named(request)
-                    .filter(tool -> hints.harmless(principal, tool))
-                    .isPresent();
+        if (!method.equals(TOOLS_CALL)) {
+            return READING.contains(method);
         }
-        return READING.contains(method);
+        Optional<String> tool = CallFacts.named(request);
+        return tool.isPresent() && ask(principal, said -> said.harmless.get(tool.get()) != null);
+    }
+
+    private boolean ask(String principal, Predicate<Known> question) {
+        lock.lock();
+        try {
+            Known said = known.get(principal);
+            return said != null && question.test(said);
+        } finally {
+            lock.unlock();
+        }
     }
 }

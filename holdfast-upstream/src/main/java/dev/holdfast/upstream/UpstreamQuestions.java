@@ -2,8 +2,8 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
-import dev.holdfast.json.backend.Questions;
-import dev.holdfast.json.backend.Questions.Question;
+import dev.holdfast.json.backend.OpenQuestions;
+import dev.holdfast.json.backend.OpenQuestions.Question;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
@@ -21,13 +21,13 @@ import org.slf4j.LoggerFactory;
 final class UpstreamQuestions {
     private static final Logger log = LoggerFactory.getLogger(UpstreamQuestions.class);
 
-    private final Questions questions;
+    private final OpenQuestions questions;
     private final ListeningSink listening;
     private final UpstreamLink upstream;
 
-    /** Questions of one session at the upstream. */
+    /** The questions of one session at the upstream. */
     UpstreamQuestions(String incarnation, ListeningSink listening, UpstreamLink upstream) {
-        this.questions = new Questions(incarnation);
+        this.questions = new OpenQuestions(incarnation);
         this.listening = listening;
         this.upstream = upstream;
     }

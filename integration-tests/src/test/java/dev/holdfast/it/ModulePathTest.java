@@ -135,7 +135,7 @@ class ModulePathTest {
         Files.writeString(
                 sources.resolve("Curious.java"),
                 "package com.example; class Curious { dev.holdfast.session.LiveSession session; dev.holdfast.log.Streams streams;"
-                        + " dev.holdfast.servlet.guard.Rejection rejection; dev.holdfast.json.backend.Questions questions; }");
+                        + " dev.holdfast.servlet.guard.Rejection rejection; dev.holdfast.json.backend.OpenQuestions questions; }");
 
         assertThat(compiled(sources))
                 .contains("package dev.holdfast.session is not visible")

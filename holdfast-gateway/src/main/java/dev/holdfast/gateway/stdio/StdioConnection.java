@@ -4,7 +4,7 @@ import dev.holdfast.gateway.process.Child;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
-import dev.holdfast.json.backend.Questions;
+import dev.holdfast.json.backend.OpenQuestions;
 import dev.holdfast.json.backend.ServerIds;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
@@ -32,7 +32,7 @@ final class StdioConnection implements BackendConnection, Child.Listener {
     private final EnvelopeReader envelopes;
     private final CommitGate gate;
     private final RunningCalls calls = new RunningCalls();
-    private final Questions questions;
+    private final OpenQuestions questions;
     private final StdioQuestions asking;
     private final Probe probe;
     private final StdioRouter router;
@@ -51,7 +51,7 @@ final class StdioConnection implements BackendConnection, Child.Listener {
         this.handshake = handshake;
         this.envelopes = envelopes;
         this.gate = new CommitGate(child.options().uncommittedBytes());
-        this.questions = new Questions(incarnation);
+        this.questions = new OpenQuestions(incarnation);
         this.probe = new Probe(child, incarnation);
         this.asking = new StdioQuestions(child.name(), child::write, calls, questions, listening, gate);
         this.router = new StdioRouter(child.name(), child.lines(), calls, asking, probe, listening, gate, envelopes);
@@ -113,7 +113,7 @@ final class StdioConnection implements BackendConnection, Child.Listener {
 
     @Override
     public void answer(InboundMessage response) {
-        Optional<Questions.Question> question = questions.answered(response.requiredId());
+        Optional<OpenQuestions.Question> question = questions.answered(response.requiredId());
         if (question.isPresent()) {
             child.write(envelopes
                     .message(response)

@@ -3,8 +3,8 @@ package dev.holdfast.gateway.stdio;
 import dev.holdfast.gateway.process.ChildName;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
-import dev.holdfast.json.backend.Questions;
-import dev.holdfast.json.backend.Questions.Question;
+import dev.holdfast.json.backend.OpenQuestions;
+import dev.holdfast.json.backend.OpenQuestions.Question;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.ListeningSink;
@@ -27,7 +27,7 @@ final class StdioQuestions {
     private final ChildName name;
     private final Consumer<byte[]> child;
     private final RunningCalls calls;
-    private final Questions questions;
+    private final OpenQuestions questions;
     private final ListeningSink listening;
     private final CommitGate gate;
 
@@ -35,7 +35,7 @@ final class StdioQuestions {
             ChildName name,
             Consumer<byte[]> child,
             RunningCalls calls,
-            Questions questions,
+            OpenQuestions questions,
             ListeningSink listening,
             CommitGate gate) {
         this.name = name;

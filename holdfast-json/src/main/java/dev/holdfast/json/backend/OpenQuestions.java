@@ -16,7 +16,7 @@ import java.util.concurrent.CompletionStage;
  * The requests of one server to the client that have no answer, under ids that no other server of the session ever uses: each
  * counts from its own beginning, and an answer that comes late must not reach the wrong one. Safe for use by any thread.
  */
-public final class Questions {
+public final class OpenQuestions {
     public static final int MOST = 1024;
     /** The number of pings that the engine keeps for a session; beyond it, it gives up the oldest. */
     public static final int MOST_PINGS = 128;
@@ -51,7 +51,7 @@ public final class Questions {
         }
     }
 
-    public Questions(String incarnation) {
+    public OpenQuestions(String incarnation) {
         this.incarnation = incarnation;
     }
 
