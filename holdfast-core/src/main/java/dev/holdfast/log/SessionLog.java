@@ -57,6 +57,7 @@ public final class SessionLog {
     private final Object lock = new Object();
     private final SessionStore store;
     private final Owner owner;
+    private final Consumer<EndReason> ends;
     private final Epochs epochs;
     private final Outbox outbox;
     private @Nullable SessionKey key;
@@ -68,6 +69,7 @@ public final class SessionLog {
     public SessionLog(SessionStore store, Epochs epochs, Owner owner) {
         this.store = store;
         this.owner = owner;
+        this.ends = owner::end;
         this.epochs = epochs;
         this.outbox = new Outbox(epochs, Keeping.by(store), owner);
     }
@@ -122,7 +124,7 @@ public final class SessionLog {
         Step present = step;
         Outbox.Turn next = turn;
         while (true) {
-            present.perform(owner);
+            present.perform(ends);
             if (next == Outbox.Wait.LATER) {
                 next = look(outbox::next);
             }

@@ -4,6 +4,7 @@ import dev.holdfast.EndReason;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,11 +29,6 @@ public final class Step {
     /** Whether the decision has caused nothing. */
     boolean idle() {
         return first == null && end == null;
-    }
-
-    /** Wakes the connection of a reader. */
-    public void wake(StreamCursor reader) {
-        then(reader);
     }
 
     /** Completes a stage. */
@@ -69,8 +65,10 @@ public final class Step {
     /**
      * Does everything that was caused, after the lock was released. A failure of one effect stops neither the others nor the append
      * behind them.
+     *
+     * @param ends ends the session
      */
-    void perform(SessionLog.Owner owner) {
+    void perform(Consumer<EndReason> ends) {
         over = true;
         if (first != null) {
             guarded(first);
@@ -80,7 +78,7 @@ public final class Step {
         }
         EndReason reason = end;
         if (reason != null) {
-            guarded(() -> owner.end(reason));
+            guarded(() -> ends.accept(reason));
         }
     }
 

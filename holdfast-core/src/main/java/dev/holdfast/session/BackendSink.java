@@ -11,34 +11,25 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What one incarnation of a session's backend says outside of calls. What changes here changes inside a step. */
+/** What one incarnation of a session's backend says outside of calls. */
 final class BackendSink implements ListeningSink {
     private static final Logger logger = LoggerFactory.getLogger(BackendSink.class);
-
-    /** Who takes what is said. */
-    interface Hearer {
-        /** Whether this incarnation is the present one and not lost; inside a step. */
-        boolean present(int incarnation);
-
-        /** This incarnation is gone, and has done nothing of some requests. */
-        void lost(int incarnation, String cause, List<InboundMessage> untouched);
-    }
 
     private final SessionCore core;
     private final Outbound outbound;
     private final Readers readers;
-    private final Hearer hearer;
+    private final BackendSlot slot;
     private final int incarnation;
     private Runnable hook = BackendSink::nothing;
     private Optional<Consumer<InboundMessage>> answers = Optional.empty();
     private boolean opened;
     private boolean abandoned;
 
-    BackendSink(SessionCore core, Outbound outbound, Readers readers, Hearer hearer, int incarnation) {
+    BackendSink(SessionCore core, Outbound outbound, Readers readers, BackendSlot slot, int incarnation) {
         this.core = core;
         this.outbound = outbound;
         this.readers = readers;
-        this.hearer = hearer;
+        this.slot = slot;
         this.incarnation = incarnation;
     }
 
@@ -46,7 +37,7 @@ final class BackendSink implements ListeningSink {
 
     @Override
     public CompletionStage<Void> send(OutboundMessage message) {
-        return outbound.send(incarnation, message, () -> hearer.present(incarnation));
+        return outbound.send(incarnation, message, () -> slot.present(incarnation));
     }
 
     @Override
@@ -80,7 +71,7 @@ final class BackendSink implements ListeningSink {
         core.run(step -> answers = Optional.of(next));
     }
 
-    /** Who takes answers while there is no connection; inside a step. */
+    /** Who takes answers while there is no connection. */
     Optional<Consumer<InboundMessage>> answers() {
         return answers;
     }
@@ -102,7 +93,7 @@ final class BackendSink implements ListeningSink {
 
     @Override
     public void lost(String cause, List<InboundMessage> untouched) {
-        hearer.lost(incarnation, cause, untouched);
+        slot.lost(incarnation, cause, untouched);
     }
 
     /** The opening is over: nobody can give it up any more. */

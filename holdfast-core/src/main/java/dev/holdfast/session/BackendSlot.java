@@ -2,125 +2,202 @@ package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.RestoreOutcome;
+import dev.holdfast.log.LazyQueue;
 import dev.holdfast.log.Step;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * The place of a session's backend, through its incarnations. Whoever needs the backend while none is there starts exactly one
- * restore, and everybody who comes meanwhile waits in order. The state changes inside steps; backends are called outside.
+ * The place of a session's backend, through its incarnations, which are counted from 1. Whoever needs the backend while none is there
+ * starts exactly one restore: a fresh one is opened and gets the journal. Everybody who comes meanwhile waits, and gets it in order,
+ * each before the next, and before all who come then.
+ *
+ * <pre>
+ *   NEW --open--> OPENING --accepted--> SERVING --nobody waits--> CONNECTED --lost--> EMPTY
+ *                 OPENING --refused--> NEW
+ *   NEW --the session is back from the store, another node has initialized it--> EMPTY
+ *   EMPTY --use--> RESTORING --replayed--> SERVING
+ *                  RESTORING --not reached, lost--> EMPTY, those who waited are refused; if it was begun for nobody, RESTORING for them
+ *                  RESTORING --refused--> the session ends
+ *   CONNECTED --the one before has accepted something that it lacks--> SERVING
+ *   SERVING, OPENING, CONNECTED --lost--> RESTORING if somebody waits, else EMPTY
+ *   CONNECTED --released, nobody uses it--> EMPTY
+ *   any --close--> CLOSED
+ * </pre>
  */
-final class BackendSlot implements BackendSink.Hearer {
-    private static final String UNINITIALIZED = "the session is not initialized yet";
+final class BackendSlot {
+    private static final Logger logger = LoggerFactory.getLogger(BackendSlot.class);
+    /** How long a fresh backend may take for the journal. */
+    static final long REPLAY_MILLIS = 30_000;
+
+    private static final int MOST_WAITING = 10_000;
     private static final int NONE = 0;
+    private static final String MUTE = "the backend does not answer what it had answered before";
+    private static final String UNINITIALIZED = "the session is not initialized yet";
 
-    private final SessionCore core;
-    private final BackendOpenings openings;
-    private final CallEnding calls;
-    private final ServerIdentity identity;
-    private final BackendQueue waiting;
-    private final Incarnations incarnations = new Incarnations();
+    private enum State {
+        /** There was none yet. */
+        NEW,
+        /** The client's own {@code initialize} is on its way. */
+        OPENING,
+        EMPTY,
+        RESTORING,
+        /** A fresh backend is there, and those who waited for it come first. */
+        SERVING,
+        CONNECTED,
+        CLOSED
+    }
 
-    BackendSlot(SessionCore core, Outbound outbound, Readers readers, CallEnding calls, ServerIdentity identity) {
-        this.core = core;
-        this.openings = new BackendOpenings(core, outbound, readers);
-        this.calls = calls;
-        this.identity = identity;
-        this.waiting = new BackendQueue(core.host().limits().sessionBytes(), core::hold);
+    /** What there is of a session's backend on this node. */
+    enum Presence {
+        THERE,
+        /** It was here and is gone, and nobody has asked for another. */
+        MISSING,
+        /** One is on its way, or there never was one here. */
+        PENDING
     }
 
     /**
-     * There was a backend before the session came back from the store; inside a step, before anybody else knows the session.
+     * Somebody who waits.
+     *
+     * @param bytes how much it brought when it came, which may change while it waits
+     */
+    private record Waiting(BackendUser user, long bytes) {}
+
+    private final SessionCore core;
+    private final Outbound outbound;
+    private final Readers readers;
+    private final CallEnding calls;
+    private final ServerIdentity identity;
+
+    private State state = State.NEW;
+    private int latest;
+    private int lastGone;
+    /** The connection to the latest, while there is one. */
+    private @Nullable BackendConnection connection;
+    /** What the latest says outside of calls. */
+    private @Nullable BackendSink sink;
+    /** Whether anybody has got the latest. */
+    private boolean served;
+    /** Whether the restore under way was begun for nobody: its patience is not that of those who came later. */
+    private boolean unasked;
+
+    private long restoringSince;
+    private final LazyQueue<Waiting> waiting = new LazyQueue<>();
+    private long waitingBytes;
+    /** Those who have got the latest, and wait for something of it. */
+    private Set<BackendUser> awaiting = Set.of();
+
+    BackendSlot(SessionCore core, Outbound outbound, Readers readers, CallEnding calls, ServerIdentity identity) {
+        this.core = core;
+        this.outbound = outbound;
+        this.readers = readers;
+        this.calls = calls;
+        this.identity = identity;
+    }
+
+    /**
+     * There was a backend before the session came back from the store, which nobody else knows yet.
      *
      * @param users those who need a fresh one, which is not opened yet
      * @return those for whom there is no room
      */
-    List<BackendUser> returned(List<? extends BackendUser> users, Step step) {
-        return existed() ? waiting.addAll(users, step) : List.copyOf(users);
+    List<? extends BackendUser> returned(List<? extends BackendUser> users, Step step) {
+        return existed(step) ? addAll(users, step) : users;
     }
 
-    /** There was a backend, though none was here; inside a step. False if one was or is here, or none will be: nothing changes then. */
-    boolean existed() {
-        boolean first = incarnations.state() == BackendState.NEW;
-        if (first) {
-            incarnations.become(BackendState.EMPTY);
-        }
+    /** There was a backend, though none was here. False if one was or is here, or none will be: nothing changes then. */
+    boolean existed(Step step) {
+        boolean first = state == State.NEW;
+        state = first ? State.EMPTY : state;
         return first;
     }
 
-    /** Opens a fresh backend if there was one and nobody has asked for it yet. */
-    void restore() {
-        begin(core.step(step -> {
-            if (incarnations.state() != BackendState.EMPTY) {
-                return NONE;
-            }
-            int next = beginRestore();
-            incarnations.restoresForNobody();
-            return next;
-        }));
-    }
-
-    /** Whether there is none, and the next one gets the journal when it is opened; inside a step. */
+    /** Whether there is none, and the next one gets the journal when it is opened. */
     boolean awaitsJournal() {
-        return incarnations.state() == BackendState.EMPTY;
+        return state == State.EMPTY;
     }
 
-    /** What there is of a backend. */
-    BackendPresence presence() {
-        return core.look(incarnations::presence);
+    Presence presence() {
+        return core.look(this::whatIsThere);
     }
 
-    private void begin(int next) {
-        if (next != NONE) {
-            new BackendRestore(core, this, identity).begin(next);
-        }
+    private Presence whatIsThere() {
+        return switch (state) {
+            case SERVING, CONNECTED -> Presence.THERE;
+            case EMPTY -> latest > 0 ? Presence.MISSING : Presence.PENDING;
+            default -> Presence.PENDING;
+        };
+    }
+
+    /** Whether this is the latest, and not gone. */
+    boolean present(int which) {
+        return which == latest && which != lastGone;
     }
 
     /** Opens the first connection, for the client's own {@code initialize}; empty if there is or was one. */
     Optional<CompletionStage<Backend.Outcome>> open(InboundMessage initialize) {
         int first = core.step(step -> {
-            if (incarnations.state() != BackendState.NEW) {
+            if (state != State.NEW) {
                 return NONE;
             }
-            incarnations.become(BackendState.OPENING);
-            return incarnations.next();
+            state = State.OPENING;
+            return ++latest;
         });
-        return first == NONE ? Optional.empty() : Optional.of(openings.first(initialize, first, this));
+        return first == NONE ? Optional.empty() : Optional.of(open(initialize, first, false));
     }
 
-    /** Opens the connection of an incarnation that restores. */
-    CompletionStage<Backend.Outcome> open(int next) {
-        InboundMessage initialize = core.look(() -> core.journal().initialize().withContext(waiting.context()));
-        return openings.another(initialize, next, this);
+    private CompletionStage<Backend.Outcome> open(InboundMessage initialize, int incarnation, boolean restores) {
+        Epoch present = core.look(core.log().epochs()::present);
+        String name = Long.toString(present.nonce(), 36) + "." + incarnation;
+        BackendSink fresh = new BackendSink(core, outbound, readers, this, incarnation);
+        core.run(step -> {
+            if (state == State.CLOSED) {
+                step.then(fresh::abandon);
+            } else {
+                sink = fresh;
+            }
+        });
+        try {
+            return core.host()
+                    .backend()
+                    .open(new Backend.OpenRequest(initialize, core.principal(), name, restores), fresh)
+                    .whenComplete((outcome, failure) -> fresh.opened());
+        } catch (Throwable e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     /** The first connection is there, even if it was lost again already; false if the slot was closed meanwhile. */
     boolean connected(BackendConnection first) {
         return core.step(step -> {
-            if (incarnations.state() != BackendState.OPENING) {
-                close(first, step);
+            if (state != State.OPENING) {
+                step.then(() -> close(first));
                 return false;
             }
-            int present = incarnations.latest();
-            if (present(present)) {
-                incarnations.connected(first);
-                incarnations.become(BackendState.SERVING);
-                incarnations.serve();
-                step.then(() -> serve(present, first));
+            if (present(latest)) {
+                connection = first;
+                served = true;
+                serve(step);
                 return true;
             }
-            close(first, step);
-            incarnations.become(BackendState.EMPTY);
+            step.then(() -> close(first));
+            state = State.EMPTY;
             if (!waiting.isEmpty()) {
-                int next = beginRestore();
-                step.then(() -> begin(next));
+                restore(step);
             }
             return true;
         });
@@ -129,39 +206,18 @@ final class BackendSlot implements BackendSink.Hearer {
     /** The backend has refused the client's {@code initialize}; the client may try again. */
     void notOpened() {
         core.run(step -> {
-            if (incarnations.state() == BackendState.OPENING) {
-                incarnations.become(BackendState.NEW);
-                incarnations.gone(incarnations.latest(), step);
+            if (state == State.OPENING) {
+                state = State.NEW;
+                gone(latest, step);
                 calls.backendLost(UNINITIALIZED, step);
-                waiting.refuseAll(UNINITIALIZED, step);
+                takeAll(step).forEach(entry -> entry.user.turnAway(UNINITIALIZED, step));
             }
         });
-    }
-
-    @Override
-    public boolean present(int which) {
-        return incarnations.present(which);
-    }
-
-    /** Who takes the client's answers for this incarnation, also while it is being opened; inside a step. */
-    Optional<Consumer<InboundMessage>> answers(int which) {
-        if (!present(which)) {
-            return Optional.empty();
-        }
-        BackendConnection now = incarnations.connection();
-        return now == null ? openings.answers() : Optional.of(now::answer);
     }
 
     /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. */
     boolean use(BackendUser user) {
-        BackendConnection now = core.step(step -> {
-            if (incarnations.state() == BackendState.CONNECTED) {
-                incarnations.serve();
-                user.handedTo(incarnations.latest(), step);
-                return incarnations.connection();
-            }
-            return null;
-        });
+        BackendConnection now = core.step(step -> state == State.CONNECTED ? hand(user, step) : null);
         if (now != null) {
             user.use(now);
             return true;
@@ -169,13 +225,17 @@ final class BackendSlot implements BackendSink.Hearer {
         return useLater(user);
     }
 
+    private @Nullable BackendConnection hand(BackendUser user, Step step) {
+        served = true;
+        user.handedTo(latest, step);
+        return connection;
+    }
+
     private boolean useLater(BackendUser user) {
         return core.<Boolean>step(step -> {
-            if (incarnations.state() == BackendState.CONNECTED) {
+            if (state == State.CONNECTED) {
                 // it is there since a moment ago
-                incarnations.serve();
-                user.handedTo(incarnations.latest(), step);
-                BackendConnection now = incarnations.connection();
+                BackendConnection now = hand(user, step);
                 step.then(() -> {
                     if (now != null) {
                         user.use(now);
@@ -183,82 +243,210 @@ final class BackendSlot implements BackendSink.Hearer {
                 });
                 return true;
             }
-            if (incarnations.state() == BackendState.NEW) {
+            if (state == State.NEW) {
                 user.turnAway(UNINITIALIZED, step);
                 return false;
             }
-            if (incarnations.state() == BackendState.CLOSED || !waiting.add(user, step)) {
+            if (state == State.CLOSED || !add(user, step)) {
                 user.turnAway("no backend is there", step);
                 return false;
             }
-            int next = incarnations.state() == BackendState.EMPTY ? beginRestore() : NONE;
-            step.then(() -> begin(next));
+            if (state == State.EMPTY) {
+                restore(step);
+            }
             return true;
         });
     }
 
-    /** Somebody who has got the backend waits for something of it, and is dropped when it is gone; inside a step. */
-    void await(BackendUser user) {
-        incarnations.await(user);
+    /** Somebody who has got the backend waits for something of it, and is dropped when it is gone. */
+    void await(BackendUser user, Step step) {
+        awaiting = awaiting.isEmpty() ? new HashSet<>() : awaiting;
+        awaiting.add(user);
     }
 
-    /** It has what it waited for; inside a step. */
-    void awaitNoMore(BackendUser user) {
-        incarnations.awaitNoMore(user);
+    /** It has what it waited for. */
+    void awaitNoMore(BackendUser user, Step step) {
+        if (!awaiting.isEmpty()) {
+            awaiting.remove(user);
+        }
     }
 
-    /** Lets somebody have the backend that comes after an incarnation, in the order of the steps; inside a step. */
+    /**
+     * Lets somebody have the backend that has taken the place of an incarnation, or is about to, behind all who wait for it; nothing
+     * happens where there is none. Those who come so get it in the order of their steps.
+     */
     void useAfter(int which, BackendUser user, Step step) {
-        serving().after(which, user, step);
+        boolean succeeded = which < latest && present(latest) && state != State.CLOSED;
+        if (succeeded && add(user, step) && state == State.CONNECTED) {
+            serve(step);
+        }
+    }
+
+    private boolean add(BackendUser user, Step step) {
+        long bytes = user.bytes();
+        if (waiting.size() >= MOST_WAITING
+                || waitingBytes + bytes > core.host().limits().sessionBytes()) {
+            return false;
+        }
+        waiting.addLast(new Waiting(user, bytes));
+        grows(bytes, step);
+        return true;
+    }
+
+    /** Lets more wait; returns those for whom there is no room. */
+    private List<? extends BackendUser> addAll(List<? extends BackendUser> users, Step step) {
+        return users.stream().filter(user -> !add(user, step)).toList();
+    }
+
+    private List<Waiting> takeAll(Step step) {
+        grows(-waitingBytes, step);
+        return waiting.takeAll();
+    }
+
+    private void grows(long more, Step step) {
+        waitingBytes += more;
+        core.hold(step, more);
+    }
+
+    /** Lets those who wait have the backend that is there; then it is open to all. */
+    private void serve(Step step) {
+        state = State.SERVING;
+        int present = latest;
+        BackendConnection fresh = connection;
+        if (fresh != null) {
+            step.then(() -> serve(present, fresh));
+        }
+    }
+
+    private void serve(int present, BackendConnection fresh) {
+        Optional<BackendUser> next = nextUser(present);
+        while (next.isPresent()) {
+            next.get().use(fresh);
+            next = nextUser(present);
+        }
+        core.host().makeRoom();
+    }
+
+    private Optional<BackendUser> nextUser(int present) {
+        return core.step(step -> {
+            if (state != State.SERVING || !present(present)) {
+                return Optional.empty();
+            }
+            Optional<Waiting> first = waiting.takeFirst();
+            state = first.isPresent() ? state : State.CONNECTED;
+            first.ifPresent(entry -> {
+                grows(-entry.bytes, step);
+                hand(entry.user, step);
+            });
+            return first.map(Waiting::user);
+        });
+    }
+
+    /** Opens a fresh one if there was one and nobody has asked for it yet. */
+    void restore() {
+        core.run(step -> {
+            if (state == State.EMPTY) {
+                restore(step);
+                unasked = true;
+            }
+        });
+    }
+
+    private void restore(Step step) {
+        int next = beginRestore();
+        step.then(() -> restore(next));
     }
 
     private int beginRestore() {
-        return incarnations.restore(core.now());
+        state = State.RESTORING;
+        served = false;
+        unasked = false;
+        restoringSince = core.now();
+        return ++latest;
     }
 
-    /** A restore has got its connection; false if nobody wants it any more. */
-    boolean reached(int restored, BackendConnection fresh) {
-        boolean wanted = core.step(step -> {
-            boolean awaited = incarnations.restoring(restored);
-            if (awaited) {
-                incarnations.connected(fresh);
+    /** Whether the restore of this one is under way. */
+    private boolean restoring(int which) {
+        return state == State.RESTORING && present(which);
+    }
+
+    private void restore(int next) {
+        InboundMessage initialize = core.look(() -> core.journal().initialize().withContext(context()));
+        open(initialize, next, true).whenComplete((outcome, failure) -> {
+            if (failure != null) {
+                logger.error("session {}: the backend could not be opened", core.shortId(), failure);
+                putOff(next, "the backend could not be opened");
+            } else if (outcome instanceof Backend.Opened opened) {
+                replay(next, opened);
+            } else if (outcome instanceof Backend.Unreachable unreachable) {
+                putOff(next, unreachable.cause());
+            } else if (outcome instanceof Backend.Busy busy) {
+                putOff(next, busy.cause());
+            } else {
+                giveUp(next, "the backend refused the session");
             }
+        });
+    }
+
+    /** The context of the first message that waits and has one. */
+    private Object context() {
+        return waiting.stream()
+                .map(entry -> entry.user.context())
+                .filter(context -> context != InboundMessage.NO_CONTEXT)
+                .findFirst()
+                .orElse(InboundMessage.NO_CONTEXT);
+    }
+
+    private void replay(int restored, Backend.Opened fresh) {
+        boolean wanted = core.step(step -> {
+            boolean awaited = restoring(restored);
+            connection = awaited ? fresh.connection() : connection;
             return awaited;
         });
         if (!wanted) {
-            BackendRestore.close(fresh, core);
+            close(fresh.connection());
+            return;
         }
-        return wanted;
+        if (!fresh.revision().equals(core.revision())) {
+            giveUp(restored, "the backend now speaks revision " + fresh.revision());
+            return;
+        }
+        List<InboundMessage> messages = core.look(core.journal()::replay);
+        core.host().later(() -> notRestored(restored, MUTE), REPLAY_MILLIS);
+        new Replay(core.id()).send(messages, fresh.connection()).whenComplete((done, failure) -> {
+            if (failure != null && (failure instanceof Error || failure.getCause() instanceof Error)) {
+                notRestored(restored, "the backend failed");
+            } else if (failure != null) {
+                giveUp(restored, "the backend refused what it had accepted before");
+            } else {
+                restored(restored, fresh);
+            }
+        });
     }
 
-    /** A fresh backend is there, in the state of the one before; false if nobody wants it any more. */
-    boolean restored(int restored) {
-        return core.step(step -> {
-            boolean awaited = incarnations.restoring(restored);
+    /** A fresh backend is there, in the state of the one before. */
+    private void restored(int restored, Backend.Opened fresh) {
+        boolean wanted = core.step(step -> {
+            boolean awaited = restoring(restored);
             if (awaited) {
-                incarnations.become(BackendState.SERVING);
+                state = State.SERVING;
                 tell(RestoreOutcome.RESTORED, step);
             }
             return awaited;
         });
+        if (wanted) {
+            identity.again(() -> present(restored), fresh.response());
+            serve(restored, fresh.connection());
+        }
     }
 
     private void tell(RestoreOutcome outcome, Step step) {
-        Duration took = Duration.ofNanos(core.now() - incarnations.restoringSince());
+        Duration took = Duration.ofNanos(core.now() - restoringSince);
         step.then(() -> core.host().telemetry().restoreEnded(core.id(), outcome, took));
     }
 
-    /** Lets those who waited have the backend, one after the other; then all. */
-    void serve(int present, BackendConnection fresh) {
-        serving().serve(present, fresh);
-    }
-
-    private BackendServing serving() {
-        return new BackendServing(core, incarnations, waiting);
-    }
-
     /** The session cannot go on with any backend: nobody gets another one, though the end of the session may take its time. */
-    void giveUp(int restored, String cause) {
+    private void giveUp(int restored, String cause) {
         core.run(step -> {
             if (endRestore(restored, cause, RestoreOutcome.FAILED, step)) {
                 step.then(() -> core.host().telemetry().backendNotRestored(core.id(), cause));
@@ -269,117 +457,142 @@ final class BackendSlot implements BackendSink.Hearer {
     }
 
     /** There is no backend for the moment: whoever comes next may try again. */
-    void putOff(int restored, String cause) {
+    private void putOff(int restored, String cause) {
         core.run(step -> endRestore(restored, cause, RestoreOutcome.PUT_OFF, step));
     }
 
     /** Ends a restore, if it is under way: what it has asked is withdrawn, and those who waited for it are refused. */
     private boolean endRestore(int restored, String cause, RestoreOutcome outcome, Step step) {
-        if (incarnations.state() != BackendState.RESTORING || restored != incarnations.latest()) {
+        if (state != State.RESTORING || restored != latest) {
             return false;
         }
-        incarnations.become(BackendState.EMPTY);
-        incarnations.gone(restored, step);
+        state = State.EMPTY;
+        gone(restored, step);
         tell(outcome, step);
         calls.backendLost(cause, step);
-        if (incarnations.unasked() && outcome == RestoreOutcome.PUT_OFF && !waiting.isEmpty()) {
-            int next = beginRestore();
-            step.then(() -> begin(next));
+        if (unasked && outcome == RestoreOutcome.PUT_OFF && !waiting.isEmpty()) {
+            restore(step);
         } else {
-            waiting.refuseAll(cause, step);
+            takeAll(step).forEach(entry -> entry.user.turnAway(cause, step));
         }
         return true;
     }
 
-    @Override
-    public void lost(int which, String cause, List<InboundMessage> untouched) {
-        core.run(step -> {
-            if (present(which) && incarnations.state() != BackendState.CLOSED) {
-                lose(which, cause, untouched, step);
-            } else {
-                calls.untouched(untouched, sink -> sink.stranded(which)).forEach(user -> step.then(() -> use(user)));
-            }
-        });
-    }
-
     /** This incarnation is of no use, if its restore is still under way. */
-    void notRestored(int which, String cause) {
+    private void notRestored(int which, String cause) {
         core.run(step -> {
-            if (incarnations.restoring(which)) {
+            if (restoring(which)) {
                 lose(which, cause, List.of(), step);
             }
         });
     }
 
+    /** Who takes the client's answers for this incarnation, also while it is being opened. */
+    Optional<Consumer<InboundMessage>> answers(int which) {
+        if (!present(which)) {
+            return Optional.empty();
+        }
+        BackendConnection now = connection;
+        if (now != null) {
+            return Optional.of(now::answer);
+        }
+        return sink == null ? Optional.empty() : sink.answers();
+    }
+
+    /** An incarnation is gone, and has done nothing of some requests. */
+    void lost(int which, String cause, List<InboundMessage> untouched) {
+        core.run(step -> {
+            if (present(which) && state != State.CLOSED) {
+                lose(which, cause, untouched, step);
+            } else {
+                calls.untouched(untouched, request -> request.stranded(which))
+                        .forEach(user -> step.then(() -> use(user)));
+            }
+        });
+    }
+
     private void lose(int which, String cause, List<InboundMessage> untouched, Step step) {
-        incarnations.gone(which, step);
-        Optional<BackendConnection> dead = incarnations.disconnect();
-        List<CallDispatch> again = calls.untouched(untouched, sink -> sink.incarnation() == which);
+        gone(which, step);
+        Optional<BackendConnection> dead = disconnect();
+        List<CallDispatch> again = calls.untouched(untouched, request -> request.incarnation() == which);
         calls.backendLost(cause, step);
-        waiting.addAll(again, step).forEach(user -> user.turnAway(cause, step));
+        addAll(again, step).forEach(user -> user.turnAway(cause, step));
         step.then(() -> core.host().telemetry().backendLost(core.id(), cause));
-        dead.ifPresent(connection -> close(connection, step));
+        dead.ifPresent(last -> step.then(() -> close(last)));
         replace(which, cause, step);
     }
 
     /** Goes on after a loss: those who wait get another backend, unless the one that is gone served nobody. */
     private void replace(int gone, String cause, Step step) {
-        if (incarnations.state() == BackendState.RESTORING) {
+        if (state == State.RESTORING) {
             endRestore(gone, cause, RestoreOutcome.PUT_OFF, step);
-        } else if (incarnations.presence() == BackendPresence.THERE && !waiting.isEmpty()) {
-            boolean useless = !incarnations.served();
-            int next = beginRestore();
-            if (useless) {
-                endRestore(next, cause, RestoreOutcome.PUT_OFF, step);
+        } else if (whatIsThere() == Presence.THERE && !waiting.isEmpty()) {
+            if (served) {
+                restore(step);
             } else {
-                step.then(() -> begin(next));
+                endRestore(beginRestore(), cause, RestoreOutcome.PUT_OFF, step);
             }
-        } else if (incarnations.state() != BackendState.OPENING) {
-            incarnations.become(BackendState.EMPTY);
-            openings.forget();
+        } else if (state != State.OPENING) {
+            state = State.EMPTY;
+            sink = null;
         }
     }
 
-    /**
-     * Ends the backend for another session's, unless it is in use; who needs it next gets a fresh one.
-     *
-     * @param listening whether the client reads what belongs to no call; asked under the session's lock
-     */
-    boolean release(BooleanSupplier listening) {
+    /** An incarnation says nothing any more. */
+    private void gone(int which, Step step) {
+        lastGone = which;
+        awaiting.forEach(user -> step.then(user::dropped));
+        awaiting = Set.of();
+    }
+
+    private Optional<BackendConnection> disconnect() {
+        Optional<BackendConnection> last = Optional.ofNullable(connection);
+        connection = null;
+        return last;
+    }
+
+    /** Ends the backend for another session's, unless it is in use; who needs it next gets a fresh one. */
+    boolean release() {
         return core.<Boolean>step(step -> {
-            BackendConnection unused = incarnations.connection();
+            BackendConnection unused = connection;
             Lifecycle.State now = core.lifecycle().state();
-            if (incarnations.state() != BackendState.CONNECTED
-                    || unused == null
-                    || now.works()
-                    || now.closed()
-                    || listening.getAsBoolean()) {
+            if (state != State.CONNECTED || unused == null || now.works() || now.closed() || readers.isRead()) {
                 return false;
             }
-            incarnations.become(BackendState.EMPTY);
-            incarnations.gone(incarnations.latest(), step);
-            incarnations.disconnect();
-            openings.forget();
+            state = State.EMPTY;
+            gone(latest, step);
+            connection = null;
+            // what it has set there must not keep it in memory
+            sink = null;
             calls.backendLost("another session needed the backend", step);
             step.then(() -> core.host().telemetry().backendReleased(core.id()));
-            close(unused, step);
+            step.then(() -> close(unused));
             return true;
         });
     }
 
-    /** Ends the backend. */
-    void close() {
-        core.run(this::close);
+    /** There will be no other one. */
+    void close(Step step) {
+        state = State.CLOSED;
+        gone(latest, step);
+        takeAll(step).forEach(entry -> step.then(entry.user::dropped));
+        if (sink != null) {
+            step.then(sink::abandon);
+        }
+        sink = null;
+        disconnect().ifPresent(last -> step.then(() -> close(last)));
     }
 
-    private void close(Step step) {
-        incarnations.close(step);
-        waiting.takeAll(step).forEach(user -> step.then(user::dropped));
-        openings.abandon(step);
-        incarnations.disconnect().ifPresent(last -> close(last, step));
-    }
-
-    private void close(BackendConnection connection, Step step) {
-        step.then(() -> BackendRestore.close(connection, core));
+    /** Ends a connection to a backend; a drain waits for it. */
+    private void close(BackendConnection last) {
+        try {
+            core.host().closing(last.close().whenComplete((done, failure) -> {
+                if (failure != null) {
+                    logger.error("session {}: the backend did not close", core.shortId(), failure);
+                }
+            }));
+        } catch (Throwable e) {
+            logger.error("session {}: the backend failed on its close", core.shortId(), e);
+        }
     }
 }

@@ -157,7 +157,7 @@ final class CallStart {
             // one that was refused meanwhile stays so
             if (!call.stream().recorded() && !call.ended()) {
                 call.stream().record(step);
-                call.stream().reader().ifPresent(step::wake);
+                call.stream().reader().ifPresent(step::then);
             }
         }
 
@@ -254,7 +254,7 @@ final class CallStart {
                     call.liveReader().filter(own -> call.stream().reader().isPresent());
             if (reader.isPresent() && !call.stream().recorded()) {
                 reader.get().refuse(step);
-                step.wake(reader.get());
+                step.then(reader.get());
                 sink.stop(step);
                 ending.lose(sink, step);
                 ending.own()
@@ -335,7 +335,7 @@ final class CallStart {
         }
         if (call.done()) {
             ending.end(call, step);
-            call.stream().reader().ifPresent(step::wake);
+            call.stream().reader().ifPresent(step::then);
         }
     }
 }

@@ -75,7 +75,7 @@ final class CatchUp {
 
     /** Another node has initialized it. */
     private void begin(String revision, @Nullable InboundMessage initialize, Step step) {
-        if (initialize != null && backend.existed()) {
+        if (initialize != null && backend.existed(step)) {
             core.negotiated(revision);
             core.journal().accepted(initialize, step);
         }
@@ -106,13 +106,13 @@ final class CatchUp {
         @Override
         public void handedTo(int incarnation, Step step) {
             // the journal has it already: a fresh backend gets it with that, and here again, which changes nothing
-            backend.await(this);
+            backend.await(this, step);
         }
 
         @Override
         public void use(BackendConnection connection) {
-            done.thenRun(() -> core.run(step -> backend.awaitNoMore(this)));
-            core.host().later(() -> done.complete(null), BackendRestore.REPLAY_MILLIS);
+            done.thenRun(() -> core.run(step -> backend.awaitNoMore(this, step)));
+            core.host().later(() -> done.complete(null), BackendSlot.REPLAY_MILLIS);
             new Replay(core.id()).send(missing, connection).whenComplete((sent, failure) -> {
                 if (failure != null) {
                     logger.warn("session {}: the backend refused what another one has accepted", core.shortId());

@@ -2,6 +2,7 @@ package dev.holdfast.session;
 
 import dev.holdfast.Call;
 import dev.holdfast.CallWatch;
+import dev.holdfast.EndReason;
 import dev.holdfast.EventId;
 import dev.holdfast.Refusal;
 import dev.holdfast.Resume;
@@ -9,6 +10,7 @@ import dev.holdfast.Session;
 import dev.holdfast.SessionDescription;
 import dev.holdfast.SessionState;
 import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
 import dev.holdfast.spi.InboundMessage;
@@ -41,7 +43,7 @@ public final class LiveSession implements Session, LiveCall.Host {
     private final SessionSweep sweep;
 
     public LiveSession(SessionHost host, String principal, SessionSeed seed) {
-        this.core = new SessionCore(host, principal, seed);
+        this.core = new SessionCore(new Owner(), host, principal, seed);
         OwnMessages own = new OwnMessages(core);
         this.calls = new CallEnding(core, own);
         this.identity = new ServerIdentity(core, own);
@@ -53,7 +55,49 @@ public final class LiveSession implements Session, LiveCall.Host {
         this.end = new SessionEnd(core, calls, outbound, backend, readers);
         this.sweep = new SessionSweep(
                 core, calls, starts, end, record -> shared().follow(record), new Revival(core, backend, readers));
-        core.wire(outbound, end);
+    }
+
+    /** Hands what is decided below to the part that acts on it. */
+    private final class Owner implements SessionCore.Owner {
+        @Override
+        public void committed(Pending pending, Step step) {
+            outbound.committed(pending, step);
+        }
+
+        @Override
+        public void refused(Pending pending, Step step) {
+            outbound.refused(pending, step);
+        }
+
+        @Override
+        public void doubtful(Throwable failure, Step step) {
+            outbound.doubtful(failure, step);
+        }
+
+        @Override
+        public void recovered(Step step) {
+            outbound.recovered(step);
+        }
+
+        @Override
+        public void concluding(Step step) {
+            outbound.concluding(step);
+        }
+
+        @Override
+        public void questionDropped(RequestId question, Step step) {
+            outbound.questionDropped(question, step);
+        }
+
+        @Override
+        public void end(EndReason reason) {
+            end.end(reason);
+        }
+
+        @Override
+        public void closed(Lifecycle.Move move) {
+            end.closed(move);
+        }
     }
 
     private void answerFor(int incarnation, InboundMessage response) {
@@ -265,7 +309,7 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     /** Lets its backend go, if nobody uses it; it gets a fresh one when it is used again. False if somebody does, or there is none. */
     public boolean releaseBackend() {
-        return backend.release(readers::listening);
+        return backend.release();
     }
 
     /** Whether a client reads any of its streams. */

@@ -145,6 +145,11 @@ final class Outbound {
                 .ifPresent(asked -> core.streams().retention().settle(List.of(asked.node()), step)));
     }
 
+    /** Nobody can answer it any more. */
+    void questionDropped(RequestId question, Step step) {
+        core.requests().answered(question).ifPresent(core.givenUp()::addLast);
+    }
+
     /** Makes room for what the step has kept, if that is needed, and tells those who asked what nobody will answer. */
     void concluding(Step step) {
         if (core.streams().retention().crowds(step)) {
@@ -199,7 +204,7 @@ final class Outbound {
             step.end(EndReason.OVERFLOW);
         }
         pending.committed(step);
-        event.stream.reader().ifPresent(step::wake);
+        event.stream.reader().ifPresent(step::then);
     }
 
     void refused(Pending pending, Step step) {
@@ -214,7 +219,7 @@ final class Outbound {
             core.requests().answered(asked);
         }
         pending.refused(step);
-        event.stream.reader().ifPresent(step::wake);
+        event.stream.reader().ifPresent(step::then);
     }
 
     void doubtful(Throwable failure, Step step) {

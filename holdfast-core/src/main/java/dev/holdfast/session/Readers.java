@@ -218,7 +218,7 @@ public final class Readers implements LiveReader.Host {
         if (reason.advice() == EndReason.Advice.START_OVER) {
             reader.hurry(step);
         }
-        step.wake(reader);
+        step.then(reader);
     }
 
     /** The client has everything, and has told so on another connection. */
@@ -236,7 +236,7 @@ public final class Readers implements LiveReader.Host {
 
     private static void supersede(StreamCursor older, Step step) {
         older.supersede(step);
-        step.wake(older);
+        step.then(older);
     }
 
     @Override
@@ -335,7 +335,7 @@ public final class Readers implements LiveReader.Host {
     private void end(LiveStream stream, EndReason reason, Optional<Duration> retry) {
         core.run(step -> stream.reader().ifPresent(reader -> {
             reader.end(reason, retry, step);
-            step.wake(reader);
+            step.then(reader);
         }));
     }
 
@@ -344,7 +344,7 @@ public final class Readers implements LiveReader.Host {
         return core.look(this::isRead);
     }
 
-    private boolean isRead() {
+    boolean isRead() {
         long now = core.now();
         boolean elsewhere =
                 readElsewhere.isPresent() && !core.clock().passed(WORD_NANOS, readElsewhere.getAsLong(), now);

@@ -31,8 +31,8 @@ final class Revival {
     }
 
     void sweep(long now) {
-        BackendPresence seen = backend.presence();
-        if (seen == BackendPresence.THERE) {
+        BackendSlot.Presence seen = backend.presence();
+        if (seen == BackendSlot.Presence.THERE) {
             since = there ? since : now;
             there = true;
             pause = passed(MOST_PAUSE_NANOS, since, now) ? 0 : pause;
@@ -40,7 +40,7 @@ final class Revival {
         }
         there = false;
         boolean due = pause == 0 || passed(pause, since, now);
-        if (seen == BackendPresence.MISSING && due && wanted()) {
+        if (seen == BackendSlot.Presence.MISSING && due && wanted()) {
             since = now;
             long doubled = Math.min(Math.max(2 * pause, FIRST_PAUSE_NANOS), MOST_PAUSE_NANOS);
             pause = doubled + core.host().random().nextLong(doubled / 4);

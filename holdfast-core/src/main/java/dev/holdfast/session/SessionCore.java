@@ -7,7 +7,6 @@ import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.Epochs;
 import dev.holdfast.log.LazyQueue;
 import dev.holdfast.log.Outbox;
-import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.Streams;
@@ -29,15 +28,13 @@ import org.jspecify.annotations.Nullable;
  * but the name and the life is used inside a {@link #step}.
  */
 public final class SessionCore {
-    /** Who acts on the end of a session; called outside of a step. */
-    interface Ends {
-        /** Ends it, unless it has ended. */
-        void end(EndReason reason);
-
-        /** Lets everything go that this move has closed. */
+    /** What the parts above do about what is decided here. */
+    interface Owner extends SessionLog.Owner {
+        /** Lets everything go that this move has closed; called without the lock. */
         void closed(Move move);
     }
 
+    private final Owner owner;
     private final SessionHost host;
     private final EngineClock clock;
     private final String principal;
@@ -56,13 +53,12 @@ public final class SessionCore {
     private final boolean joined;
 
     private boolean takenOver;
-    private @Nullable Ends ends;
-    private @Nullable Outbound entries;
     private volatile @Nullable SessionKey key;
     private volatile String id = "";
     private volatile String revision = "";
 
-    SessionCore(SessionHost host, String principal, SessionSeed seed) {
+    SessionCore(Owner owner, SessionHost host, String principal, SessionSeed seed) {
+        this.owner = owner;
         this.host = host;
         this.clock = host.clock();
         this.principal = principal;
@@ -72,7 +68,7 @@ public final class SessionCore {
         this.joined = host.joins() && seed.epoch().counter() > 1;
         this.lifecycle = new Lifecycle(lifetime, clock);
         this.record = new RecordState(host.wallClock(), seed, born(host, seed), host.durable());
-        this.log = new SessionLog(host.store(), new Epochs(seed.epochs(), seed.certainFrom()), new LogOwner());
+        this.log = new SessionLog(host.store(), new Epochs(seed.epochs(), seed.certainFrom()), owner);
         boolean forgetful = listensOnly && lifetime.grace().isZero();
         this.streams = new Streams(host.streams(), lifetime, log, forgetful);
         this.journal = new Journal(host.limits(), requests, this::hold);
@@ -81,54 +77,6 @@ public final class SessionCore {
     /** Where lives of the session stand side by side, none of them is the present one. */
     private static int born(SessionHost host, SessionSeed seed) {
         return host.joins() ? seed.extension().born() : seed.epoch().counter();
-    }
-
-    /** Lets others act on what is decided here. Called once, before the session is used. */
-    void wire(Outbound outbound, Ends end) {
-        this.entries = outbound;
-        this.ends = end;
-    }
-
-    /** Passes on what becomes of the log. */
-    private final class LogOwner implements SessionLog.Owner {
-        private Outbound entries() {
-            return Objects.requireNonNull(entries, "the session is not wired");
-        }
-
-        @Override
-        public void committed(Pending pending, Step step) {
-            entries().committed(pending, step);
-        }
-
-        @Override
-        public void refused(Pending pending, Step step) {
-            entries().refused(pending, step);
-        }
-
-        @Override
-        public void doubtful(Throwable failure, Step step) {
-            entries().doubtful(failure, step);
-        }
-
-        @Override
-        public void recovered(Step step) {
-            entries().recovered(step);
-        }
-
-        @Override
-        public void concluding(Step step) {
-            entries().concluding(step);
-        }
-
-        @Override
-        public void questionDropped(RequestId question, Step step) {
-            requests.answered(question).ifPresent(givenUp::addLast);
-        }
-
-        @Override
-        public void end(EndReason reason) {
-            SessionCore.this.end(reason);
-        }
     }
 
     <T> T step(Function<Step, T> decision) {
@@ -299,13 +247,13 @@ public final class SessionCore {
 
     /** Ends it, unless it has ended; outside of a step. */
     void end(EndReason reason) {
-        Objects.requireNonNull(ends, "the session is not wired").end(reason);
+        owner.end(reason);
     }
 
     /** Does what a move demands, outside of a step; false if it leaves the session closed. */
     boolean alive(Move move) {
         if (move.closes()) {
-            Objects.requireNonNull(ends, "the session is not wired").closed(move);
+            owner.closed(move);
         } else if (move.reconnects()) {
             host.telemetry().reconnected(id);
         }

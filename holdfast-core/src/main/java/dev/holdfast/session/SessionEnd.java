@@ -11,7 +11,7 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /** How a session ends for good. Whoever makes the move that closes it lets everything go. Called outside of a step. */
-public final class SessionEnd implements SessionCore.Ends {
+public final class SessionEnd {
     private static final String SHUTDOWN = "the server was shut down before this call had ended";
     private static final long FIRST_DELAY_MILLIS = 500;
     private static final long LONGEST_DELAY_MILLIS = 60_000;
@@ -67,7 +67,6 @@ public final class SessionEnd implements SessionCore.Ends {
                 : end;
     }
 
-    @Override
     public void end(EndReason why) {
         closed(core.lifecycle().close(why));
     }
@@ -88,7 +87,6 @@ public final class SessionEnd implements SessionCore.Ends {
         return move.closes();
     }
 
-    @Override
     public void closed(Move move) {
         if (!move.closes()) {
             return;
@@ -134,7 +132,7 @@ public final class SessionEnd implements SessionCore.Ends {
     void release(EndReason why) {
         outbound.close(why);
         readers.close(why);
-        backend.close();
+        core.run(backend::close);
     }
 
     /**

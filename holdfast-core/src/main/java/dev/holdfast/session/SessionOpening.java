@@ -100,7 +100,7 @@ public final class SessionOpening {
             core.outbox().insist(core.record().begun(), step);
             List<BackendUser> again = state.run(claim, events, step);
             known.run();
-            List<BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again, step);
+            List<? extends BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again, step);
             turnedAway.forEach(user -> user.turnAway("no backend is there", step));
         });
         core.host().telemetry().returned(core::told, core.host().joins());

@@ -245,7 +245,7 @@ public final class SharedSide {
 
     /** Whether no backend was here yet. */
     public boolean lacksBackend() {
-        return backend.presence() == BackendPresence.PENDING;
+        return backend.presence() == BackendSlot.Presence.PENDING;
     }
 
     /**
