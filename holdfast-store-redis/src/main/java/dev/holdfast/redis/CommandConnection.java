@@ -1,6 +1,6 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.redis.Connector.Commands;
+import dev.holdfast.redis.RedisConnector.Commands;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisReadOnlyException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
@@ -23,15 +23,15 @@ final class CommandConnection implements AutoCloseable {
     private static final Logger logger = LoggerFactory.getLogger(CommandConnection.class);
     private static final long PAUSE_MILLIS = 200;
 
-    private final Connector connector;
+    private final RedisConnector connector;
     private final String shown;
     private final AtomicReference<@Nullable Commands> present = new AtomicReference<>();
     private final AtomicReference<@Nullable Throwable> trouble = new AtomicReference<>();
-    private final Complaint complaint = new Complaint();
+    private final OutageLog outage = new OutageLog();
     private volatile boolean closed;
 
     /** Takes a connection that is ready. */
-    CommandConnection(Connector connector, Commands first, String shown) {
+    CommandConnection(RedisConnector connector, Commands first, String shown) {
         this.connector = connector;
         this.shown = shown;
         present.set(first);
@@ -41,35 +41,29 @@ final class CommandConnection implements AutoCloseable {
     <T> CompletionStage<T> run(Function<RedisClusterAsyncCommands<byte[], byte[]>, CompletionStage<T>> command) {
         Commands commands = present.get();
         if (commands == null) {
-            return CompletableFuture.failedFuture(unusable(trouble.get()));
+            return CompletableFuture.failedFuture(new RedisStoreException(shown, trouble.get()));
         }
         return command.apply(commands.async()).whenComplete((answer, failure) -> {
             if (failure == null) {
                 answered();
             } else {
-                failed(commands, failure);
+                failed(commands, cause(failure));
             }
         });
     }
 
-    /** What a stage fails with. */
-    RedisStoreException unusable(@Nullable Throwable cause) {
-        return new RedisStoreException(shown, cause);
-    }
-
     /** Why Redis cannot be reached; empty while it answers. */
     Optional<String> trouble() {
-        return Optional.ofNullable(trouble.get()).map(cause -> unusable(cause).getMessage());
+        return Optional.ofNullable(trouble.get()).map(cause -> new RedisStoreException(shown, cause).getMessage());
     }
 
     private void answered() {
         if (trouble.get() != null && trouble.getAndSet(null) != null) {
-            complaint.over(() -> logger.info("{} answers again", shown));
+            outage.over(() -> logger.info("{} answers again", shown));
         }
     }
 
-    private void failed(Commands commands, Throwable failure) {
-        Throwable cause = cause(failure);
+    private void failed(Commands commands, Throwable cause) {
         if (cause instanceof RedisReadOnlyException) {
             // a master that has become a replica
             replace(commands, cause);
@@ -88,7 +82,7 @@ final class CommandConnection implements AutoCloseable {
     private void note(Throwable cause) {
         if (!closed) {
             trouble.set(cause);
-            complaint.tell(() -> logger.warn("{} does not answer: {}", shown, cause.toString()));
+            outage.begun(() -> logger.warn("{} does not answer: {}", shown, cause.toString()));
         }
     }
 

@@ -1,23 +1,17 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.redis.Connector.Commands;
+import dev.holdfast.redis.RedisConnector.Commands;
 import dev.holdfast.spi.TooLargeException;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisReadOnlyException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Arrays;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -26,42 +20,50 @@ import org.slf4j.LoggerFactory;
 /**
  * A connection of its own for large commands, one at a time: Redis, or a proxy before it, ends the connection that carries more than
  * it takes. So it is known which command that was, and nothing else is on its way there. A command is too large if a setting of the
- * server says so, or if its connection has ended each time it was sent, and small ones pass behind it. The like is then refused at
- * once for a while.
+ * server says so, or if its connection has ended each time that it was sent while small ones pass behind it. Commands of that size are
+ * then refused at once for a while.
  */
 final class LargeCommands implements AutoCloseable {
-    /** A command of so many bytes is large: far less than the least limit that Redis knows, 1 MiB. */
-    static final int LEAST_BYTES = 256 << 10;
-
     private static final Logger logger = LoggerFactory.getLogger(LargeCommands.class);
+
+    /** A command of so many bytes is large: far less than the least limit that Redis knows, 1 MiB. */
+    private static final int LEAST_BYTES = 256 << 10;
+
     private static final String VALUE_LIMIT = "proto-max-bulk-len";
     private static final String COMMAND_LIMIT = "client-query-buffer-limit";
 
-    /** The first may meet a connection that has ended while nobody used it. */
+    /** The first attempt may meet a connection that has ended while nobody used it. */
     private static final int MOST_ATTEMPTS = 3;
 
     private static final long REMEMBERED_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-    private final Connector connector;
+    private final RedisConnector connector;
     private final String shown;
     private final long patienceNanos;
-    private final Complaint complaint = new Complaint();
-    private final Queue<Task<?>> waiting = new ArrayDeque<>();
-    private boolean busy;
+    private final OutageLog outage = new OutageLog();
+    /** Completes with the last command that was given, and so has the next one sent. */
+    private CompletionStage<?> turn = CompletableFuture.completedFuture(null);
+
     private volatile @Nullable Commands present;
     private volatile @Nullable Refused refused;
     private volatile boolean closed;
 
-    /** The size of a command, and what it says. */
+    /** The size of a command that was refused, the limit if it is known, and until when its like is refused at once. */
     private record Refused(long bytes, OptionalLong limit, long until) {}
 
-    /** A setting of the server that a command is beyond. */
+    /** A setting of the server that a command exceeds. */
     private record Limit(String setting, long bytes) {}
+
+    private record Task<T>(
+            long bytes,
+            long largest,
+            long given,
+            Function<RedisClusterAsyncCommands<byte[], byte[]>, CompletionStage<T>> command) {}
 
     /**
      * @param patience how long a command may wait until it is sent
      */
-    LargeCommands(Connector connector, String shown, Duration patience) {
+    LargeCommands(RedisConnector connector, String shown, Duration patience) {
         this.connector = connector;
         this.shown = shown;
         this.patienceNanos = patience.toNanos();
@@ -79,31 +81,118 @@ final class LargeCommands implements AutoCloseable {
         return bytes;
     }
 
-    /** Sends a command with these arguments when those before it are over; fails with a {@link TooLargeException} if it is one too many. */
+    /** Sends a command with these arguments after those before it; fails with a {@link TooLargeException} if it is too large. */
     <T> CompletionStage<T> run(
             byte[][] arguments, Function<RedisClusterAsyncCommands<byte[], byte[]>, CompletionStage<T>> command) {
-        Task<T> task = new Task<>(arguments, command);
-        boolean first;
-        synchronized (waiting) {
-            waiting.add(task);
-            first = !busy;
-            busy = true;
+        long largest = 0;
+        for (byte[] argument : arguments) {
+            largest = Math.max(largest, argument.length);
         }
-        if (first) {
-            next();
+        Task<T> task = new Task<>(bytes(arguments), largest, System.nanoTime(), command);
+        synchronized (this) {
+            // on a thread of its own; once that is over, because the store is closed, the stage fails
+            CompletionStage<T> done = turn.thenComposeAsync(before -> begin(task), connector.timer());
+            turn = done.handle((answer, failure) -> task);
+            return done;
         }
-        return task.done;
     }
 
-    private void next() {
-        Task<?> task;
-        synchronized (waiting) {
-            task = waiting.poll();
-            busy = task != null;
+    private <T> CompletionStage<T> begin(Task<T> task) {
+        Refused known = refused;
+        Commands ready = present;
+        if (known != null && task.bytes >= known.bytes && System.nanoTime() - known.until < 0) {
+            return tooLarge(task, known.limit);
         }
-        if (task != null) {
-            task.begin();
+        if (System.nanoTime() - task.given > patienceNanos) {
+            return CompletableFuture.failedFuture(
+                    new RedisStoreException(shown, "takes too long for the large values before this one"));
         }
+        return ready == null
+                ? connected(
+                        new RedisStoreException(shown, "has no connection for large values"),
+                        fresh -> send(task, fresh, 1))
+                : send(task, ready, 1);
+    }
+
+    /** Goes on with another connection, or fails as given if there is none. */
+    private <T> CompletionStage<T> connected(Throwable otherwise, Function<Commands, CompletionStage<T>> then) {
+        return connector
+                .connect()
+                .handle((fresh, failure) -> {
+                    if (failure != null) {
+                        return CompletableFuture.<T>failedFuture(otherwise);
+                    }
+                    present = fresh;
+                    if (closed) {
+                        drop();
+                    }
+                    return then.apply(fresh);
+                })
+                .thenCompose(Function.identity());
+    }
+
+    private <T> CompletionStage<T> send(Task<T> task, Commands on, int attempt) {
+        CompletionStage<T> sent;
+        try {
+            sent = task.command.apply(on.async());
+        } catch (Throwable e) {
+            sent = CompletableFuture.failedFuture(e);
+        }
+        return sent.handle((answer, failure) -> {
+                    if (failure == null) {
+                        outage.over(() -> logger.debug("{} takes large values", shown));
+                        return CompletableFuture.completedFuture(answer);
+                    }
+                    Throwable cause = CommandConnection.cause(failure);
+                    if (hasAnswered(cause)) {
+                        return CompletableFuture.<T>failedFuture(cause);
+                    }
+                    drop();
+                    return connected(cause, fresh -> look(task, fresh, attempt, cause));
+                })
+                .thenCompose(Function.identity());
+    }
+
+    /** Whether the server has answered so, and its connection goes on, or is not to blame. */
+    private boolean hasAnswered(Throwable cause) {
+        if (cause instanceof RedisReadOnlyException) {
+            drop();
+        }
+        return cause instanceof RedisCommandExecutionException
+                && !String.valueOf(cause.getMessage()).contains("Protocol error");
+    }
+
+    /** The connection has ended, and there is another one: asks whether the command was too large, or sends it again. */
+    private <T> CompletionStage<T> look(Task<T> task, Commands fresh, int attempt, Throwable cause) {
+        return limit(fresh, VALUE_LIMIT, task.largest)
+                .thenCombine(limit(fresh, COMMAND_LIMIT, task.bytes), (value, whole) -> value.or(() -> whole))
+                .handle((limit, failure) -> {
+                    if (failure != null) {
+                        drop();
+                        return CompletableFuture.<T>failedFuture(cause);
+                    }
+                    return limit.isPresent() || attempt == MOST_ATTEMPTS
+                            ? refuse(task, limit)
+                            : send(task, fresh, attempt + 1);
+                })
+                .thenCompose(Function.identity());
+    }
+
+    private <T> CompletionStage<T> refuse(Task<T> task, Optional<Limit> limit) {
+        OptionalLong most = limit.map(found -> OptionalLong.of(found.bytes)).orElse(OptionalLong.empty());
+        refused = new Refused(task.bytes, most, System.nanoTime() + REMEMBERED_NANOS);
+        outage.begun(() -> logger.warn(
+                "{} takes no {} bytes at once: {}",
+                shown,
+                task.bytes,
+                limit.map(found -> found.setting + " is " + found.bytes + ". Raise it if such messages are wanted")
+                        .orElse("it, or a proxy before it, has ended each connection that carried them")));
+        return tooLarge(task, most);
+    }
+
+    private <T> CompletionStage<T> tooLarge(Task<T> task, OptionalLong limit) {
+        return CompletableFuture.failedFuture(
+                new TooLargeException(shown + " takes no " + task.bytes + " bytes at once", limit));
     }
 
     private void drop() {
@@ -114,146 +203,15 @@ final class LargeCommands implements AutoCloseable {
         }
     }
 
-    /** One command, from its turn to its end. */
-    private final class Task<T> {
-        private final long bytes;
-        private final long largest;
-        private final Function<RedisClusterAsyncCommands<byte[], byte[]>, CompletionStage<T>> command;
-        private final CompletableFuture<T> done = new CompletableFuture<>();
-        private final long given = System.nanoTime();
-        private int attempts;
-
-        private Task(
-                byte[][] arguments, Function<RedisClusterAsyncCommands<byte[], byte[]>, CompletionStage<T>> command) {
-            this.bytes = bytes(arguments);
-            this.largest = Arrays.stream(arguments)
-                    .mapToLong(argument -> argument.length)
-                    .max()
-                    .orElse(0);
-            this.command = command;
-        }
-
-        private void begin() {
-            Refused known = refused;
-            Commands ready = present;
-            if (known != null && bytes >= known.bytes && System.nanoTime() - known.until < 0) {
-                fail(tooLarge(known.limit));
-            } else if (System.nanoTime() - given > patienceNanos) {
-                fail(new RedisStoreException(shown, "takes too long for the large values before this one"));
-            } else if (ready == null) {
-                connect(new RedisStoreException(shown, "has no connection for large values"), this::send);
-            } else {
-                send(ready);
-            }
-        }
-
-        private void connect(Throwable otherwise, Consumer<Commands> then) {
-            connector.connect().whenComplete((fresh, failure) -> {
-                if (failure != null) {
-                    fail(otherwise);
-                    return;
-                }
-                present = fresh;
-                if (closed) {
-                    drop();
-                }
-                then.accept(fresh);
-            });
-        }
-
-        private void send(Commands on) {
-            attempts++;
-            sent(on).whenComplete((answer, failure) -> {
-                Throwable cause = failure == null ? null : CommandConnection.cause(failure);
-                if (cause == null) {
-                    complaint.over(() -> logger.debug("{} takes large values", shown));
-                    over(() -> done.complete(answer));
-                } else if (hasAnswered(cause)) {
-                    fail(cause);
-                } else {
-                    drop();
-                    connect(cause, fresh -> look(fresh, cause));
-                }
-            });
-        }
-
-        private CompletionStage<T> sent(Commands on) {
-            try {
-                return command.apply(on.async());
-            } catch (Throwable e) {
-                return CompletableFuture.failedFuture(e);
-            }
-        }
-
-        /** The connection has ended, and there is another one. */
-        private void look(Commands fresh, Throwable cause) {
-            limit(fresh, VALUE_LIMIT, largest)
-                    .thenCombine(limit(fresh, COMMAND_LIMIT, bytes), (value, whole) -> value.or(() -> whole))
-                    .whenComplete((limit, failure) -> {
-                        if (failure != null) {
-                            drop();
-                            fail(cause);
-                        } else if (limit.isPresent() || attempts == MOST_ATTEMPTS) {
-                            refuse(limit);
-                        } else {
-                            send(fresh);
-                        }
-                    });
-        }
-
-        private void refuse(Optional<Limit> limit) {
-            OptionalLong most = limit.map(found -> OptionalLong.of(found.bytes)).orElse(OptionalLong.empty());
-            refused = new Refused(bytes, most, System.nanoTime() + REMEMBERED_NANOS);
-            complaint.tell(() -> logger.warn(
-                    "{} takes no {} bytes at once: {}",
-                    shown,
-                    bytes,
-                    limit.map(found -> found.setting + " is " + found.bytes)
-                            .orElse("it, or a proxy before it, has ended each connection that carried them")));
-            fail(tooLarge(most));
-        }
-
-        private TooLargeException tooLarge(OptionalLong limit) {
-            return new TooLargeException(shown + " takes no " + bytes + " bytes at once", limit);
-        }
-
-        private void fail(Throwable cause) {
-            over(() -> done.completeExceptionally(cause));
-        }
-
-        /** Whoever is told may do much on this thread; the next one goes on another. */
-        private void over(Runnable told) {
-            try {
-                connector.timer().execute(LargeCommands.this::next);
-            } catch (RejectedExecutionException e) {
-                next(); // closed: those that wait fail
-            }
-            told.run();
-        }
-    }
-
-    /** Whether it was the server that has answered so, and its connection goes on, or is not to blame. */
-    private boolean hasAnswered(Throwable cause) {
-        if (cause instanceof RedisReadOnlyException) {
-            drop();
-        }
-        return cause instanceof RedisCommandExecutionException
-                && !String.valueOf(cause.getMessage()).contains("Protocol error");
-    }
-
-    /** A setting of the server, if a size is beyond it; empty where it is not, or cannot be asked for. */
+    /** A setting of the server that a size exceeds; empty if it does not, or the setting cannot be asked for. */
     private static CompletionStage<Optional<Limit>> limit(Commands on, String setting, long size) {
         return on.async().configGet(setting).handle((found, failure) -> {
             if (failure != null && !(CommandConnection.cause(failure) instanceof RedisCommandExecutionException)) {
                 throw new CompletionException(CommandConnection.cause(failure));
             }
-            return failure == null ? beyond(setting, found, size) : Optional.<Limit>empty();
+            long limit = failure == null ? Long.parseLong(found.getOrDefault(setting, "0")) : 0;
+            return limit > 0 && size > limit ? Optional.of(new Limit(setting, limit)) : Optional.empty();
         });
-    }
-
-    private static Optional<Limit> beyond(String setting, Map<String, String> found, long size) {
-        long limit = Long.parseLong(found.getOrDefault(setting, "0"));
-        return limit > 0 && size > limit ? Optional.of(new Limit(setting, limit)) : Optional.empty();
     }
 
     @Override

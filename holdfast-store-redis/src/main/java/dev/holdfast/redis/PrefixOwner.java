@@ -12,15 +12,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Whose sessions stand under a prefix: a service, known by a name for people and a fingerprint of all that tells it from others. They
- * stand in a hash, by their fingerprints, and the first of them under a name of its own. A service that takes the prefix over stands
- * beside the one before, whose nodes go on: an update is rolled out so.
+ * The service whose sessions are kept under a prefix. Redis has a hash of all services that were ever let in, by their fingerprints, and
+ * of the first one. A service that takes the prefix over is added to those before, whose nodes go on: so an update can be rolled out.
  *
- * @param name on one line
- * @param fingerprint may be shown to anybody who reads in Redis
+ * @param name for people, on one line
+ * @param fingerprint of everything that identifies the service; may be shown to anybody who reads in Redis
  */
 record PrefixOwner(String name, String fingerprint, boolean takesOver) {
-    private static final byte[] FIRST = Codec.text("first");
+    private static final byte[] FIRST = RedisCodec.text("first");
 
     /** A service that is identified by these words, which may hold secrets. */
     static PrefixOwner of(String name, List<String> words) {
@@ -41,24 +40,24 @@ record PrefixOwner(String name, String fingerprint, boolean takesOver) {
         return new PrefixOwner(name, fingerprint, true);
     }
 
-    /** Makes a prefix its own that is nobody's; fails with a {@link RedisStoreException} where it is another one's. */
+    /** Makes a prefix that is nobody's this service's; fails with a {@link RedisStoreException} if it is another one's. */
     CompletionStage<Void> enter(CommandConnection redis, String shown, String prefix) {
-        byte[] key = Codec.text(prefix + "{bus}owner");
-        byte[] own = Codec.text(fingerprint);
+        byte[] key = RedisCodec.text(prefix + "{bus}owner");
+        byte[] own = RedisCodec.text(fingerprint);
         return redis.run(commands -> commands.hsetnx(key, FIRST, own))
                 .thenCompose(isFirst -> isFirst || takesOver ? named(redis, key) : look(redis, key, shown, prefix));
     }
 
     private CompletionStage<Void> named(CommandConnection redis, byte[] key) {
-        return redis.run(commands -> commands.hset(key, Codec.text(fingerprint), Codec.text(name)))
+        return redis.run(commands -> commands.hset(key, RedisCodec.text(fingerprint), RedisCodec.text(name)))
                 .thenAccept(isNew -> {});
     }
 
     private CompletionStage<Void> look(CommandConnection redis, byte[] key, String shown, String prefix) {
         return redis.run(commands -> commands.hgetall(key)).thenCompose(found -> {
             Map<String, String> owners = new HashMap<>();
-            found.forEach((field, value) -> owners.put(Codec.text(field), Codec.text(value)));
-            String first = owners.getOrDefault(Codec.text(FIRST), "");
+            found.forEach((field, value) -> owners.put(RedisCodec.text(field), RedisCodec.text(value)));
+            String first = owners.getOrDefault(RedisCodec.text(FIRST), "");
             if (owners.containsKey(fingerprint) || first.equals(fingerprint)) {
                 return CompletableFuture.completedFuture(null);
             }

@@ -16,7 +16,7 @@ final class RedisClock implements InstantSource {
 
     private final String shown;
     private final InstantSource wall;
-    private final Complaint complaint = new Complaint();
+    private final OutageLog difference = new OutageLog();
     private volatile Said said;
 
     /** What Redis said, and when by the monotonic clock of this machine. */
@@ -39,9 +39,9 @@ final class RedisClock implements InstantSource {
     private void compare(long millis) {
         long ahead = wall.millis() - millis;
         if (Math.abs(ahead) <= MOST_DIFFERENCE_MILLIS) {
-            complaint.over(() -> logger.info("the clock of this machine agrees with that of {} again", shown));
+            difference.over(() -> logger.info("the clock of this machine agrees with that of {} again", shown));
         } else {
-            complaint.tell(() -> logger.warn(
+            difference.begun(() -> logger.warn(
                     "the clock of this machine is {} s {} that of {}, by which sessions expire: set one of them right",
                     Duration.ofMillis(Math.abs(ahead)).toSeconds(),
                     ahead > 0 ? "ahead of" : "behind",

@@ -1,73 +1,127 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.spi.TooLargeException;
+import dev.holdfast.spi.UnreadableSessionException;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What a store has of connections and threads. */
+/**
+ * The connections and threads of a store, and what runs over them: scripts, by their digests. A server that does not know a script gets
+ * its source.
+ */
 final class RedisConnections implements AutoCloseable {
     private static final Logger logger = LoggerFactory.getLogger(RedisConnections.class);
     private static final int LONGEST_OPENING_SECONDS = 120;
+    private static final Pattern VERSION = Pattern.compile("(?m)^redis_version:(\\d+)\\.(\\d+)");
+    private static final int OLDEST_VERSION = 602;
 
-    private final Address address;
-    private final Connector connector;
+    private final String shown;
+    private final Optional<InstantSource> clock;
+    private final RedisConnector connector;
     private final CommandConnection commands;
     private final LargeCommands large;
     private final Refusals refusals;
-    private final Completions completions = new Completions(Runtime.getRuntime().availableProcessors());
+    private final CallbackThreads callbacks =
+            new CallbackThreads(Runtime.getRuntime().availableProcessors());
 
-    private RedisConnections(ConnectionSettings settings, Connector connector, CommandConnection commands) {
-        this.address = settings.address();
+    private RedisConnections(
+            RedisConnector.Settings settings,
+            Optional<InstantSource> clock,
+            RedisConnector connector,
+            CommandConnection commands) {
+        this.shown = settings.address().shown();
+        this.clock = clock;
         this.connector = connector;
         this.commands = commands;
-        this.large = new LargeCommands(connector, address.shown(), settings.timeout());
-        this.refusals = new Refusals(commands, connector.timer(), address.shown());
+        this.large = new LargeCommands(connector, shown, settings.timeout());
+        this.refusals = new Refusals(commands, connector.timer(), shown);
     }
 
-    static RedisConnections open(ConnectionSettings settings) {
-        Address address = settings.address();
-        Connector connector = new LettuceConnector(settings);
+    /**
+     * Connects, and checks the server.
+     *
+     * @param clock for tests: what scripts take for the time, instead of the clock of Redis
+     */
+    static RedisConnections open(RedisConnector.Settings settings, Optional<InstantSource> clock) {
+        String shown = settings.address().shown();
+        RedisConnector connector = new RedisConnector(settings);
         try {
-            CommandConnection commands =
-                    new CommandConnection(connector, await(connector.connect(), address), address.shown());
-            ServerFacts facts = await(ServerFacts.of(commands), address);
-            facts.check(address.shown()).forEach(logger::warn);
-            return new RedisConnections(settings, connector, commands);
+            CommandConnection commands = new CommandConnection(connector, await(connector.connect(), shown), shown);
+            check(await(commands.run(redis -> redis.info()), shown), shown);
+            return new RedisConnections(settings, clock, connector, commands);
         } catch (RuntimeException | Error e) {
             connector.close();
             throw e;
         }
     }
 
-    private static <T> T await(CompletionStage<T> stage, Address address) {
+    /** Refuses a server that is too old, and warns of what may lose sessions. */
+    private static void check(String info, String shown) {
+        Matcher version = VERSION.matcher(info);
+        if (version.find()
+                && Integer.parseInt(version.group(1)) * 100 + Integer.parseInt(version.group(2)) < OLDEST_VERSION) {
+            throw new RedisStoreException(
+                    shown, "is Redis " + version.group(1) + "." + version.group(2) + ", needed is 6.2 or newer");
+        }
+        List<String> lines = info.lines().toList();
+        boolean evicts = !lines.contains("maxmemory:0") && !lines.contains("maxmemory_policy:noeviction");
+        if (evicts && info.contains("maxmemory_policy:")) {
+            logger.warn("{} may evict keys, and sessions with them: set maxmemory-policy noeviction", shown);
+        }
+        if (lines.contains("aof_enabled:0")) {
+            logger.warn(
+                    "{} has no append-only file: sessions are lost when it restarts. Set appendonly yes to keep them",
+                    shown);
+        }
+    }
+
+    private static <T> T await(CompletionStage<T> stage, String shown) {
         try {
             return stage.toCompletableFuture().get(LONGEST_OPENING_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException e) {
             Throwable cause = e.getCause() == null ? e : e.getCause();
-            throw cause instanceof RedisStoreException told ? told : new RedisStoreException(address.shown(), cause);
+            throw cause instanceof RedisStoreException told ? told : new RedisStoreException(shown, cause);
         } catch (TimeoutException e) {
-            throw new RedisStoreException(address.shown(), e);
+            throw new RedisStoreException(shown, e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new RedisStoreException(address.shown(), e);
+            throw new RedisStoreException(shown, e);
         }
     }
 
     /** Waits for what a store needs to be open. */
     <T> T await(CompletionStage<T> stage) {
-        return await(stage, address);
+        return await(stage, shown);
     }
 
     /** Where Redis is, for people. */
     String shown() {
-        return address.shown();
+        return shown;
     }
 
-    Connector connector() {
+    RedisConnector connector() {
         return connector;
     }
 
@@ -75,28 +129,101 @@ final class RedisConnections implements AutoCloseable {
         return commands;
     }
 
-    Scripts scripts() {
-        return new Scripts(commands, large, refusals);
-    }
-
-    Completions completions() {
-        return completions;
-    }
-
-    /** Why Redis cannot be used now. */
-    Optional<String> trouble() {
-        return commands.trouble()
-                .or(() -> refusals.what()
-                        .map(text -> new RedisStoreException(address.shown(), text))
-                        .map(RedisStoreException::getMessage));
-    }
-
     /** Where what Redis refuses is told. */
     Refusals refusals() {
         return refusals;
     }
 
-    /** Why Redis does not do what it is asked, where it answers. */
+    /** The thread on which stages of a session, a node or whatever else complete, in the order of their answers. */
+    Executor callbackOf(Object owner) {
+        return callbacks.of(owner);
+    }
+
+    /** Arguments of a script: all begin with the time, empty for that of the server. */
+    List<byte[]> arguments(byte[]... first) {
+        List<byte[]> arguments = new ArrayList<>();
+        arguments.add(
+                clock.map(followed -> RedisCodec.digits(followed.millis())).orElse(new byte[0]));
+        arguments.addAll(List.of(first));
+        return arguments;
+    }
+
+    /**
+     * Runs a script.
+     *
+     * @param keys all in one slot
+     * @param arguments as {@link #arguments} makes them
+     * @param owner on whose thread the stage completes
+     * @param reader makes a value of what the script returns, or throws what the stage fails with
+     * @return fails with an {@link UnreadableSessionException} if a key holds something else than the script expects, with a {@link
+     *     TooLargeException} if Redis never takes so much, and with a {@link RedisStoreException} if it does not answer or refuses
+     */
+    <T> CompletionStage<T> run(
+            Script script, byte[][] keys, List<byte[]> arguments, Object owner, Function<List<Object>, T> reader) {
+        byte[][] values = arguments.toArray(byte[][]::new);
+        Executor executor = callbackOf(owner);
+        CompletableFuture<T> result = new CompletableFuture<>();
+        CompletionStage<List<Object>> known =
+                send(values, redis -> redis.evalsha(script.digest(), ScriptOutputType.MULTI, keys, values));
+        known.whenComplete((answer, failure) -> {
+            if (failure != null && CommandConnection.cause(failure) instanceof RedisNoScriptException) {
+                CompletionStage<List<Object>> sent =
+                        send(values, redis -> redis.eval(script.source(), ScriptOutputType.MULTI, keys, values));
+                sent.whenComplete((late, refused) -> {
+                    refusals.ended(script, keys[0], refused);
+                    executor.execute(() -> finish(result, reader, late, refused));
+                });
+            } else {
+                refusals.ended(script, keys[0], failure);
+                executor.execute(() -> finish(result, reader, answer, failure));
+            }
+        });
+        return result;
+    }
+
+    private <T> CompletionStage<T> send(
+            byte[][] values, Function<RedisClusterAsyncCommands<byte[], byte[]>, CompletionStage<T>> command) {
+        return LargeCommands.areLarge(values) ? large.run(values, command) : commands.run(command);
+    }
+
+    private <T> void finish(
+            CompletableFuture<T> result,
+            Function<List<Object>, T> reader,
+            List<Object> answer,
+            @Nullable Throwable failure) {
+        if (failure != null) {
+            result.completeExceptionally(told(CommandConnection.cause(failure)));
+            return;
+        }
+        T value;
+        try {
+            value = reader.apply(answer);
+        } catch (Throwable e) {
+            result.completeExceptionally(e);
+            return;
+        }
+        result.complete(value);
+    }
+
+    private Throwable told(Throwable failure) {
+        if (failure instanceof RedisStoreException || failure instanceof TooLargeException) {
+            return failure;
+        }
+        String message = failure.getMessage();
+        return message != null && Refusals.isOfDamage(message)
+                ? new UnreadableSessionException("a key of the session holds something else than was written", failure)
+                : new RedisStoreException(shown, failure);
+    }
+
+    /** Why Redis cannot be used now; empty while it answers and refuses nothing. */
+    Optional<String> trouble() {
+        return commands.trouble()
+                .or(() -> refusals.what()
+                        .map(text -> new RedisStoreException(shown, text))
+                        .map(RedisStoreException::getMessage));
+    }
+
+    /** Why Redis answers and does not do what it is asked. */
     Optional<String> refusal() {
         return commands.trouble().isPresent() ? Optional.empty() : refusals.present();
     }
@@ -106,6 +233,45 @@ final class RedisConnections implements AutoCloseable {
         commands.close();
         large.close();
         connector.close();
-        completions.close();
+        callbacks.close();
+    }
+
+    /** The threads on which stages complete, so that code that goes on there holds up no connection. */
+    static final class CallbackThreads implements AutoCloseable {
+        private static final AtomicInteger count = new AtomicInteger();
+
+        private final List<ExecutorService> threads;
+
+        CallbackThreads(int size) {
+            threads = Stream.generate(CallbackThreads::single).limit(size).toList();
+        }
+
+        /** Once it is closed, stages complete on the thread that completes them. */
+        private static ExecutorService single() {
+            ThreadPoolExecutor thread = new ThreadPoolExecutor(
+                    1,
+                    1,
+                    0,
+                    TimeUnit.SECONDS,
+                    new LinkedBlockingQueue<>(),
+                    work -> {
+                        Thread daemon = new Thread(work, "holdfast-redis-" + count.incrementAndGet());
+                        daemon.setDaemon(true);
+                        return daemon;
+                    },
+                    (task, pool) -> task.run());
+            // the threads start now: a stage must complete also when the system has no more threads to give
+            thread.prestartCoreThread();
+            return thread;
+        }
+
+        private Executor of(Object owner) {
+            return threads.get(Math.floorMod(owner.hashCode(), threads.size()));
+        }
+
+        @Override
+        public void close() {
+            threads.forEach(ExecutorService::shutdown);
+        }
     }
 }

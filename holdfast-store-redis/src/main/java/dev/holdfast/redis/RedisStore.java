@@ -1,5 +1,9 @@
 package dev.holdfast.redis;
 
+import static dev.holdfast.redis.RedisCodec.digits;
+import static dev.holdfast.redis.RedisCodec.packed;
+import static dev.holdfast.redis.RedisCodec.text;
+
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.ClusterBus;
 import dev.holdfast.spi.Epoch;
@@ -7,7 +11,10 @@ import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.UnreadableSessionException;
+import java.nio.ByteBuffer;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,39 +29,34 @@ import java.util.function.Function;
  * how Redis is configured (append-only file, replicas).
  *
  * <p>A node has at most four connections, in a cluster to each of its masters: for commands, for large ones, for hints, and one that
- * waits for messages of other nodes. Whatever changes a session is one script, done whole or not at all. Where Redis does not answer in time,
- * stages fail with a {@link RedisStoreException}; no method blocks. It needs no restart when Redis is back. What a
- * restart or a failover of Redis may have lost is told as a possible gap.
+ * waits for messages of other nodes. Whatever changes a session is one script, done whole or not at all. If Redis does not answer in
+ * time, stages fail with a {@link RedisStoreException}; no method blocks. It needs no restart when Redis is back. What a restart or a
+ * failover of Redis may have lost is told as a possible gap.
  *
- * <p>Sessions expire by the clock of Redis, whatever the clock of a node's machine says. Stages complete on threads of the store's own, or at once; whoever goes on there may
- * take a moment, but must not wait for another stage of the store.
+ * <p>Sessions expire by the clock of Redis, whatever the clock of a node's machine says. Stages complete on threads of the store's own,
+ * or at once; whoever goes on there may take a moment, but must not wait for another stage of the store.
  */
 public final class RedisStore implements SharedSessionStore {
     // as every process that dies is one that uses the store
     private static final Promise PROMISE = new Promise(Durability.PROCESS_DEATH, true);
 
+    private final String prefix;
     private final RedisConnections connections;
-    private final SessionScripts scripts;
-    private final Tails tails;
-    private final RedisClock time;
+    private final HintSubscriptions hints;
     private final InstantSource clock;
     private final RedisBus bus;
-    private final PrincipalScripts principals;
 
     RedisStore(RedisStoreBuilder builder) {
-        connections = RedisConnections.open(builder.connection());
+        prefix = builder.prefix;
+        connections = RedisConnections.open(builder.connection(), builder.clock);
         try {
-            scripts =
-                    new SessionScripts(connections.scripts(), connections.completions(), builder.prefix, builder.clock);
-            tails = new Tails(connections);
+            hints = new HintSubscriptions(connections);
             CompletionStage<Long> now =
                     connections.commands().run(redis -> redis.time()).thenApply(RedisStore::millis);
-            time = new RedisClock(connections.shown(), builder.wall, connections.await(now));
+            RedisClock time = new RedisClock(connections.shown(), builder.wall, connections.await(now));
             clock = builder.clock.orElse(time);
-            bus = new RedisBus(connections, builder, time);
+            bus = new RedisBus(connections, prefix, builder.owner(), time);
             connections.await(bus.enter());
-            principals = new PrincipalScripts(
-                    connections.scripts(), connections.completions(), builder.prefix, builder.clock);
         } catch (RuntimeException | Error e) {
             connections.close();
             throw e;
@@ -67,7 +69,7 @@ public final class RedisStore implements SharedSessionStore {
      * @param url {@code redis://[[user:]password@]host[:port][/database]}; {@code rediss://} for TLS; {@code
      *     redis-sentinel://host[:port],host[:port].../database#master}; {@code redis-cluster://host[:port],host[:port]...}; also
      *     {@code rediss-sentinel} and {@code rediss-cluster}
-     * @throws IllegalArgumentException where it is none of them; the message names no password
+     * @throws IllegalArgumentException if it is none of them; the message names no password
      */
     public static RedisStoreBuilder builder(String url) {
         return new RedisStoreBuilder(url);
@@ -80,7 +82,7 @@ public final class RedisStore implements SharedSessionStore {
 
     /** Seconds, and microseconds. */
     private static long millis(List<byte[]> time) {
-        return Codec.digits(time.get(0)) * 1000 + Codec.digits(time.get(1)) / 1000;
+        return digits(time.get(0)) * 1000 + digits(time.get(1)) / 1000;
     }
 
     /** The clock of Redis, read at the start and with each renewal of the lease. */
@@ -96,62 +98,63 @@ public final class RedisStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record, String node) {
-        List<byte[]> arguments =
-                scripts.arguments(Codec.epoch(epoch), Codec.text(node), Codec.digits(record.expiresAt()));
-        arguments.addAll(StoredSession.fields(record));
-        CompletableFuture<Void> created = new CompletableFuture<>();
-        scripts.did(Script.CREATE, key, arguments).whenComplete((done, failure) -> {
-            if (failure != null) {
-                created.completeExceptionally(failure);
-            } else if (done) {
-                created.complete(null);
-            } else {
-                created.completeExceptionally(new IllegalStateException("the session exists"));
+        List<byte[]> arguments = connections.arguments(RedisCodec.epoch(epoch), text(node), digits(record.expiresAt()));
+        arguments.addAll(SessionHash.fields(record));
+        return run(Script.CREATE, key, arguments, answer -> {
+            if (Script.word(answer) == Script.REFUSED) {
+                throw new IllegalStateException("the session exists");
             }
+            return null;
         });
-        return created;
     }
 
     @Override
     public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
-        return enter(key, nonce, "", "claim", StoredSession::claim);
+        return join(key, nonce, "", "claim", SessionHash::claim);
     }
 
     @Override
     public CompletionStage<Optional<Joined>> join(SessionKey key, int nonce, String node) {
-        return enter(key, nonce, node, "join", StoredSession::joined);
+        return join(key, nonce, node, "join", SessionHash::joined);
     }
 
-    private <T> CompletionStage<Optional<T>> enter(
-            SessionKey key, int nonce, String node, String how, Function<StoredSession, T> reader) {
-        List<byte[]> arguments = scripts.arguments(
-                Codec.packed(nonce),
-                Codec.text(node),
-                Codec.text(how),
-                Codec.digits((long) EPOCHS_KEPT * Codec.EPOCH_BYTES));
-        return scripts.ask(Script.JOIN, key, arguments, answer -> reader.apply(stored(answer)));
-    }
-
-    private static StoredSession stored(List<Object> answer) {
-        return new StoredSession((List<?>) answer.get(1));
+    private <T> CompletionStage<Optional<T>> join(
+            SessionKey key, int nonce, String node, String how, Function<SessionHash, T> reader) {
+        List<byte[]> arguments = connections.arguments(
+                packed(nonce), text(node), text(how), digits((long) EPOCHS_KEPT * RedisCodec.EPOCH_BYTES));
+        return whole(Script.JOIN, key, arguments, reader);
     }
 
     @Override
     public CompletionStage<Optional<Look>> look(SessionKey key) {
-        return scripts.ask(
-                Script.LOOK, key, scripts.arguments(), answer -> stored(answer).look());
+        return whole(Script.LOOK, key, connections.arguments(), SessionHash::look);
+    }
+
+    /** Runs a script that returns the whole record; empty if the session is not there. */
+    private <T> CompletionStage<Optional<T>> whole(
+            Script script, SessionKey key, List<byte[]> arguments, Function<SessionHash, T> reader) {
+        return run(
+                script,
+                key,
+                arguments,
+                answer -> Script.word(answer) == Script.GONE
+                        ? Optional.empty()
+                        : Optional.of(decoded(answer, found -> reader.apply(new SessionHash((List<?>) found.get(1))))));
     }
 
     @Override
     public CompletionStage<Boolean> fence(SessionKey key, Epoch epoch) {
-        return scripts.always(
-                Script.FENCE, key, scripts.arguments(Codec.epoch(epoch)), answer -> (Long) answer.get(1) == 1);
+        List<byte[]> arguments = connections.arguments(RedisCodec.epoch(epoch));
+        return run(Script.FENCE, key, arguments, answer -> (Long) answer.get(1) == 1);
     }
 
     @Override
     public CompletionStage<List<Member>> members(SessionKey key) {
-        return scripts.always(
-                Script.MEMBERS, key, scripts.arguments(), answer -> StoredSession.members((List<?>) answer.get(1)));
+        return run(
+                Script.MEMBERS,
+                key,
+                connections.arguments(),
+                answer -> decoded(answer, found -> SessionHash.members((List<?>) found.get(1))));
     }
 
     @Override
@@ -161,30 +164,39 @@ public final class RedisStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Void> append(SessionKey key, Epoch epoch, Append append) {
-        CompletableFuture<Void> appended = new CompletableFuture<>();
-        commit(key, epoch, UNNUMBERED, append).whenComplete((done, failure) -> {
-            if (failure == null) {
-                appended.complete(null);
-            } else {
-                appended.completeExceptionally(failure);
-            }
-        });
-        return appended;
+        return commit(key, epoch, UNNUMBERED, append, answer -> null);
     }
 
     private <T> CompletionStage<T> commit(
             SessionKey key, Epoch epoch, long number, Append append, Function<List<Object>, T> reader) {
-        List<byte[]> arguments = scripts.arguments(Codec.epoch(epoch), Codec.digits(number));
-        Changes.add(append, arguments);
-        return scripts.under(epoch, Script.COMMIT, key, arguments, reader);
+        List<byte[]> arguments = connections.arguments(RedisCodec.epoch(epoch), digits(number));
+        SessionHash.addTo(arguments, append);
+        return under(epoch, Script.COMMIT, key, arguments, reader);
     }
 
     @Override
     public CompletionStage<Long> token(
             SessionKey key, Epoch epoch, StreamId stream, Part part, long expected, long token) {
-        List<byte[]> arguments = scripts.arguments(
-                Codec.epoch(epoch), StoredSession.token(part, stream), Codec.digits(expected), Codec.digits(token));
-        return scripts.under(epoch, Script.TOKEN, key, arguments, answer -> Codec.digits((byte[]) answer.get(1)));
+        List<byte[]> arguments = connections.arguments(
+                RedisCodec.epoch(epoch), SessionHash.token(part, stream), digits(expected), digits(token));
+        return under(epoch, Script.TOKEN, key, arguments, answer -> digits((byte[]) answer.get(1)));
+    }
+
+    /** Runs a script under an epoch; fails if that is not present, or the session is not there. */
+    private <T> CompletionStage<T> under(
+            Epoch epoch, Script script, SessionKey key, List<byte[]> arguments, Function<List<Object>, T> reader) {
+        return run(script, key, arguments, answer -> {
+            switch (Script.word(answer)) {
+                case Script.GONE -> throw new IllegalStateException("no such session");
+                case Script.STALE -> {
+                    Epoch latest = RedisCodec.epoch(ByteBuffer.wrap((byte[]) answer.get(1)));
+                    throw new StaleEpochException(epoch, latest);
+                }
+                default -> {
+                    return decoded(answer, reader);
+                }
+            }
+        });
     }
 
     @Override
@@ -192,42 +204,76 @@ public final class RedisStore implements SharedSessionStore {
         if (after == Long.MAX_VALUE) {
             return CompletableFuture.completedFuture(List.of());
         }
-        List<byte[]> arguments =
-                scripts.arguments(Codec.stream(stream), Codec.packed(after + 1), Codec.digits(maxBytes));
-        return scripts.always(Script.READ, key, arguments, RedisStore::events);
+        List<byte[]> arguments = connections.arguments(RedisCodec.stream(stream), packed(after + 1), digits(maxBytes));
+        return run(Script.READ, key, arguments, answer -> decoded(answer, RedisStore::events));
     }
 
     private static List<Event> events(List<Object> answer) {
         List<Event> events = new ArrayList<>();
         for (Object member : (List<?>) answer.get(1)) {
-            events.add(EventCodec.event((byte[]) member));
+            events.add(RedisCodec.event((byte[]) member));
         }
         return events;
     }
 
     @Override
-    public CompletionStage<Counted> count(String principal, SessionKey key, long until, int most) {
-        return principals.count(principal, key, until, most);
-    }
-
-    @Override
-    public CompletionStage<Void> uncount(String principal, SessionKey key) {
-        return principals.uncount(principal, key);
-    }
-
-    @Override
     public Tail tail(SessionKey key, Runnable hinted) {
-        return tails.tail(scripts.name(key), hinted);
+        return hints.tail(RedisCodec.record(prefix, key), hinted);
     }
 
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
-        return scripts.always(Script.DELETE, key, scripts.arguments(new byte[0]), answer -> null);
+        return run(Script.DELETE, key, connections.arguments(new byte[0]), answer -> null);
     }
 
     @Override
     public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
-        return scripts.did(Script.DELETE, key, scripts.arguments(Codec.epoch(epoch)));
+        List<byte[]> arguments = connections.arguments(RedisCodec.epoch(epoch));
+        return run(Script.DELETE, key, arguments, answer -> Script.word(answer) != Script.REFUSED);
+    }
+
+    private <T> CompletionStage<T> run(
+            Script script, SessionKey key, List<byte[]> arguments, Function<List<Object>, T> reader) {
+        byte[] record = RedisCodec.record(prefix, key);
+        return connections.run(script, new byte[][] {record, RedisCodec.events(record)}, arguments, key, reader);
+    }
+
+    private static <T> T decoded(List<Object> answer, Function<List<Object>, T> reader) {
+        try {
+            return reader.apply(answer);
+        } catch (RedisStoreException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            throw new UnreadableSessionException("what Redis has of a session is not what was written", e);
+        }
+    }
+
+    @Override
+    public CompletionStage<Counted> count(String principal, SessionKey key, long until, int most) {
+        List<byte[]> arguments =
+                connections.arguments(RedisCodec.session(key), digits(until), digits(most), digits(COUNTED_TOLD));
+        return run(Script.COUNT, principal, arguments, RedisStore::counted);
+    }
+
+    private static Counted counted(List<Object> answer) {
+        List<SessionKey> first = new ArrayList<>();
+        boolean counts = Script.word(answer) != Script.REFUSED;
+        if (!counts) {
+            ((List<?>) answer.get(1))
+                    .forEach(member -> first.add(RedisCodec.session(ByteBuffer.wrap((byte[]) member))));
+        }
+        return new Counted(counts, first);
+    }
+
+    @Override
+    public CompletionStage<Void> uncount(String principal, SessionKey key) {
+        return run(Script.UNCOUNT, principal, connections.arguments(RedisCodec.session(key)), answer -> null);
+    }
+
+    private <T> CompletionStage<T> run(
+            Script script, String principal, List<byte[]> arguments, Function<List<Object>, T> reader) {
+        byte[][] keys = {RedisCodec.principal(prefix, principal)};
+        return connections.run(script, keys, arguments, principal, reader);
     }
 
     /** Why Redis cannot be used now; empty while it answers, and takes what is written. Names no password. */
@@ -237,7 +283,7 @@ public final class RedisStore implements SharedSessionStore {
     }
 
     /**
-     * Redis' own words for why it answers and does not do what it is asked, as where it is full; empty while it does, and while it does
+     * Redis' own words for why it answers and does not do what it is asked, as when it is full; empty while it does, and while it does
      * not answer. Names no password.
      */
     public Optional<String> refusal() {
@@ -248,7 +294,7 @@ public final class RedisStore implements SharedSessionStore {
     @Override
     public void close() {
         bus.close();
-        tails.close();
+        hints.close();
         connections.close();
     }
 }

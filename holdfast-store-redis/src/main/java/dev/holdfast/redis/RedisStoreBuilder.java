@@ -32,8 +32,8 @@ public final class RedisStoreBuilder {
         address = Address.parse(url);
     }
 
-    ConnectionSettings connection() {
-        return new ConnectionSettings(address.within(timeout), prefix, timeout, mostWaiting, tls.build());
+    RedisConnector.Settings connection() {
+        return new RedisConnector.Settings(address.within(timeout), prefix, timeout, mostWaiting, tls.build());
     }
 
     /**

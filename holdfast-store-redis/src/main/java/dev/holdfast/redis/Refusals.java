@@ -17,10 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether Redis answers, and yet does not do what it is asked. Where it takes no writes of whatever session, for it is full, became a
- * replica or cannot use its disk, a write that changes nothing asks once a second whether that is over: a script that has succeeded
- * may have been one that makes room. Whatever else it says that is not of one session, such as what a user may not do, a command that
- * it lacks, or a limit of whoever hosts it, is over when something of that kind succeeds, or was not asked for a while.
+ * Whether Redis answers, and yet does not do what it is asked. If it takes no writes of any session, because it is full, became a replica
+ * or cannot use its disk, a write that changes nothing asks once a second whether that is over: a script that succeeds may be one that
+ * makes room. Any other error that does not concern one session alone, such as a right that a user lacks, a command that is missing, or a
+ * limit of a hosting service, is over when something of that kind succeeds, or was not asked for a while.
  */
 final class Refusals {
     private static final Logger logger = LoggerFactory.getLogger(Refusals.class);
@@ -33,11 +33,11 @@ final class Refusals {
             + "((?:OOM|READONLY|MISCONF|NOAUTH|WRONGPASS|LOADING|MASTERDOWN|CLUSTERDOWN|BUSY|NOREPLICAS) .*?)"
             + PLACE);
 
-    /** What Redis says of a session in which something else stands than was written. */
+    /** Errors of a session that holds something else than was written. */
     private static final Pattern DAMAGED = Pattern.compile(".*(?:WRONGTYPE |is not an integer|data string too short"
             + "|bad argument #|attempt to (?!index global|call global)).*");
 
-    /** Any other error: a place in the script, the words, another place, and arguments, which nobody else has to read. */
+    /** Any other error: a place in the script, the words, another place, and arguments, which are left out. */
     private static final Pattern OTHER = Pattern.compile("(?:ERR (?=ACL |The user ))?"
             + "(?:ERR Error running script [^:]*: (?:@?\\w+: ?\\d+: )*-?)?(.*?)"
             + "(?:, with args beginning with.*)?" + PLACE);
@@ -48,9 +48,9 @@ final class Refusals {
     private final CommandConnection connection;
     private final ScheduledExecutorService timer;
     private final String shown;
-    private final Complaint complaint = new Complaint();
+    private final OutageLog outage = new OutageLog();
 
-    /** What every write meets: it is asked again. */
+    /** What every write meets; it is asked again. */
     private final AtomicReference<@Nullable Refusal> ofAll = new AtomicReference<>();
 
     /** What something of one kind meets; others may pass. */
@@ -122,12 +122,12 @@ final class Refusals {
         return words(message).map(said -> new Refusal(kind, key, said, System.nanoTime()));
     }
 
-    /** Whether an error is of a session in which something else stands than was written. */
+    /** Whether an error says that a session holds something else than was written. */
     static boolean isOfDamage(String error) {
         return DAMAGED.matcher(error).matches();
     }
 
-    /** What an error says that is not of one session; empty for another one. */
+    /** The words of an error that does not concern one session alone; empty for one that does. */
     static Optional<String> words(String error) {
         String line = error.replaceAll("\\p{Cntrl}", " ");
         return Stream.of(REFUSAL, OTHER)
@@ -150,14 +150,14 @@ final class Refusals {
     }
 
     private void tell(Refusal refusal) {
-        complaint.tell(() -> logger.warn("{} {}", shown, refusal.what()));
+        outage.begun(() -> logger.warn("{} {}", shown, refusal.what()));
     }
 
     private void askLater(Refusal refusal) {
         try {
             ScheduledFuture<?> unused = timer.schedule(() -> ask(refusal), ASK_MILLIS, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException e) {
-            logger.debug("nobody asks whether {} takes writes again: the store is closed", shown, e);
+            logger.debug("the store is closed: it is not asked any more whether {} takes writes", shown, e);
         }
     }
 
@@ -175,7 +175,7 @@ final class Refusals {
                 tell(now);
                 askLater(now);
             } else if (failure == null || CommandConnection.cause(failure) instanceof RedisCommandExecutionException) {
-                // be it that the key holds something else, or that this user may not ask
+                // the key may hold something else, or this user may not ask
                 over(refusal);
             } else {
                 askLater(refusal);
@@ -186,7 +186,7 @@ final class Refusals {
     private void over(Refusal refusal) {
         boolean was = ofAll.compareAndSet(refusal, null) || ofKind.compareAndSet(refusal, null);
         if (was && present().isEmpty()) {
-            complaint.over(() ->
+            outage.over(() ->
                     logger.info("{} {} again", shown, refusal.isOfAll() ? "takes writes" : "does what it is asked"));
         }
     }

@@ -8,10 +8,11 @@ import java.io.UncheckedIOException;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The scripts that run inside of Redis, each of them one step for whoever else uses its keys. */
+/** The scripts that run inside Redis; each of them is one step for whoever else uses its keys. Their answers begin with a number. */
 enum Script {
     CREATE("session", "create"),
     JOIN("session", "join"),
@@ -30,6 +31,13 @@ enum Script {
     LIVING("bus", "living"),
     SEND("bus", "send"),
     HAD("bus", "had");
+
+    /** The session is not there. */
+    static final int GONE = 1;
+    /** The epoch is not present. */
+    static final int STALE = 2;
+    /** Nothing was done. */
+    static final int REFUSED = 3;
 
     private final String source;
     private final String digest;
@@ -65,5 +73,9 @@ enum Script {
     /** The name under which Redis keeps a script that it has seen: its SHA-1. */
     String digest() {
         return digest;
+    }
+
+    static int word(List<Object> answer) {
+        return Math.toIntExact((Long) answer.get(0));
     }
 }

@@ -1,5 +1,5 @@
--- KEYS[1] is the record of a session, a hash: StoredSession names its fields. KEYS[2] is the set of its events, ordered by their
--- bytes: stream, offset, and what EventCodec writes behind them.
+-- KEYS[1] is the record of a session, a hash: SessionHash names its fields. KEYS[2] is the set of its events, ordered by their
+-- bytes: stream, offset, and what RedisCodec writes behind them.
 local record, events = KEYS[1], KEYS[2]
 local GONE, STALE, REFUSED = 1, 2, 3
 local LISTENING = string.rep('\0', 12)

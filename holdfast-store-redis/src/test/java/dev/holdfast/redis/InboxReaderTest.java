@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /** Redis answers, and gives no messages. */
 class InboxReaderTest {
     @AutoClose
-    private final LogLines log = new LogLines(InboxReader.class);
+    private final LogLines log = new LogLines(RedisBus.class);
 
     private final List<String> lines = log.all();
 

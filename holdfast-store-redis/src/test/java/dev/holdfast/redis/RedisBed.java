@@ -83,7 +83,7 @@ final class RedisBed implements SharedBed, DamagedBed, LossyBed {
     @Override
     public void spoilEvent(SessionKey key, long offset) {
         inside(redis -> {
-            byte[] events = SessionScripts.events(name(key));
+            byte[] events = RedisCodec.events(name(key));
             byte[] start = ByteBuffer.allocate(20).putLong(12, offset).array();
             byte[] whole = redis.zrange(events, 0, -1).stream()
                     .filter(member -> ByteBuffer.wrap(member, 0, 20).equals(ByteBuffer.wrap(start)))
@@ -96,11 +96,11 @@ final class RedisBed implements SharedBed, DamagedBed, LossyBed {
 
     @Override
     public void loseEvents(SessionKey key) {
-        inside(redis -> redis.del(SessionScripts.events(name(key))));
+        inside(redis -> redis.del(RedisCodec.events(name(key))));
     }
 
     private byte[] name(SessionKey key) {
-        return SessionScripts.name(prefix, key);
+        return RedisCodec.record(prefix, key);
     }
 
     private void inside(Consumer<RedisCommands<byte[], byte[]>> work) {

@@ -305,7 +305,7 @@ class RedisFailureTest {
     @Test
     void theThreadsThatTellWhatRedisHasAnsweredAreThereFromTheStart() {
         Set<Thread> before = Thread.getAllStackTraces().keySet();
-        try (Completions completions = new Completions(3)) {
+        try (RedisConnections.CallbackThreads completions = new RedisConnections.CallbackThreads(3)) {
             assertThat(completions).isNotNull();
             assertThat(Thread.getAllStackTraces().keySet())
                     .filteredOn(thread ->

@@ -84,7 +84,7 @@ class RedisModelTest {
             List<Append.Trim> trims = List.of(new Append.Trim(Given.CALL, 1), new Append.Trim(Given.CALL, 2));
             await(store.commit(key, FIRST, 1, new Append(events, List.of(), trims)));
 
-            byte[] name = SessionScripts.events(SessionScripts.name("holdfast:", key));
+            byte[] name = RedisCodec.events(RedisCodec.record("holdfast:", key));
             assertThat(Long.parseLong(server.command("PTTL", text(name)))).isPositive();
         }
     }

@@ -131,7 +131,7 @@ class RefusalsTest {
     @Test
     void anErrorOfOneSessionSaysNothingOfOthers() {
         SessionKey other = SessionKey.of("other", "");
-        server.command("SET", new String(SessionScripts.name("holdfast:", other), UTF_8), "x");
+        server.command("SET", new String(RedisCodec.record("holdfast:", other), UTF_8), "x");
         assertThat(failureOf(store.look(other))).isInstanceOf(UnreadableSessionException.class);
         server.command("SCRIPT", "FLUSH");
         assertThat(succeeds(commit(1))).isTrue();
@@ -141,7 +141,7 @@ class RefusalsTest {
 
     @Test
     void whatIsNotWhatWasWrittenIsOfItsSessionAlone() {
-        String record = new String(SessionScripts.name("holdfast:", KEY), UTF_8);
+        String record = new String(RedisCodec.record("holdfast:", KEY), UTF_8);
         server.command("HSET", record, "J", "none");
         assertThat(failureOf(store.commit(KEY, FIRST, 1, journaled()))).isInstanceOf(UnreadableSessionException.class);
         server.command("HSET", record, "E", "short");

@@ -4,15 +4,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Something that is wrong for a while, for the log: it is told at times only, and what was told is told to be over. */
-final class Complaint {
+/** Logs that something is wrong for a while, every ten seconds at most, and that it is over, if its beginning was logged. */
+final class OutageLog {
     private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final AtomicLong quietUntil = new AtomicLong(System.nanoTime());
     private final AtomicBoolean told = new AtomicBoolean();
 
-    /** It is wrong, be it since long ago: one master of a cluster may fail while others answer. */
-    void tell(Runnable line) {
+    /** It is wrong, perhaps since long ago: one master of a cluster may fail while others answer. */
+    void begun(Runnable line) {
         if (told.get()) {
             return;
         }
@@ -24,7 +24,6 @@ final class Complaint {
         }
     }
 
-    /** It is over. */
     void over(Runnable line) {
         if (told.getAndSet(false)) {
             line.run();

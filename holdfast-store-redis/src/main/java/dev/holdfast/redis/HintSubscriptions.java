@@ -14,11 +14,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The hints of the sessions that this node tails: one connection, and a channel for each session. What was not subscribed while Redis
- * was away is subscribed within a second after it is back; each subscription counts as a hint, for one may have come before.
+ * Subscriptions to the hints of the sessions that this node tails: one connection, and a channel for each session. What was not
+ * subscribed while Redis was away is subscribed within a second after it is back. Each subscription counts as a hint, for one may have
+ * come before it.
  */
-final class Tails implements AutoCloseable {
-    private static final Logger logger = LoggerFactory.getLogger(Tails.class);
+final class HintSubscriptions implements AutoCloseable {
+    private static final Logger logger = LoggerFactory.getLogger(HintSubscriptions.class);
     private static final long CHECK_SECONDS = 1;
 
     private final RedisConnections connections;
@@ -34,7 +35,7 @@ final class Tails implements AutoCloseable {
     }
 
     /** Connects; {@code connections} are open. */
-    Tails(RedisConnections connections) {
+    HintSubscriptions(RedisConnections connections) {
         this.connections = connections;
         connection = connections.await(connections.connector().connectPubSub());
         connection.addListener(new RedisPubSubAdapter<>() {
@@ -62,7 +63,7 @@ final class Tails implements AutoCloseable {
                 .scheduleWithFixedDelay(this::subscribe, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
     }
 
-    /** Whatever fails, the next look has to come: the timer does not repeat what threw once. */
+    /** Must not throw: the timer does not repeat what has thrown. */
     private void subscribe() {
         try {
             byte[][] missing = channels.entrySet().stream()
@@ -73,7 +74,7 @@ final class Tails implements AutoCloseable {
                 subscribe(missing);
             }
         } catch (Throwable e) {
-            logger.error("sessions could not be subscribed for hints", e);
+            logger.error("hints of sessions could not be subscribed; it is tried again within a second", e);
         }
     }
 
@@ -81,7 +82,8 @@ final class Tails implements AutoCloseable {
         connection
                 .async()
                 .subscribe(names)
-                .whenComplete((done, failure) -> connections.refusals().ended(Tails.class, names[0], failure));
+                .whenComplete(
+                        (done, failure) -> connections.refusals().ended(HintSubscriptions.class, names[0], failure));
     }
 
     private void hint(ByteBuffer name) {
@@ -93,9 +95,9 @@ final class Tails implements AutoCloseable {
 
     Tail tail(byte[] name, Runnable hinted) {
         ByteBuffer channel = ByteBuffer.wrap(name);
-        // of two equal ones each is closed by itself
-        Runnable own = () -> connections.completions().of(channel).execute(hinted);
-        // inside of compute, so that the commands are sent in the order of the changes
+        // an object of its own for each tail: of two equal callbacks each is removed by itself
+        Runnable own = () -> connections.callbackOf(channel).execute(hinted);
+        // inside compute, so that the commands are sent in the order of the changes
         channels.compute(channel, (key, present) -> {
             Channel followed = present == null ? new Channel() : present;
             followed.hinted.add(own);
