@@ -14,7 +14,6 @@ module dev.holdfast.gateway {
     requires dev.holdfast.rocksdb;
     requires dev.holdfast.servlet;
     requires dev.holdfast.upstream;
-    requires info.picocli;
     requires io.modelcontextprotocol.sdk.mcp.core;
     requires jakarta.servlet;
     requires java.management;
@@ -31,10 +30,9 @@ module dev.holdfast.gateway {
     requires org.slf4j;
     requires reactor.core;
 
-    // picocli sets the fields of commands, logback makes the appender that logback.xml names
+    // logback makes the appender that logback.xml names
     opens dev.holdfast.gateway to
-            ch.qos.logback.core,
-            info.picocli;
-    // Jackson reads the arguments of the demo's tools
+            ch.qos.logback.core;
+    // Jackson writes the form of the demo
     opens dev.holdfast.gateway.demo;
 }

@@ -4,158 +4,95 @@ import dev.holdfast.client.ClientLimits;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.SessionOpening;
 import dev.holdfast.gateway.connect.Bridge;
-import dev.holdfast.gateway.connect.Connections;
 import dev.holdfast.gateway.connect.HeaderFile;
+import dev.holdfast.gateway.process.DaemonThreads;
 import dev.holdfast.gateway.text.OptionFile;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
-import java.nio.file.Path;
+import java.net.http.HttpClient;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Optional;
-import org.jspecify.annotations.Nullable;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code holdfast connect}: a stdio server that is a bridge to a server over HTTP. */
-@Command(
-        name = "connect",
-        mixinStandardHelpOptions = true,
-        versionProvider = Main.Version.class,
-        sortOptions = false,
-        customSynopsis = "holdfast connect [OPTIONS] URL",
-        description = {
-            "Is an MCP server on standard input and output that passes everything on to the one at URL, over Streamable HTTP",
-            "or HTTP+SSE, and comes back when the connection breaks. The log goes to standard error."
-        })
 final class ConnectCommand implements Runnable {
     private static final Logger log = LoggerFactory.getLogger(ConnectCommand.class);
     private static final int MOST_PORT = 65_535;
-    private static final String DEFAULT = " (default: ${DEFAULT-VALUE})";
+    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
 
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
+    private final Settings settings;
+    private final URI uri;
+    private final HeaderFile headers;
 
-    @Parameters(paramLabel = "URL", description = "the server, such as https://example.com/mcp")
-    private String url = "";
+    /**
+     * What the command line asks for.
+     *
+     * @throws IllegalArgumentException says what is wrong
+     * @throws GatewayException if the file of headers cannot be read
+     */
+    ConnectCommand(String url, Settings settings) {
+        this.settings = settings;
+        this.uri = uri(url);
+        this.headers = HeaderFile.of(
+                settings.get(Knobs.HEADER),
+                settings.find(Knobs.HEADER_FILE).map(file -> new OptionFile(Knobs.HEADER_FILE.name(), file)));
+    }
 
-    @Option(
-            names = "--header",
-            paramLabel = "HEADER",
-            description =
-                    "a header for each request, such as 'Authorization: Bearer TOKEN'; may be given more than once")
-    private List<String> headers = new ArrayList<>();
-
-    @Option(
-            names = "--header-file",
-            paramLabel = "FILE",
-            description = "more headers, one on each line; read again when the server answers 401 or 403")
-    private @Nullable Path headerFile;
-
-    @Option(
-            names = "--patience",
-            paramLabel = "TIME",
-            defaultValue = "2m",
-            converter = ServeFlags.Time.class,
-            description = "for how long a server that cannot be reached is tried again" + DEFAULT)
-    private Duration patience = ClientLimits.DEFAULT.patience();
-
-    @Option(
-            names = "--max-silence",
-            paramLabel = "TIME",
-            defaultValue = "0",
-            converter = ServeFlags.Time.class,
-            description = "how long a connection may be silent before it counts as broken; 0: three times the rhythm"
-                    + " of the server's heartbeats, 10s at least" + DEFAULT)
-    private Duration maxSilence = ClientLimits.DEFAULT.silence();
-
-    @Option(
-            names = "--log-level",
-            paramLabel = "LEVEL",
-            defaultValue = "info",
-            converter = LogLevel.Converter.class,
-            description = "error, warn, info, debug or trace" + DEFAULT)
-    private LogLevel logLevel = LogLevel.INFO;
-
-    @Mixin
-    private ParentWatch parent = new ParentWatch();
+    private static URI uri(String url) {
+        URI uri;
+        try {
+            uri = URI.create(url);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("'" + url + "' is no URL", e);
+        }
+        if (uri.getRawUserInfo() != null) {
+            throw new IllegalArgumentException("the URL must carry no credentials: they are given by --header-file");
+        }
+        if (!"http".equalsIgnoreCase(uri.getScheme()) && !"https".equalsIgnoreCase(uri.getScheme())) {
+            throw new IllegalArgumentException("'" + url + "' is no URL with http or https");
+        }
+        if (uri.getHost() == null) {
+            throw new IllegalArgumentException("'" + url + "' names no host that can be reached");
+        }
+        if (uri.getPort() > MOST_PORT) {
+            throw new IllegalArgumentException("'" + url + "' has a port beyond " + MOST_PORT);
+        }
+        return uri;
+    }
 
     @Override
     public void run() {
-        URI uri = uri();
-        HeaderFile sent = headers();
-        ClientLimits limits = limits();
-        logLevel.apply();
-        warnOfPlainText(uri, sent);
+        Logging.level(settings.get(Knobs.LOG_LEVEL));
+        warnOfPlainText();
+        ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));
+        clock.setRemoveOnCancelPolicy(true);
+        HttpClient http = HttpClient.newBuilder()
+                .version(HttpClient.Version.HTTP_1_1)
+                .connectTimeout(CONNECT_TIMEOUT)
+                .build();
+        ClientLimits limits = ClientLimits.DEFAULT
+                .withPatience(settings.get(Knobs.PATIENCE))
+                .withSilence(settings.get(Knobs.MAX_SILENCE));
         Bridge bridge = new Bridge(
-                RemoteServer.at(uri, Connections.http(), Connections.clock(), Runnable::run)
+                RemoteServer.at(uri, http, clock, Runnable::run)
                         .withLimits(limits)
                         .withRedirects()
-                        .withRequests(sent.requests()),
+                        .withRequests(headers.requests()),
                 SessionOpening.Protocol.AUTOMATIC,
                 System.in,
                 // System.out does not tell when nobody reads
                 new FileOutputStream(FileDescriptor.out));
         Runtime.getRuntime().addShutdownHook(new Thread(bridge::close, "holdfast-shutdown"));
-        parent.begin();
+        ParentWatch.begin(settings);
         bridge.run();
     }
 
-    private URI uri() {
-        try {
-            URI uri = URI.create(url);
-            if (uri.getRawUserInfo() != null) {
-                throw new ParameterException(
-                        spec.commandLine(), "the URL must carry no credentials: they are given by --header-file");
-            }
-            boolean http = "http".equalsIgnoreCase(uri.getScheme()) || "https".equalsIgnoreCase(uri.getScheme());
-            if (http && uri.getHost() == null) {
-                throw new ParameterException(spec.commandLine(), "'" + url + "' names no host that can be reached");
-            }
-            if (http && uri.getPort() > MOST_PORT) {
-                throw new ParameterException(spec.commandLine(), "'" + url + "' has a port beyond " + MOST_PORT);
-            }
-            if (http) {
-                return uri;
-            }
-        } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), "'" + url + "' is no URL", e);
-        }
-        throw new ParameterException(spec.commandLine(), "'" + url + "' is no URL with http or https");
-    }
-
-    private ClientLimits limits() {
-        try {
-            return ClientLimits.DEFAULT
-                    .withPatience(ServeFlags.range("--patience", patience, Duration.ZERO, ServeFlags.YEAR))
-                    .withSilence(ServeFlags.range("--max-silence", maxSilence, Duration.ZERO, ServeFlags.YEAR));
-        } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
-        }
-    }
-
-    private HeaderFile headers() {
-        try {
-            return HeaderFile.of(
-                    headers, Optional.ofNullable(headerFile).map(file -> new OptionFile("--header-file", file)));
-        } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
-        }
-    }
-
-    private static void warnOfPlainText(URI uri, HeaderFile sent) {
-        if ("http".equalsIgnoreCase(uri.getScheme()) && !sent.isEmpty() && !isHere(uri.getHost())) {
+    private void warnOfPlainText() {
+        if ("http".equalsIgnoreCase(uri.getScheme()) && !headers.isEmpty() && !isHere(uri.getHost())) {
             log.warn("headers are sent to {} without encryption, for its URL is http", uri.getHost());
         }
     }

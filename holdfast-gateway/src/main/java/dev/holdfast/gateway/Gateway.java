@@ -1,19 +1,34 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.ByteBudget;
 import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.gateway.demo.DemoServer;
 import dev.holdfast.gateway.http.ConnectionTimes;
+import dev.holdfast.gateway.http.Endpoint;
 import dev.holdfast.gateway.http.OpenToOthers;
 import dev.holdfast.gateway.http.TokenFile;
 import dev.holdfast.gateway.http.WebServer;
+import dev.holdfast.gateway.process.DaemonThreads;
+import dev.holdfast.gateway.process.Processes;
+import dev.holdfast.gateway.process.RememberedProcesses;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
+import dev.holdfast.gateway.stdio.StdioBackend;
 import dev.holdfast.gateway.text.Durations;
 import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.gateway.text.OptionFile;
+import dev.holdfast.json.HintedBackend;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.McpServlet;
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.upstream.UpstreamBackend;
+import dev.holdfast.upstream.UpstreamHttp;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
@@ -22,10 +37,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A running gateway: an MCP service behind an HTTP server. */
+/** A running gateway: sessions of one MCP server, behind an HTTP server, over a store. */
 final class Gateway {
     /** How long the head of a request may take. */
     private static final Duration HEAD_TIME = Duration.ofSeconds(60);
@@ -33,15 +49,40 @@ final class Gateway {
     private static final Logger log = LoggerFactory.getLogger(Gateway.class);
 
     private final ServeOptions options;
+    private final Meters meters;
     private final WebServer web;
-    private final OpenStore store;
-    private final McpService service;
+    private final StoreChoice.Open store;
+    private final Service service;
 
-    private Gateway(ServeOptions options, WebServer web, OpenStore store, McpService service) {
+    /**
+     * What is served.
+     *
+     * @param release lets go of what is left when the sessions have ended; blocks until that is gone
+     */
+    private record Service(Endpoint endpoint, Runnable release) {}
+
+    private Gateway(ServeOptions options) {
         this.options = options;
-        this.web = web;
-        this.store = store;
-        this.service = service;
+        if (options.server() instanceof ServerChoice.Command server) {
+            requireExecutable(server.command());
+        }
+        // takes some 80 ms, in which the port and the store are opened
+        CompletableFuture<Meters> measured = CompletableFuture.supplyAsync(Meters::new);
+        String host = options.get(Knobs.HOST);
+        InetAddress address = resolve(host);
+        Authenticator authenticator = authenticator(address);
+        this.web = WebServer.listen(
+                host, address, options.get(Knobs.PORT), new ConnectionTimes(HEAD_TIME, options.get(Knobs.KEEP_ALIVE)));
+        Quota connections =
+                new Quota(web.mostConnections(), options.limits().principalShare(), Refusal.PRINCIPAL_SHARE);
+        EdgeOptions edge = options.edge(names(host, address)).toBuilder()
+                .authenticator(authenticator)
+                .connections(Optional.of(connections))
+                .build();
+        this.store = openStore();
+        this.meters = measured.join();
+        this.service = service(edge, address);
+        web.start(service.endpoint, store.health(), options.paths());
     }
 
     /**
@@ -50,25 +91,7 @@ final class Gateway {
      * @throws GatewayException if that cannot be here
      */
     static Gateway start(ServeOptions options) {
-        if (options.server() instanceof ServerChoice.Command server) {
-            requireExecutable(server.command());
-        }
-        // takes some 80 ms, in which the port and the store are opened
-        CompletableFuture<Meters> meters = CompletableFuture.supplyAsync(Meters::new);
-        InetAddress address = resolve(options.host());
-        Authenticator authenticator = authenticator(options, address);
-        WebServer web = WebServer.listen(
-                options.host(), address, options.port(), new ConnectionTimes(HEAD_TIME, options.keepAlive()));
-        Quota connections =
-                new Quota(web.mostConnections(), options.limits().node().principalShare(), Refusal.PRINCIPAL_SHARE);
-        EdgeOptions edge = options.edge(names(options.host(), address)).toBuilder()
-                .authenticator(authenticator)
-                .connections(Optional.of(connections))
-                .build();
-        OpenStore store = openStore(options, web);
-        McpService service = McpService.of(options, child(options, address), edge, store.sessions(), meters.join());
-        web.start(service.endpoint(), store.health(), options.paths());
-        return new Gateway(options, web, store, service);
+        return new Gateway(options);
     }
 
     /**
@@ -79,45 +102,10 @@ final class Gateway {
         return address.isAnyLocalAddress() || host.indexOf(':') >= 0 ? List.of() : List.of(host);
     }
 
-    private static OpenStore openStore(ServeOptions options, WebServer web) {
-        try {
-            OpenStore store = OpenStore.open(options.store(), options.server());
-            if (options.store() instanceof StoreChoice.RocksDb disk) {
-                OpenToOthers.complain(disk.folder());
-            }
-            return store;
-        } catch (GatewayException e) {
-            web.release();
-            throw e;
-        }
-    }
-
     private static void requireExecutable(ServerCommand command) {
         if (command.executable().isEmpty()) {
             throw new GatewayException("the command " + command.fault() + ": " + command.program());
         }
-    }
-
-    private static Authenticator authenticator(ServeOptions options, InetAddress address) {
-        Optional<Path> tokens = options.trust().tokenFile();
-        if (tokens.isPresent()) {
-            return TokenFile.open(new OptionFile("--auth-token-file", tokens.get()), System::nanoTime);
-        }
-        if (!address.isLoopbackAddress()) {
-            if (!options.trust().insecure()) {
-                throw new GatewayException("others can reach " + options.host()
-                        + ": give them tokens by --auth-token-file, or serve whoever comes by --insecure");
-            }
-            log.warn("whoever can reach {} is served, for there is no --auth-token-file", options.host());
-        }
-        return Authenticator.SERVLET;
-    }
-
-    /** What a child says on its error output may name files and secrets of this machine. */
-    private static StdioOptions child(ServeOptions options, InetAddress address) {
-        StdioOptions child = StdioOptions.DEFAULT.withStartTimeout(options.startTimeout());
-        boolean shown = address.isLoopbackAddress() || options.trust().showChildErrors();
-        return shown ? child : child.withoutErrors();
     }
 
     private static InetAddress resolve(String host) {
@@ -128,15 +116,163 @@ final class Gateway {
         }
     }
 
+    private Authenticator authenticator(InetAddress address) {
+        Optional<Path> tokens = options.settings().find(Knobs.AUTH_TOKEN_FILE);
+        if (tokens.isPresent()) {
+            return TokenFile.open(new OptionFile(Knobs.AUTH_TOKEN_FILE.name(), tokens.get()), System::nanoTime);
+        }
+        String host = options.get(Knobs.HOST);
+        if (!address.isLoopbackAddress()) {
+            if (!options.get(Knobs.INSECURE)) {
+                throw new GatewayException("others can reach " + host
+                        + ": give them tokens by --auth-token-file, or serve whoever comes by --insecure");
+            }
+            log.warn("whoever can reach {} is served, for there is no --auth-token-file", host);
+        }
+        return Authenticator.SERVLET;
+    }
+
+    private StoreChoice.Open openStore() {
+        try {
+            StoreChoice.Open opened = options.store().open(options.server().identity());
+            options.store().folder().ifPresent(OpenToOthers::complain);
+            return opened;
+        } catch (GatewayException e) {
+            web.release();
+            throw e;
+        }
+    }
+
+    private Service service(EdgeOptions edge, InetAddress address) {
+        if (options.server() instanceof ServerChoice.Demo) {
+            return demo(edge);
+        }
+        ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));
+        clock.setRemoveOnCancelPolicy(true);
+        ByteBudget budget = ByteBudget.ofHeap();
+        return options.server() instanceof ServerChoice.Upstream upstream
+                ? upstream(upstream, edge, clock, budget)
+                : stdio(((ServerChoice.Command) options.server()).command(), edge, address, clock, budget);
+    }
+
+    /** A child process for each session. */
+    private Service stdio(
+            ServerCommand command,
+            EdgeOptions edge,
+            InetAddress address,
+            ScheduledThreadPoolExecutor clock,
+            ByteBudget budget) {
+        if (ProcessHandle.current().pid() == 1) {
+            log.warn(
+                    "this is process 1 of its container: what server processes leave behind stays as zombies, unless an init"
+                            + " process collects it (docker run --init)");
+        }
+        // what a child says on its error output may name files and secrets of this machine
+        boolean shown = address.isLoopbackAddress() || options.get(Knobs.SHOW_CHILD_ERRORS);
+        StdioOptions child = StdioOptions.DEFAULT.withStartTimeout(options.get(Knobs.START_TIMEOUT));
+        Processes any = Processes.ofThisMachine();
+        // where there is a folder, it remembers the children, and those are ended that are left of the last time
+        Processes processes = options.store()
+                .folder()
+                .map(folder -> RememberedProcesses.in(folder, any, clock, child.termGrace()))
+                .orElse(any);
+        StdioBackend backend = new StdioBackend(
+                command, shown ? child : child.withoutErrors(), processes, options.maxChildren(), clock, budget);
+        meters.watch(backend);
+        SessionEngine engine = engine(new HintedBackend(backend), clock, budget);
+        return new Service(endpoint(engine, edge), () -> {
+            backend.close();
+            engine.close();
+            clock.shutdownNow();
+        });
+    }
+
+    /** A session at another server for each session. */
+    private Service upstream(
+            ServerChoice.Upstream server, EdgeOptions edge, ScheduledThreadPoolExecutor clock, ByteBudget budget) {
+        UpstreamBackend backend = UpstreamBackend.builder(server.url())
+                .http(UpstreamHttp.jetty())
+                .forward(server.forwarded())
+                .openTimeout(options.get(Knobs.START_TIMEOUT))
+                .scheduler(clock)
+                .budget(budget)
+                .open();
+        SessionEngine engine = engine(backend, clock, budget);
+        return new Service(endpoint(engine, edge), () -> {
+            engine.close();
+            clock.shutdownNow();
+            backend.close();
+        });
+    }
+
+    private SessionEngine engine(Backend backend, ScheduledThreadPoolExecutor clock, ByteBudget budget) {
+        return SessionEngine.builder(backend, JsonRpc.MESSAGES)
+                .scheduler(clock)
+                .store(measuredStore())
+                .listener(meters.sessions())
+                .callListener(meters.calls())
+                .parkAfter(options.get(Knobs.PARK_AFTER))
+                .nodeName(options.store().node().name())
+                .lease(options.store().node().lease())
+                .nodeLimits(options.limits())
+                .budget(budget)
+                .build()
+                .start();
+    }
+
+    private SessionStore measuredStore() {
+        return meters.timed(store.sessions());
+    }
+
+    private Endpoint endpoint(SessionEngine engine, EdgeOptions edge) {
+        meters.watch(engine);
+        McpServlet servlet = new McpServlet(engine, edge);
+        return new Endpoint(servlet, servlet::admits, engine, meters);
+    }
+
+    private Service demo(EdgeOptions edge) {
+        HoldfastTransportProvider provider = HoldfastTransportProvider.builder()
+                .mcpEndpoint(options.get(Knobs.PATH))
+                .nodeLimits(options.limits())
+                .edgeOptions(edge)
+                .store(measuredStore())
+                .sessionLifecycleListener(meters.sessions())
+                .callListener(meters.calls())
+                .parkAfter(options.get(Knobs.PARK_AFTER))
+                .nodeName(options.store().node().name())
+                .lease(options.store().node().lease())
+                .build();
+        meters.watch(provider.engine());
+        DemoServer.start(provider);
+        return new Service(new Endpoint(provider, provider::admits, provider.engine(), meters), () -> {});
+    }
+
     /** Where the MCP endpoint is. */
     URI url() {
-        String name = options.host();
+        String name = options.get(Knobs.HOST);
         String host = name.indexOf(':') >= 0 && !name.startsWith("[") ? "[" + name + "]" : name;
-        return URI.create("http://" + host + ":" + web.port() + options.path());
+        return URI.create("http://" + host + ":" + web.port() + options.get(Knobs.PATH));
     }
 
     SessionEngine engine() {
-        return service.endpoint().engine();
+        return service.endpoint.engine();
+    }
+
+    /** Stops on SIGTERM and SIGINT, and exits with 0: the virtual machine itself would report the signal as a failure. */
+    void stopOnSignal() {
+        Runtime.getRuntime()
+                .addShutdownHook(new Thread(
+                        () -> {
+                            int code = 0;
+                            try {
+                                stop(options.get(Knobs.DRAIN_TIMEOUT));
+                            } catch (RuntimeException e) {
+                                log.error("the shutdown failed", e);
+                                code = 1;
+                            }
+                            Runtime.getRuntime().halt(code);
+                        },
+                        "holdfast-shutdown"));
     }
 
     /** Waits until the server has ended. */
@@ -152,8 +288,8 @@ final class Gateway {
      */
     void stop(Duration patience) {
         log.info("shutting down; calls that run have {}", Durations.text(patience));
-        service.endpoint().engine().drain(patience).toCompletableFuture().join();
-        service.release().run();
+        engine().drain(patience).toCompletableFuture().join();
+        service.release.run();
         web.stop();
         store.close();
     }

@@ -1,104 +1,214 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.gateway.text.GatewayException;
+import java.io.PrintWriter;
+import java.nio.charset.Charset;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import picocli.CommandLine;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.IVersionProvider;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
-import picocli.CommandLine.UnmatchedArgumentException;
+import java.util.stream.Stream;
 
 /** The command line. */
-@Command(
-        name = "holdfast",
-        mixinStandardHelpOptions = true,
-        versionProvider = Main.Version.class,
-        customSynopsis = {
-            "holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]",
-            "       holdfast connect [OPTIONS] URL"
-        },
-        description = "MCP sessions that outlive their connection.")
-public final class Main implements Runnable {
+public final class Main {
     private static final int FAILED = 1;
     private static final int MISUSED = 2;
-    static final String END_OF_OPTIONS = "--";
+    private static final int WIDTH = 100;
+    private static final String END_OF_OPTIONS = "--";
+    private static final String REPLACEMENT = "\uFFFD";
+    private static final String UTF_8 = "UTF-8";
 
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
+    private final PrintWriter out;
+
+    /**
+     * A command.
+     *
+     * @param usage how it is written
+     * @param description what it does
+     * @param table its options
+     */
+    private record Command(String usage, String description, List<Knob<?>> table) {
+        private static final Command SERVE = new Command(
+                "holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]",
+                "Serves the MCP server that COMMAND starts, with a process of its own for each session, or the one behind"
+                        + " a URL by --upstream. Without either: a demo. A TIME is a number with a unit, such as 500ms,"
+                        + " 15s, 30m or 2h, or 0.",
+                Knobs.SERVE);
+        private static final Command CONNECT = new Command(
+                "holdfast connect [OPTIONS] URL",
+                "Is an MCP server on standard input and output that passes everything on to the one at URL, over"
+                        + " Streamable HTTP or HTTP+SSE, and comes back when the connection breaks. The log goes to"
+                        + " standard error.",
+                Knobs.CONNECT);
+
+        private static Optional<Command> named(String word) {
+            return Stream.of(SERVE, CONNECT)
+                    .filter(each -> each.usage.startsWith("holdfast " + word + " "))
+                    .findFirst();
+        }
+    }
+
+    private Main(PrintWriter out) {
+        this.out = out;
+    }
 
     /** Runs until told to end; exits with 2 for a wrong command line and with 1 for any other failure. */
     public static void main(String[] args) {
         OldGeneration.watch();
-        int code = execute(commandLine(args), args);
+        Charset charset = Charset.defaultCharset();
+        int code = run(new PrintWriter(System.out, true, charset), new PrintWriter(System.err, true, charset), args);
         if (code != 0) {
             System.exit(code);
         }
     }
 
-    /** The parser for these arguments. What stands behind the first {@code --} is the server's command and none of its business. */
-    static CommandLine commandLine(String... args) {
-        List<String> all = Arrays.asList(args);
-        int end = all.indexOf(END_OF_OPTIONS);
-        Optional<List<String>> words = end < 0 ? Optional.empty() : Optional.of(all.subList(end + 1, all.size()));
-        CommandLine line = new CommandLine(new Main())
-                .addSubcommand(new ServeCommand(words))
-                .addSubcommand(new ConnectCommand())
-                .addSubcommand(new CommandLine.HelpCommand());
-        line.setParameterExceptionHandler((wrong, given) -> fail(line, text(wrong), MISUSED));
-        line.setExecutionExceptionHandler((failure, command, result) -> {
-            if (failure instanceof GatewayException) {
-                return fail(line, String.valueOf(failure.getMessage()), FAILED);
-            }
-            throw failure;
-        });
-        return line;
-    }
-
-    /** Does what these arguments ask for; returns the exit code. */
-    static int execute(CommandLine line, String... args) {
-        Optional<UnreadableWord> unreadable = UnreadableWord.in(args);
-        return unreadable.isPresent() ? fail(line, unreadable.get().text(), MISUSED) : line.execute(own(args));
-    }
-
-    /** The arguments that are ours. */
-    private static String[] own(String... args) {
-        return Arrays.stream(args).takeWhile(arg -> !arg.equals(END_OF_OPTIONS)).toArray(String[]::new);
-    }
-
-    private static String text(ParameterException wrong) {
-        if (wrong instanceof UnmatchedArgumentException unmatched && !unmatched.isUnknownOption()) {
-            String first = unmatched.getUnmatched().get(0);
-            boolean connect = wrong.getCommandLine().getCommandName().equals("connect");
-            String usage = connect ? "connect [OPTIONS] URL" : "serve [OPTIONS] [-- COMMAND ARGS...]";
-            return "unknown argument '" + first + "'; usage: holdfast " + usage;
+    /** Does what the arguments ask for; returns the exit code. */
+    static int run(PrintWriter out, PrintWriter err, String... args) {
+        try {
+            requireReadable(args);
+            new Main(out).task(args).run();
+            return 0;
+        } catch (WrongUseException e) {
+            return fail(err, e, MISUSED);
+        } catch (GatewayException e) {
+            return fail(err, e, FAILED);
         }
-        return String.valueOf(wrong.getMessage());
     }
 
-    private static int fail(CommandLine line, String message, int code) {
-        line.getErr().println("holdfast: " + message.lines().findFirst().orElse("failed"));
+    private static int fail(PrintWriter err, RuntimeException failure, int code) {
+        String message = String.valueOf(failure.getMessage());
+        err.println("holdfast: " + message.lines().findFirst().orElse("failed"));
         return code;
     }
 
-    @Override
-    public void run() {
-        throw new ParameterException(spec.commandLine(), "nothing to do; try 'holdfast serve' or 'holdfast --help'");
+    /** The command line is wrong. */
+    private static final class WrongUseException extends RuntimeException {
+        private WrongUseException(String message) {
+            super(message);
+        }
+
+        private WrongUseException(IllegalArgumentException cause) {
+            super(cause.getMessage(), cause);
+        }
     }
 
-    /** The version of the build. */
-    static final class Version implements IVersionProvider {
-        static String text() {
-            return Optional.ofNullable(Main.class.getPackage().getImplementationVersion())
-                    .orElse("unpackaged");
+    /**
+     * Refuses a word that is not in the encoding of the locale. The JVM has put replacement characters into it, or they stood there before: a
+     * path would be another one, and a child would get question marks. The word itself is not told, since it may be a secret.
+     */
+    private static void requireReadable(String... args) {
+        int end = Arrays.asList(args).indexOf(END_OF_OPTIONS);
+        for (int i = 0; i < args.length; i++) {
+            if (args[i].contains(REPLACEMENT)) {
+                String option = args[i].startsWith("--") || i == 0 ? args[i] : args[i - 1];
+                String name = option.replaceFirst("=.*", "");
+                boolean named = name.startsWith("--") && !name.contains(REPLACEMENT);
+                String where = named ? name : "argument " + (i + 1);
+                String encoding = System.getProperty("sun.jnu.encoding", "unknown");
+                String help = encoding.equals(UTF_8) ? "" : "; use a locale with UTF-8, as by LC_ALL=C.UTF-8";
+                throw new WrongUseException((end >= 0 && i > end ? "word " + (i - end) + " of the command" : where)
+                        + " is not in the encoding of the locale (" + encoding
+                        + "), or has U+FFFD for a lost character" + help);
+            }
         }
+    }
 
-        @Override
-        public String[] getVersion() {
-            return new String[] {"holdfast " + text()};
+    /** What to do. What stands behind the first {@code --} is the server's command, and is not read here. */
+    private Runnable task(String... args) {
+        List<String> all = Arrays.asList(args);
+        int end = all.indexOf(END_OF_OPTIONS);
+        List<String> own = end < 0 ? all : all.subList(0, end);
+        if (own.isEmpty()) {
+            throw new WrongUseException("nothing to do; try 'holdfast serve' or 'holdfast --help'");
         }
+        String first = own.get(0);
+        boolean help = first.equals("help");
+        Optional<Command> command = Command.named(help && own.size() > 1 ? own.get(1) : first);
+        if (help || own.contains("--help") || own.contains("-h")) {
+            return () -> help(command);
+        }
+        if (own.contains("--version") || own.contains("-V")) {
+            return () -> out.println("holdfast " + version());
+        }
+        if (command.isEmpty()) {
+            throw new WrongUseException(
+                    first.startsWith("-")
+                            ? "unknown option " + first
+                            : "unknown argument '" + first + "'; usage: " + Command.SERVE.usage);
+        }
+        Optional<List<String>> words = end < 0 ? Optional.empty() : Optional.of(all.subList(end + 1, all.size()));
+        try {
+            return task(command.get(), own.subList(1, own.size()), words);
+        } catch (IllegalArgumentException e) {
+            throw new WrongUseException(e);
+        }
+    }
+
+    private Runnable task(Command command, List<String> own, Optional<List<String>> server) {
+        Settings settings = Settings.of(command.table, own);
+        List<String> others = new ArrayList<>(settings.others());
+        if (command.equals(Command.SERVE)) {
+            requireNone(others, command);
+            ServeOptions options = ServeOptions.of(settings, server);
+            return () -> serve(options);
+        }
+        if (others.isEmpty()) {
+            throw new IllegalArgumentException("the URL is missing; usage: " + command.usage);
+        }
+        String url = others.remove(0);
+        requireNone(others, command);
+        return new ConnectCommand(url, settings);
+    }
+
+    private static void requireNone(List<String> words, Command command) {
+        if (!words.isEmpty()) {
+            throw new IllegalArgumentException("unknown argument '" + words.get(0) + "'; usage: " + command.usage);
+        }
+    }
+
+    private void serve(ServeOptions options) {
+        Logging.level(options.get(Knobs.LOG_LEVEL));
+        options.settings().find(Knobs.ACCESS_LOG).ifPresent(Logging::access);
+        Gateway gateway = Gateway.start(options);
+        gateway.stopOnSignal();
+        ParentWatch.begin(options.settings());
+        // after the hook: a reader of this line may send SIGTERM at once
+        out.println("holdfast " + version() + " listens on " + gateway.url());
+        out.flush();
+        gateway.join();
+    }
+
+    private static String version() {
+        return Optional.ofNullable(Main.class.getPackage().getImplementationVersion())
+                .orElse("unpackaged");
+    }
+
+    private void help(Optional<Command> command) {
+        if (command.isEmpty()) {
+            out.println("MCP sessions that outlive their connection. Usage:");
+            out.println("  " + Command.SERVE.usage);
+            out.println("  " + Command.CONNECT.usage);
+            out.println("  holdfast help serve | help connect | --version");
+            return;
+        }
+        out.println("Usage: " + command.get().usage);
+        print("", command.get().description);
+        for (Knob<?> knob : command.get().table) {
+            out.println("  " + knob.name() + (knob.label().isEmpty() ? "" : "=" + knob.label()));
+            print("      ", knob.help());
+        }
+    }
+
+    /** Prints a text in lines of a limited width. */
+    private void print(String indent, String text) {
+        StringBuilder line = new StringBuilder(indent);
+        for (String word : text.split(" ", -1)) {
+            if (line.length() + word.length() > WIDTH) {
+                out.println(line.toString().stripTrailing());
+                line.setLength(indent.length());
+            }
+            line.append(word).append(' ');
+        }
+        out.println(line.toString().stripTrailing());
     }
 }

@@ -6,7 +6,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import picocli.CommandLine.Option;
 
 /**
  * Ends this process when the one that has started it is gone: from then on another one is its parent. That is asked of the kernel now
@@ -16,30 +15,26 @@ import picocli.CommandLine.Option;
 final class ParentWatch {
     private static final Logger log = LoggerFactory.getLogger(ParentWatch.class);
     private static final long PERIOD_MILLIS = 500;
-
-    @Option(
-            names = "--exit-with-parent",
-            description = "end as on SIGTERM when the process that has started this one is gone")
-    private boolean wanted;
-
     /** The launcher has looked before it built or started anything. */
-    private final long parent = Long.getLong("holdfast.parent", parent());
+    private static final long PARENT = Long.getLong("holdfast.parent", parent());
+
+    private ParentWatch() {}
 
     private static long parent() {
         return ProcessHandle.current().parent().map(ProcessHandle::pid).orElse(0L);
     }
 
     /** Watches from now on, if that is wanted. What ends this process in order is a shutdown hook by now. */
-    void begin() {
-        if (wanted) {
+    static void begin(Settings settings) {
+        if (settings.get(Knobs.EXIT_WITH_PARENT)) {
             Future<?> unused = Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("holdfast-parent"))
-                    .scheduleWithFixedDelay(this::look, 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
+                    .scheduleWithFixedDelay(ParentWatch::look, 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
-    private void look() {
-        if (parent() != parent) {
-            log.info("the process that has started this one, {}, is gone", parent);
+    private static void look() {
+        if (parent() != PARENT) {
+            log.info("the process that has started this one, {}, is gone", PARENT);
             System.exit(0);
         }
     }

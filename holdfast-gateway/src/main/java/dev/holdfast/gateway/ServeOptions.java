@@ -1,57 +1,102 @@
 package dev.holdfast.gateway;
 
+import com.sun.management.OperatingSystemMXBean;
 import dev.holdfast.Lifetime;
+import dev.holdfast.NodeLimits;
 import dev.holdfast.gateway.http.JettyConnectionReset;
 import dev.holdfast.gateway.http.JettyPeerWatch;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
-import dev.holdfast.upstream.ForwardedHeaders;
-import java.time.Duration;
+import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What {@code holdfast serve} is asked for.
+ * What {@code holdfast serve} is asked for, checked as a whole.
  *
- * @param host the name or address to listen on
- * @param port the port, 0 for any that is free
- * @param keepAlive how long a connection is kept between two requests
- * @param path the path of the MCP endpoint
- * @param lifetime how long sessions live without a connection
- * @param heartbeat how long a stream may be silent
- * @param retry how long clients wait before they reconnect
- * @param maxConnectionAge when a stream's connection is replaced, zero for never
+ * @param settings what the command line says
+ * @param limits how much all sessions may hold
  * @param httpSse HTTP+SSE beside Streamable HTTP, if it is served
- * @param startTimeout how long a child may take to start
- * @param drainTimeout how long running calls may take when the gateway is told to end
- * @param trust whom it serves
- * @param limits how much it takes
  * @param store where it keeps its sessions
- * @param parkAfter when a session that waits for its client leaves memory
  * @param server the MCP server that is served
  */
 record ServeOptions(
-        String host,
-        int port,
-        Duration keepAlive,
-        String path,
-        Lifetime lifetime,
-        Duration heartbeat,
-        Duration retry,
-        Duration maxConnectionAge,
+        Settings settings,
+        NodeLimits limits,
         Optional<HttpSseOptions> httpSse,
-        Duration startTimeout,
-        Duration drainTimeout,
-        Trust trust,
-        Limits limits,
         StoreChoice store,
-        Duration parkAfter,
         ServerChoice server) {
+    private static final int FEWEST_CHILDREN = 16;
+    private static final int MOST_CHILDREN = 10_000;
+    /** A server on Node.js takes some 60 MB when it starts, and half of the memory is left to others. */
+    private static final long BYTES_OF_A_CHILD = 128L << 20;
+
+    /**
+     * The options.
+     *
+     * @param command the words behind {@code --}, if that was given
+     * @throws IllegalArgumentException says which of them do not go together
+     */
+    static ServeOptions of(Settings settings, Optional<List<String>> command) {
+        ServerChoice server = ServerChoice.of(settings, command);
+        StoreChoice store = StoreChoice.of(settings);
+        if (settings.isGiven(Knobs.FORWARD_HEADER) && store instanceof StoreChoice.Redis) {
+            throw new IllegalArgumentException(
+                    "--forward-header needs a store of this gateway's own: a request that another"
+                            + " gateway passes on through Redis comes without its headers");
+        }
+        NodeLimits limits = NodeLimits.DEFAULT
+                .withSessions(settings.get(Knobs.MAX_SESSIONS))
+                .withPrincipalSessions(settings.get(Knobs.MAX_PRINCIPAL_SESSIONS))
+                .withRunningCalls(settings.get(Knobs.MAX_CALLS))
+                .withPrincipalShare(settings.get(Knobs.PRINCIPAL_SHARE));
+        return new ServeOptions(settings, limits, httpSse(settings), store, server);
+    }
+
+    private static Optional<HttpSseOptions> httpSse(Settings settings) {
+        if (settings.get(Knobs.NO_SSE)) {
+            if (settings.isGiven(Knobs.BASE_URL)) {
+                throw new IllegalArgumentException("--base-url is for HTTP+SSE, which --no-sse switches off");
+            }
+            return Optional.empty();
+        }
+        String path = settings.get(Knobs.PATH);
+        String stream = settings.get(Knobs.SSE_PATH);
+        String messages = settings.get(Knobs.MESSAGE_PATH);
+        boolean alike = stream.endsWith(messages) || messages.endsWith(stream);
+        if (!alike) {
+            HttpSseOptions sse = HttpSseOptions.DEFAULT.withPaths(stream, messages);
+            if (path.equals("/") || !sse.conflictsWith(path)) {
+                return Optional.of(sse.withReconnectGrace(settings.get(Knobs.SSE_RECONNECT_GRACE))
+                        .withBase(settings.find(Knobs.BASE_URL).orElse("")));
+            }
+        }
+        throw new IllegalArgumentException(
+                "none of --path, --sse-path and --message-path may end with another (or use --no-sse)");
+    }
+
+    <T> T get(Knob<T> knob) {
+        return settings.get(knob);
+    }
 
     /** All paths of the MCP transports. */
     List<String> paths() {
+        String path = get(Knobs.PATH);
         return httpSse.map(sse -> List.of(path, sse.path(), sse.messagePath())).orElse(List.of(path));
+    }
+
+    /** How many child processes there may be at once. */
+    int maxChildren() {
+        return settings.find(Knobs.MAX_CHILDREN)
+                .orElseGet(() -> ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system
+                        ? children(system.getTotalMemorySize())
+                        : FEWEST_CHILDREN);
+    }
+
+    /** How many child processes a machine, or a container, with so many bytes of memory has room for. */
+    static int children(long bytes) {
+        return (int) Math.max(FEWEST_CHILDREN, Math.min(MOST_CHILDREN, bytes / BYTES_OF_A_CHILD));
     }
 
     /**
@@ -61,19 +106,21 @@ record ServeOptions(
      */
     EdgeOptions edge(List<String> names) {
         return EdgeOptions.builder()
-                .lifetime(lifetime)
-                .heartbeatInterval(heartbeat)
-                .retryInterval(retry)
-                .maxConnectionAge(maxConnectionAge)
-                .allowedHosts(
-                        Stream.concat(names.stream(), trust.hosts().stream()).toList())
-                .allowedOrigins(trust.origins())
-                .maxRequestSize(limits.maxRequestSize())
+                .lifetime(Lifetime.DEFAULT
+                        .withGrace(get(Knobs.RECONNECT_GRACE))
+                        .withIdle(get(Knobs.IDLE_TIMEOUT))
+                        .withCall(get(Knobs.MAX_CALL_DURATION)))
+                .heartbeatInterval(get(Knobs.HEARTBEAT))
+                .retryInterval(get(Knobs.RETRY))
+                .maxConnectionAge(get(Knobs.MAX_CONNECTION_AGE))
+                .allowedHosts(Stream.concat(names.stream(), get(Knobs.ALLOWED_HOST).stream())
+                        .toList())
+                .allowedOrigins(get(Knobs.ALLOWED_ORIGIN))
+                .maxRequestSize(get(Knobs.MAX_REQUEST_SIZE).intValue())
                 .httpSse(httpSse)
                 .connectionReset(new JettyConnectionReset())
                 .peerWatch(new JettyPeerWatch())
-                .context(
-                        server instanceof ServerChoice.Upstream upstream ? upstream.forwarded() : ForwardedHeaders.NONE)
+                .context(server.forwarded())
                 .build();
     }
 }

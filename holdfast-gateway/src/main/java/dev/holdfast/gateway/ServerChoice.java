@@ -2,16 +2,24 @@ package dev.holdfast.gateway;
 
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.upstream.ForwardedHeaders;
+import dev.holdfast.upstream.UpstreamBackend;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.util.List;
+import java.util.Optional;
 
 /** Which MCP server is served. */
-public sealed interface ServerChoice {
+sealed interface ServerChoice {
     /** What its sessions belong to, where they are kept: its name for people, and what tells it from others. */
     record Identity(String name, List<String> words) {}
 
     /** What tells it from other servers. */
     Identity identity();
+
+    /** Headers of requests that it gets too. */
+    default ForwardedHeaders forwarded() {
+        return ForwardedHeaders.NONE;
+    }
 
     /** The built-in one. */
     record Demo() implements ServerChoice {
@@ -29,16 +37,47 @@ public sealed interface ServerChoice {
         }
     }
 
-    /**
-     * One behind a URL.
-     *
-     * @param url its endpoint
-     * @param forwarded headers of requests that it gets too
-     */
+    /** One behind a URL. */
     record Upstream(URI url, ForwardedHeaders forwarded) implements ServerChoice {
         @Override
         public Identity identity() {
             return new Identity(url.getHost() + url.getPath(), List.of("--upstream", url.toString()));
+        }
+    }
+
+    /**
+     * What is asked for.
+     *
+     * @param command the words behind {@code --}, if that was given
+     * @throws IllegalArgumentException says what is wrong
+     */
+    static ServerChoice of(Settings settings, Optional<List<String>> command) {
+        Optional<String> upstream = settings.find(Knobs.UPSTREAM);
+        if (command.filter(List::isEmpty).isPresent()) {
+            throw new IllegalArgumentException("no command behind --");
+        }
+        if (upstream.isEmpty()) {
+            if (settings.isGiven(Knobs.FORWARD_HEADER)) {
+                throw new IllegalArgumentException("--forward-header is for --upstream");
+            }
+            return command.isPresent() ? new Command(new ServerCommand(command.get())) : new Demo();
+        }
+        if (command.isPresent()) {
+            throw new IllegalArgumentException("--upstream takes the place of COMMAND: give one of them");
+        }
+        return new Upstream(url(upstream.get()), ForwardedHeaders.named(settings.get(Knobs.FORWARD_HEADER)));
+    }
+
+    private static URI url(String text) {
+        try {
+            URI url = new URI(text);
+            UpstreamBackend.builder(url);
+            return url;
+        } catch (URISyntaxException | IllegalArgumentException e) {
+            boolean secret = text.matches("[^/?#]*//[^/?#]*@.*");
+            String shown = text.isEmpty() ? "empty" : text;
+            throw new IllegalArgumentException("--upstream must be as in https://mcp.example/mcp, not "
+                    + (secret ? "one with a user or a password" : shown));
         }
     }
 }

@@ -1,24 +1,190 @@
 package dev.holdfast.gateway;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.NoStore;
+import dev.holdfast.gateway.http.OpenToOthers;
+import dev.holdfast.gateway.http.StoreHealth;
+import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.gateway.text.OptionFile;
+import dev.holdfast.redis.RedisStore;
 import dev.holdfast.redis.RedisStoreBuilder;
+import dev.holdfast.redis.RedisStoreException;
+import dev.holdfast.rocksdb.RocksDbStore;
+import dev.holdfast.rocksdb.RocksDbStoreBuilder;
+import dev.holdfast.rocksdb.RocksDbStoreException;
+import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Durability;
+import java.net.InetAddress;
+import java.net.URLDecoder;
+import java.net.UnknownHostException;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.BiConsumer;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Where sessions are kept, as it was asked for. */
-public sealed interface StoreChoice {
+sealed interface StoreChoice {
+    /**
+     * Opens the store.
+     *
+     * @param owner whose sessions are kept there
+     * @throws GatewayException if that cannot be here
+     */
+    Open open(ServerChoice.Identity owner);
+
+    /** This node among those that share the store. */
+    default Node node() {
+        return Node.ALONE;
+    }
+
+    /** The folder that is this gateway's alone, if there is one. */
+    default Optional<Path> folder() {
+        return Optional.empty();
+    }
+
+    /**
+     * A store in use.
+     *
+     * @param sessions where sessions are kept
+     * @param health how it is, or was a few seconds ago
+     */
+    record Open(SessionStore sessions, Supplier<StoreHealth> health) implements AutoCloseable {
+        @Override
+        public void close() {
+            sessions.close();
+        }
+    }
+
+    /**
+     * A node among those that share a store.
+     *
+     * @param name for people who read logs
+     * @param lease how long the others wait for it when it is silent
+     */
+    record Node(String name, Duration lease) {
+        /** A node that has its store for itself. */
+        static final Node ALONE = new Node("node", Duration.ofSeconds(3));
+    }
+
+    /**
+     * What is asked for.
+     *
+     * @throws IllegalArgumentException says what is wrong
+     */
+    static StoreChoice of(Settings settings) {
+        String store = settings.get(Knobs.STORE);
+        if (store.matches("redis[a-z-]*://.*")) {
+            require(!settings.get(Knobs.STORE_SYNC), "--store-sync needs a store on disk, and --store is redis");
+            return Redis.of(store, settings);
+        }
+        boolean memory = store.equals("memory");
+        for (Knob<?> shared : List.of(
+                Knobs.STORE_PASSWORD_FILE,
+                Knobs.SENTINEL_PASSWORD_FILE,
+                Knobs.REDIS_PREFIX,
+                Knobs.NODE_NAME,
+                Knobs.LEASE)) {
+            String kind = shared == Knobs.SENTINEL_PASSWORD_FILE ? "redis-sentinel" : "redis";
+            require(
+                    !settings.isGiven(shared),
+                    shared.name() + " needs --store " + kind + "://..., and --store is "
+                            + (memory ? "memory" : "on disk"));
+        }
+        if (memory) {
+            require(!settings.get(Knobs.STORE_SYNC), "--store-sync needs a store on disk, and --store is memory");
+            require(
+                    !settings.get(Knobs.TAKE_OVER_STORE),
+                    "--take-over-store needs a store on disk or in Redis, and --store is memory");
+            return new Memory();
+        }
+        String folder = store.startsWith("rocksdb:") ? store.substring("rocksdb:".length()) : "";
+        require(
+                !folder.isBlank(),
+                "--store must be memory, rocksdb:DIR or redis://HOST:PORT, not "
+                        + store.replaceFirst("(:/*).*@", "$1...@"));
+        try {
+            return new RocksDb(
+                    Path.of(folder),
+                    settings.get(Knobs.STORE_SYNC) ? Durability.POWER_LOSS : Durability.PROCESS_DEATH,
+                    settings.get(Knobs.TAKE_OVER_STORE));
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException("--store names no folder: " + e.getMessage(), e);
+        }
+    }
+
+    private static void require(boolean right, String why) {
+        if (!right) {
+            throw new IllegalArgumentException(why);
+        }
+    }
+
     /** They end with the process. */
-    record Memory() implements StoreChoice {}
+    record Memory() implements StoreChoice {
+        @Override
+        public Open open(ServerChoice.Identity owner) {
+            NoStore none = new NoStore();
+            StoreHealth health = new StoreHealth(
+                    "memory", none.promise().durability(), OptionalLong.empty(), StoreHealth.State.WELL);
+            return new Open(none, () -> health);
+        }
+    }
 
     /**
      * They are on disk, in RocksDB.
      *
-     * @param folder where; made if it is not there
+     * @param path the folder; made if it is not there
      * @param survives what a message survives that was sent
      * @param takesOver whether it may be the folder of another command
      */
-    record RocksDb(Path folder, Durability survives, boolean takesOver) implements StoreChoice {}
+    record RocksDb(Path path, Durability survives, boolean takesOver) implements StoreChoice {
+        /** How long an answer is used again: looking at the disk takes system calls, and anybody may ask. */
+        private static final Duration LOOK_EVERY = Duration.ofSeconds(3);
+        /** How long the disk may take to answer before it counts as hanging. */
+        private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+        @Override
+        public Optional<Path> folder() {
+            return Optional.of(path);
+        }
+
+        @Override
+        public Open open(ServerChoice.Identity owner) {
+            RocksDbStoreBuilder builder =
+                    RocksDbStore.builder(path).survives(survives).belongsTo(owner.name(), owner.words());
+            if (takesOver) {
+                builder.takeOver();
+            }
+            try {
+                RocksDbStore store = builder.open();
+                StoreHealth hangs = health(OptionalLong.empty(), StoreHealth.State.HANGS);
+                return new Open(
+                        store, new TimedCache<>(() -> look(store), LOOK_EVERY, PATIENCE, hangs, System::nanoTime));
+            } catch (RocksDbStoreException e) {
+                String takeOver = e.belongsToAnother() ? ", or take it over by --take-over-store" : "";
+                String hint = e.concernsMachine() ? "" : "; choose another by --store" + takeOver;
+                throw new GatewayException(e.getMessage() + hint, e);
+            }
+        }
+
+        private StoreHealth health(OptionalLong bytes, StoreHealth.State state) {
+            return new StoreHealth("rocksdb", survives, bytes, state);
+        }
+
+        private StoreHealth look(RocksDbStore store) {
+            RocksDbStore.Usage usage = store.usage();
+            StoreHealth.State state = usage.damage().isPresent() ? StoreHealth.State.DAMAGED : StoreHealth.State.WELL;
+            state = usage.unread().isPresent() ? StoreHealth.State.CANNOT_READ : state;
+            state = usage.trouble().isPresent() ? StoreHealth.State.CANNOT_WRITE : state;
+            return health(OptionalLong.of(usage.bytes()), state);
+        }
+    }
 
     /**
      * They are in Redis, which other nodes use too.
@@ -34,24 +200,102 @@ public sealed interface StoreChoice {
             Optional<PasswordFile> password,
             Optional<PasswordFile> sentinelPassword)
             implements StoreChoice {
+        private static final Pattern USER = Pattern.compile("[a-z-]+://([^@/?#]+)@");
+        private static final String DEFAULT_USER = "default";
+
         Redis(RedisStoreBuilder store, Node node) {
             this(store, node, Optional.empty(), Optional.empty());
+        }
+
+        private static Redis of(String url, Settings settings) {
+            RedisStoreBuilder builder = named(Knobs.STORE, () -> RedisStore.builder(url));
+            settings.find(Knobs.REDIS_PREFIX)
+                    .ifPresent(prefix -> named(Knobs.REDIS_PREFIX, () -> builder.prefix(prefix)));
+            if (settings.get(Knobs.TAKE_OVER_STORE)) {
+                builder.takeOver();
+            }
+            Node node = new Node(settings.find(Knobs.NODE_NAME).orElseGet(Redis::hostName), settings.get(Knobs.LEASE));
+            // that of the user whom the address names, or of Redis' default one
+            Matcher named = USER.matcher(url);
+            String user = named.lookingAt() ? named.group(1) : DEFAULT_USER;
+            require(
+                    !user.contains(":") || !settings.isGiven(Knobs.STORE_PASSWORD_FILE),
+                    "--store-password-file takes the place of the password in --store: give one of them");
+            require(
+                    url.matches("rediss?-sentinel://.*") || !settings.isGiven(Knobs.SENTINEL_PASSWORD_FILE),
+                    "--sentinel-password-file needs --store redis-sentinel://..., and --store is "
+                            + url.replaceFirst("://.*", "://..."));
+            return new Redis(
+                    builder,
+                    node,
+                    password(Knobs.STORE_PASSWORD_FILE, settings, URLDecoder.decode(user.replace("+", "%2B"), UTF_8)),
+                    password(Knobs.SENTINEL_PASSWORD_FILE, settings, DEFAULT_USER));
+        }
+
+        private static <V> V named(Knob<?> knob, Supplier<V> method) {
+            try {
+                return method.get();
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException(knob.name() + ": " + e.getMessage(), e);
+            }
+        }
+
+        private static Optional<PasswordFile> password(Knob<Path> knob, Settings settings, String user) {
+            return settings.find(knob).map(path -> new PasswordFile(new OptionFile(knob.name(), path), user));
+        }
+
+        private static String hostName() {
+            try {
+                String name = InetAddress.getLocalHost().getHostName();
+                return Knobs.isNodeName(name) ? name : Node.ALONE.name();
+            } catch (UnknownHostException e) {
+                return Node.ALONE.name();
+            }
+        }
+
+        @Override
+        public Open open(ServerChoice.Identity owner) {
+            password.ifPresent(file -> file.give(store::credentials));
+            sentinelPassword.ifPresent(file -> file.give(store::sentinelCredentials));
+            try {
+                RedisStore open = store.belongsTo(owner.name(), owner.words()).open();
+                Durability survives = open.promise().durability();
+                return new Open(open, () -> new StoreHealth("redis", survives, OptionalLong.empty(), state(open)));
+            } catch (RedisStoreException e) {
+                String hint = e.belongsToAnother()
+                        ? "another prefix by --redis-prefix, or take it over by --take-over-store"
+                        : "another by --store";
+                throw new GatewayException(e.getMessage() + "; choose " + hint, e);
+            }
+        }
+
+        private static StoreHealth.State state(RedisStore store) {
+            if (store.refusal().isPresent()) {
+                return StoreHealth.State.CANNOT_WRITE;
+            }
+            return store.trouble().isPresent() ? StoreHealth.State.HANGS : StoreHealth.State.WELL;
         }
     }
 
     /**
-     * A node among those that share a store.
+     * A password for Redis in a file: what stands in a command line, everybody on the machine can read.
      *
-     * @param name for people who read logs
-     * @param lease how long the others wait for it when it is silent
+     * @param file its first line is the password
+     * @param user whose it is
      */
-    record Node(String name, Duration lease) {
-        /** A node that has its store for itself. */
-        static final Node ALONE = new Node("node", Duration.ofSeconds(3));
-    }
-
-    /** This node among those that share the store. */
-    default Node node() {
-        return Node.ALONE;
+    record PasswordFile(OptionFile file, String user) {
+        /**
+         * Gives user and password to a store that is not open yet.
+         *
+         * @throws GatewayException if the file cannot be read, or has none
+         */
+        void give(BiConsumer<String, char[]> store) {
+            String password = file.text(file.content()).lines().findFirst().orElse("");
+            if (password.isBlank()) {
+                throw file.fault("the first line must be the password, and is empty");
+            }
+            OpenToOthers.complain(file.path());
+            store.accept(user, password.toCharArray());
+        }
     }
 }

@@ -3,6 +3,7 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.gateway.http.StoreHealth;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.spi.SessionStore.Durability;
@@ -19,7 +20,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import picocli.CommandLine;
 
 class CommandLineTest {
     @TempDir
@@ -31,13 +31,11 @@ class CommandLineTest {
 
     @AfterEach
     void logAsBefore() {
-        LogLevel.WARN.apply();
+        Logging.level("warn");
     }
 
     private int run(String... args) {
-        CommandLine line = Main.commandLine(args);
-        line.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-        return Main.execute(line, args);
+        return Main.run(new PrintWriter(out, true), new PrintWriter(err, true), args);
     }
 
     @ParameterizedTest
@@ -45,23 +43,23 @@ class CommandLineTest {
             delimiter = '|',
             value = {
                 "nothing                           | nothing to do; try 'holdfast serve' or 'holdfast --help'",
-                "surve                             | unknown argument 'surve'; usage: holdfast serve [OPTIONS] [-- COMMAND ARGS...]",
-                "serve node                        | unknown argument 'node'; usage: holdfast serve [OPTIONS] [-- COMMAND ARGS...]",
+                "surve                             | 'unknown argument ''surve''; usage: holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]'",
+                "serve node                        | 'unknown argument ''node''; usage: holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]'",
                 "serve --                          | no command behind --",
-                "serve --colour                    | Unknown option: '--colour'",
-                "serve --port                      | Missing required parameter for option '--port' (PORT)",
-                "serve --port http                 | Invalid value for option '--port': 'http' is not an int",
+                "serve --colour                    | unknown option --colour",
+                "serve --port                      | --port needs a value: --port PORT",
+                "serve --port http                 | --port: 'http' is no whole number",
                 "serve --port 65536                | --port must be 0 to 65535, not 65536",
-                "serve --heartbeat 15              | Invalid value for option '--heartbeat': '15' is no time; write it as 500ms, 15s, 30m, 2h or 0",
+                "serve --heartbeat 15              | --heartbeat: '15' is no time; write it as 500ms, 15s, 30m, 2h or 0",
                 "serve --heartbeat 0               | --heartbeat must be 100ms to 1h, not 0",
                 "serve --retry 2h                  | --retry must be 0 to 1h, not 2h",
                 "serve --idle-timeout 0            | --idle-timeout must be 1ms to 8760h, not 0",
                 "serve --reconnect-grace 9999h     | --reconnect-grace must be 0 to 8760h, not 9999h",
-                "serve --max-connection-age 999ms  | --max-connection-age, unless it is 0, must be 1s to 8760h, not 999ms",
+                "serve --max-connection-age 999ms  | --max-connection-age must be 0, or 1s to 8760h, not 999ms",
                 "serve --start-timeout 0           | --start-timeout must be 1ms to 1h, not 0",
                 "serve --drain-timeout 61m         | --drain-timeout must be 0 to 1h, not 61m",
-                "serve --log-level loud            | Invalid value for option '--log-level': 'loud' is none of error, warn, info, debug, trace",
-                "serve --access-log some           | Invalid value for option '--access-log': 'some' is none of off, sessions, calls",
+                "serve --log-level loud            | --log-level must be one of error, warn, info, debug, trace, not loud",
+                "serve --access-log some           | --access-log must be one of off, sessions, calls, not some",
                 "serve --max-sessions 0            | --max-sessions must be 1 to 10000000, not 0",
                 "serve --principal-share 101 | --principal-share must be 1 to 100, not 101",
                 "serve --max-principal-sessions -1 | --max-principal-sessions must be 1 to 10000000, not -1",
@@ -73,14 +71,14 @@ class CommandLineTest {
                 "serve --upstream http://a/ --forward-header Host | --forward-header must be a header that is the client's own, such as Authorization, not Host",
                 "serve --upstream http://a/ --forward-header A --store redis://b | --forward-header needs a store of this gateway's own: a request that another gateway passes on through Redis comes without its headers",
                 "serve --max-children 0            | --max-children must be 1 to 10000000, not 0",
-                "serve --max-request-size 2g       | --max-request-size must be 1 to 1g",
-                "serve --max-request-size 0        | --max-request-size must be 1 to 1g",
-                "serve --max-request-size big      | Invalid value for option '--max-request-size': 'big' is no size; write it as 4096, 512k, 4m or 1g",
+                "serve --max-request-size 2g       | --max-request-size must be 1 to 1g, not 2g",
+                "serve --max-request-size 0        | --max-request-size must be 1 to 1g, not 0",
+                "serve --max-request-size big      | --max-request-size: 'big' is no size; write it as 4096, 512k, 4m or 1g",
                 "serve --allowed-host http://a     | --allowed-host must be as in mcp.example, mcp.example:8443 or *, not http://a",
                 "serve --allowed-host a,b:c        | --allowed-host must be as in mcp.example, mcp.example:8443 or *, not b:c",
                 "serve --allowed-origin a.example  | --allowed-origin must be as in https://app.example, http://dev.example:3000 or *, not a.example",
                 "serve --allowed-origin http://a/  | --allowed-origin must be as in https://app.example, http://dev.example:3000 or *, not http://a/",
-                "serve --auth-token-file           | Missing required parameter for option '--auth-token-file' (FILE)",
+                "serve --auth-token-file           | --auth-token-file needs a value: --auth-token-file FILE",
                 "serve --store redis:x             | --store must be memory, rocksdb:DIR or redis://HOST:PORT, not redis:x",
                 "serve --store rocksdb:            | --store must be memory, rocksdb:DIR or redis://HOST:PORT, not rocksdb:",
                 "serve --store memory --store-sync | --store-sync needs a store on disk, and --store is memory",
@@ -123,7 +121,7 @@ class CommandLineTest {
                 "serve --base-url /a --no-sse      | --base-url is for HTTP+SSE, which --no-sse switches off",
                 "serve --path /stats               | --path must be of letters, digits and ._~- between single '/', and not /healthz, /stats or /metrics: /stats",
                 "serve --path /metrics             | --path must be of letters, digits and ._~- between single '/', and not /healthz, /stats or /metrics: /metrics",
-                "connect                           | Missing required parameter: 'URL'",
+                "connect                           | the URL is missing; usage: holdfast connect [OPTIONS] URL",
                 "connect ftp://a/mcp               | '''ftp://a/mcp'' is no URL with http or https'",
                 "connect http://me:secret@a/mcp    | the URL must carry no credentials: they are given by --header-file",
                 "connect http://a/mcp more         | unknown argument 'more'; usage: holdfast connect [OPTIONS] URL",
@@ -217,10 +215,22 @@ class CommandLineTest {
 
     @Test
     void aFolderThatIsInUseIsNamed() {
-        try (OpenStore other = OpenStore.open(
-                new StoreChoice.RocksDb(folder, Durability.PROCESS_DEATH, false), new ServerChoice.Demo())) {
+        try (StoreChoice.Open other = new StoreChoice.RocksDb(folder, Durability.PROCESS_DEATH, false)
+                .open(new ServerChoice.Demo().identity())) {
             assertStoreIsRefused("is in use: one process at a time may write to it; choose another by --store");
             assertThat(other.sessions().promise().durability()).isEqualTo(Durability.PROCESS_DEATH);
+        }
+    }
+
+    @Test
+    void anOpenFolderIsLookedAt() {
+        try (StoreChoice.Open open = new StoreChoice.RocksDb(folder, Durability.POWER_LOSS, false)
+                .open(new ServerChoice.Demo().identity())) {
+            StoreHealth health = open.health().get();
+
+            assertThat(health.survives()).isEqualTo(Durability.POWER_LOSS);
+            assertThat(health.bytes().orElseThrow()).isPositive();
+            assertThat(health.state()).isEqualTo(StoreHealth.State.WELL);
         }
     }
 
@@ -235,15 +245,15 @@ class CommandLineTest {
     void aFolderOfAnotherCommandIsNamed() {
         ServerCommand command = new ServerCommand(List.of("/opt/bin/files", "--token", "a secret"));
         StoreChoice choice = new StoreChoice.RocksDb(folder, Durability.PROCESS_DEATH, false);
-        OpenStore.open(choice, new ServerChoice.Command(command)).close();
+        choice.open(new ServerChoice.Command(command).identity()).close();
 
         assertStoreIsRefused("keeps the sessions of files, and this is the demo; choose another by --store,"
                 + " or take it over by --take-over-store");
         ServerCommand other = new ServerCommand(List.of("/opt/bin/files", "--token", "another"));
-        assertThatThrownBy(() -> OpenStore.open(choice, new ServerChoice.Command(other)))
+        assertThatThrownBy(() -> choice.open(new ServerChoice.Command(other).identity()))
                 .isInstanceOf(GatewayException.class)
                 .hasMessageContaining("keeps the sessions of files with other arguments; ");
-        OpenStore.open(choice, new ServerChoice.Command(command)).close();
+        choice.open(new ServerChoice.Command(command).identity()).close();
     }
 
     @Test
@@ -271,44 +281,44 @@ class CommandLineTest {
         assertThat(run("serve", "--help")).isZero();
         assertThat(out.toString().replaceAll("\\s+", " "))
                 .contains("holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]")
-                .contains("--host=", "(default: 127.0.0.1)", "--port=", "(default: 8080)", "--path=", "(default: /mcp)")
-                .contains("--reconnect-grace=", "--idle-timeout=", "(default: 30m)", "--heartbeat=", "(default: 15s)")
+                .contains("--host=", "default: 127.0.0.1)", "--port=", "default: 8080)", "--path=", "default: /mcp)")
+                .contains("--reconnect-grace=", "--idle-timeout=", "default: 30m)", "--heartbeat=", "default: 15s)")
                 .contains(
                         "--retry=",
-                        "(default: 2s)",
+                        "default: 2s)",
                         "--max-connection-age=",
-                        "(default: 0)",
+                        "default: 0)",
                         "--keep-alive=",
-                        "(default: 75s)",
+                        "default: 75s)",
                         "--base-url=",
                         "--start-timeout=")
-                .contains("(default: 30s)", "--drain-timeout=", "(default: 20s)", "--log-level=", "(default: info)")
-                .contains("--access-log=", "(default: sessions at --log-level info, calls at debug)")
+                .contains("default: 30s)", "--drain-timeout=", "default: 20s)", "--log-level=", "default: info)")
+                .contains("--access-log=", "by default sessions at --log-level info, calls at debug")
                 .contains("--auth-token-file=", "--insecure", "--allowed-host=", "--allowed-origin=")
-                .contains("--max-sessions=", "(default: 10000)", "--max-principal-sessions=", "(default: 1000)")
+                .contains("--max-sessions=", "default: 10000)", "--max-principal-sessions=", "default: 1000)")
                 .contains(
                         "--upstream=",
                         "--forward-header=",
                         "--max-calls=",
                         "--max-children=",
                         "--max-request-size=",
-                        "(default: 4m)")
+                        "default: 4m)")
                 .contains(
                         "--store=",
-                        "(default: rocksdb:./holdfast-data)",
+                        "default: rocksdb:./holdfast-data)",
                         "--store-sync",
                         "--take-over-store",
                         "--store-password-file=",
                         "--sentinel-password-file=",
                         "--redis-prefix=",
-                        "(default: holdfast:)",
+                        "default: holdfast:)",
                         "--node-name=",
-                        "(default: the name of the host)",
+                        "by default the name of the host",
                         "--lease=",
-                        "(default: 3s)",
+                        "default: 3s)",
                         "--park-after=",
                         "--exit-with-parent",
-                        "(default: 10m)");
+                        "default: 10m)");
     }
 
     @Test

@@ -3,7 +3,6 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -62,7 +61,7 @@ class DenyingUpstreamTest {
     }
 
     private static TestGateway before(ScriptedUpstream upstream) {
-        return new TestGateway(0, new ServerChoice.Upstream(upstream.url(), ForwardedHeaders.named()));
+        return TestGateway.before(upstream.url());
     }
 
     /** Denies everything in the first session, once it is told to. */

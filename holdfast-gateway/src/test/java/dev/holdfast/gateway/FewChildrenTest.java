@@ -2,7 +2,6 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.NodeLimits;
 import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
@@ -22,9 +21,8 @@ class FewChildrenTest {
 
     private static final String HEALTH = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
-    private static Limits atMost(int children) {
-        return new Limits(
-                NodeLimits.DEFAULT, children, Limits.DEFAULT.maxCallDuration(), Limits.DEFAULT.maxRequestSize());
+    private static TestGateway atMost(int children) {
+        return new TestGateway("--max-children", String.valueOf(children));
     }
 
     private static HttpResponse<String> newcomer(HttpPeer any) {
@@ -50,7 +48,7 @@ class FewChildrenTest {
 
     @Test
     void abandonedSessionsHaveNoMoreChildrenThanMayBeAndEachAnswersWhenItsClientIsBack() {
-        try (TestGateway gateway = new TestGateway(atMost(3))) {
+        try (TestGateway gateway = atMost(3)) {
             List<HttpPeer> peers = new ArrayList<>();
             for (int i = 1; i <= 12; i++) {
                 HttpPeer peer = HttpPeer.connected(gateway.url());
@@ -74,7 +72,7 @@ class FewChildrenTest {
 
     @Test
     void aNewcomerGets503WhereEveryChildIsInUseAndAPlaceAsSoonAsAClientHasLeft() {
-        try (TestGateway gateway = new TestGateway(atMost(2))) {
+        try (TestGateway gateway = atMost(2)) {
             HttpPeer first = HttpPeer.connected(gateway.url());
             HttpPeer second = HttpPeer.connected(gateway.url());
             ListeningSocket one = new ListeningSocket(first);
@@ -99,7 +97,7 @@ class FewChildrenTest {
 
     @Test
     void aSessionThatIsDeletedMakesPlaceAtOnce() {
-        try (TestGateway gateway = new TestGateway(atMost(1))) {
+        try (TestGateway gateway = atMost(1)) {
             HttpPeer first = HttpPeer.connected(gateway.url());
             try (ListeningSocket listening = new ListeningSocket(first)) {
                 assertThat(newcomer(first).statusCode()).isEqualTo(503);
@@ -113,7 +111,7 @@ class FewChildrenTest {
 
     @Test
     void aCallKeepsItsChildAndOneThatComesBackWaitsForIt() {
-        try (TestGateway gateway = new TestGateway(atMost(1))) {
+        try (TestGateway gateway = atMost(1)) {
             HttpPeer first = HttpPeer.connected(gateway.url());
             ProcessHandle before = TestGateway.server(first, 1);
             HttpPeer second = HttpPeer.connected(gateway.url());

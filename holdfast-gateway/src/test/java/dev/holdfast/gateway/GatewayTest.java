@@ -2,7 +2,6 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.Lifetime;
 import dev.holdfast.gateway.stdio.StdioBed;
 import java.net.URI;
 import java.net.http.HttpResponse;
@@ -39,7 +38,7 @@ class GatewayTest {
     void aServerThatChoosesARevisionThatIsNotServedIsRefusedAtOnce() {
         String chosen = Json.INITIALIZED_RESULT.replaceFirst("20\\d\\d-\\d\\d-\\d\\d", "2030-01-01");
         String script = "read line; echo '" + chosen + "'; while read line; do :; done";
-        try (TestGateway gateway = new TestGateway(0, new ServerChoice.Command(StdioBed.script(script)))) {
+        try (TestGateway gateway = TestGateway.of(StdioBed.script(script))) {
             HttpResponse<String> response = new HttpPeer(gateway.url()).post(Json.INITIALIZE);
 
             assertThat(response.headers().firstValue("Mcp-Session-Id")).isEmpty();
@@ -66,7 +65,7 @@ class GatewayTest {
     @Test
     void openLiberty35727_aClientOfJsonIsAnsweredByJsonThoughTheServerAsks() {
         String script = "echo '" + Json.INITIALIZED_RESULT + "'; " + ASKING;
-        try (TestGateway gateway = new TestGateway(0, new ServerChoice.Command(StdioBed.script(script)))) {
+        try (TestGateway gateway = TestGateway.of(StdioBed.script(script))) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             HttpResponse<String> response = peer.post(
                     "{'jsonrpc':'2.0','id':7,'method':'tools/call','params':{'_meta':{'progressToken':1}}}",
@@ -151,8 +150,7 @@ class GatewayTest {
 
     @Test
     void expiryEndsTheProcess() {
-        Lifetime brief = Lifetime.DEFAULT.withIdle(Duration.ofSeconds(6)).withGrace(Duration.ofSeconds(6));
-        try (TestGateway gateway = new TestGateway(brief)) {
+        try (TestGateway gateway = new TestGateway("--idle-timeout", "6s", "--reconnect-grace", "6s")) {
             ProcessHandle server = TestGateway.server(HttpPeer.connected(gateway.url()), 1);
 
             Wait.until("the process has ended", () -> !server.isAlive());

@@ -141,7 +141,7 @@ class LargeAnswersTest {
                 + "*tools/call*) printf '%s' '" + start + "'; head -c " + bytes + " /dev/zero | tr '\\0' x; echo '"
                 + Json.of("'}}") + "' ;; *ping*) echo '" + Json.of("{'jsonrpc':'2.0','id':3,'result':{}}")
                 + "' ;; esac; done";
-        try (TestGateway gateway = new TestGateway(0, new ServerChoice.Command(StdioBed.script(script)))) {
+        try (TestGateway gateway = TestGateway.of(StdioBed.script(script))) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             String answer = peer.call(2, "tools/call");
             assertThat(answer).hasSizeLessThan(1000).contains("\"error\"", "16777116 bytes and finds no room");

@@ -2,6 +2,7 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class MachineMemoryTest {
@@ -9,14 +10,14 @@ class MachineMemoryTest {
 
     @Test
     void aMachineHasRoomForOneChildInEach128MegabytesAndFor16InAnyCase() {
-        assertThat(MachineMemory.children(0)).isEqualTo(16);
-        assertThat(MachineMemory.children(GIB)).isEqualTo(16);
-        assertThat(MachineMemory.children(8 * GIB)).isEqualTo(64);
-        assertThat(MachineMemory.children(4096 * GIB)).isEqualTo(10_000);
+        assertThat(ServeOptions.children(0)).isEqualTo(16);
+        assertThat(ServeOptions.children(GIB)).isEqualTo(16);
+        assertThat(ServeOptions.children(8 * GIB)).isEqualTo(64);
+        assertThat(ServeOptions.children(4096 * GIB)).isEqualTo(10_000);
     }
 
     @Test
     void theDefaultIsWhatThisMachineHasRoomFor() {
-        assertThat(Limits.DEFAULT.maxChildren()).isBetween(16, 10_000);
+        assertThat(TestGateway.options(Optional.empty()).maxChildren()).isBetween(16, 10_000);
     }
 }

@@ -6,10 +6,7 @@ import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Iterator;
-import java.util.List;
-import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -26,7 +23,7 @@ class MetricsTest {
 
     @Test
     void theNumbersTellOfACutAndOfTheRecovery() {
-        try (TestGateway gateway = new TestGateway(Duration.ofMillis(200))) {
+        try (TestGateway gateway = new TestGateway("--heartbeat", "200ms")) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             HttpResponse<Stream<String>> call = Wait.until(peer.posted(7, "patient"));
             Iterator<String> lines = call.body().iterator();
@@ -107,8 +104,7 @@ class MetricsTest {
     void itIsForThoseWhomTheGatewayServes() throws IOException {
         Path file = folder.resolve("tokens");
         Files.writeString(file, "alice " + TOKEN + "\n");
-        Trust trust = new Trust(Optional.of(file), false, false, List.of(), List.of());
-        try (TestGateway gateway = new TestGateway("127.0.0.1", trust)) {
+        try (TestGateway gateway = new TestGateway("--auth-token-file", file.toString())) {
             HttpPeer stranger = new HttpPeer(gateway.url());
             assertThat(stranger.get("/metrics").statusCode()).isEqualTo(401);
             assertThat(stranger.get("/metrics").body()).doesNotContain("holdfast_");

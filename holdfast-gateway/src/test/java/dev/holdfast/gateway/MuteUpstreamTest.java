@@ -3,7 +3,6 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -23,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Execution(ExecutionMode.CONCURRENT)
 class MuteUpstreamTest {
     private static TestGateway before(URI url) {
-        return new TestGateway(0, new ServerChoice.Upstream(url, ForwardedHeaders.named()));
+        return TestGateway.before(url);
     }
 
     @ParameterizedTest

@@ -101,7 +101,7 @@ class PasswordFileTest {
     void aFileWithoutOneIsRefused(String text) throws IOException {
         Path file = Files.writeString(folder.resolve("password"), text);
 
-        assertThatThrownBy(() -> new PasswordFile(new OptionFile("--store-password-file", file), "default")
+        assertThatThrownBy(() -> new StoreChoice.PasswordFile(new OptionFile("--store-password-file", file), "default")
                         .give(RedisStore.builder("redis://a")::credentials))
                 .isInstanceOf(GatewayException.class)
                 .hasMessage("--store-password-file " + file + ": the first line must be the password, and is empty");
@@ -111,7 +111,7 @@ class PasswordFileTest {
     void aFileThatIsNotThereIsRefused() {
         Path file = folder.resolve("password");
 
-        assertThatThrownBy(() -> new PasswordFile(new OptionFile("--store-password-file", file), "default")
+        assertThatThrownBy(() -> new StoreChoice.PasswordFile(new OptionFile("--store-password-file", file), "default")
                         .give(RedisStore.builder("redis://a")::credentials))
                 .isInstanceOf(GatewayException.class)
                 .hasMessage("--store-password-file " + file + ": there is no such file; make it, or name another");

@@ -2,13 +2,14 @@ package dev.holdfast.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.NodeLimits;
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.RedisStore;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -36,17 +37,16 @@ class RedisBoundsTest {
         redis.close();
     }
 
-    private TestGateway gateway(Trust trust) {
-        Limits most = Limits.DEFAULT;
-        Limits few = new Limits(
-                most.node().withSessions(SESSIONS).withHistory(HISTORY, 100_000),
-                2 * SESSIONS,
-                most.maxCallDuration(),
-                most.maxRequestSize());
+    private TestGateway gateway(String... words) {
         StoreChoice store = new StoreChoice.Redis(
                 RedisStore.builder(redis.url()).timeout(Wait.PATIENCE),
                 new StoreChoice.Node("one", Wait.PATIENCE.plusSeconds(10)));
-        return new TestGateway(trust, few, store);
+        List<String> all = new ArrayList<>(List.of("--max-children", String.valueOf(2 * SESSIONS)));
+        all.addAll(List.of(words));
+        return new TestGateway(
+                store,
+                NodeLimits.DEFAULT.withSessions(SESSIONS).withHistory(HISTORY, 100_000),
+                all.toArray(String[]::new));
     }
 
     private long used() {
@@ -73,7 +73,7 @@ class RedisBoundsTest {
     @Test
     void aStrangerWhoLeavesMuchInEachSessionFillsNoMoreOfRedisThanTheNodeMayPark() {
         long before = used();
-        try (TestGateway gateway = gateway(Trust.LOCAL)) {
+        try (TestGateway gateway = gateway()) {
             floods(gateway, 60);
             assertThat(used() - before).isBetween(HISTORY * 5L, MOST + HISTORY * 2L);
             assertThat(sessions()).isLessThanOrEqualTo(11 * SESSIONS);
@@ -83,7 +83,7 @@ class RedisBoundsTest {
     @Test
     void oneSessionThatComesBackAndLeavesMoreEachTimeDoesNotFillIt() {
         long before = used();
-        try (TestGateway gateway = gateway(Trust.LOCAL)) {
+        try (TestGateway gateway = gateway()) {
             HttpPeer[] peers = new HttpPeer[2 * SESSIONS];
             for (int round = 0; round < 120; round++) {
                 int at = round % peers.length;
@@ -100,7 +100,7 @@ class RedisBoundsTest {
         Path tokens = Files.writeString(
                 folder.resolve("tokens"), "alice alice-0123456789abcdef\nbob bob-0123456789abcdef00\n");
         long before = used();
-        try (TestGateway gateway = gateway(new Trust(Optional.of(tokens), false, false, List.of(), List.of()))) {
+        try (TestGateway gateway = gateway("--auth-token-file", tokens.toString())) {
             floods(gateway, 40, ALICE);
             assertThat(used() - before).isLessThan(MOST / 2 + HISTORY * 2L);
             HttpPeer bob = HttpPeer.connectedAtLast(gateway.url(), BOB);

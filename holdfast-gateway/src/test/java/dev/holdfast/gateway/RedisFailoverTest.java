@@ -101,7 +101,7 @@ class RedisFailoverTest {
                 List.of("/bin/sh", "-c", SERVER, folder.resolve("goal").toString()));
         StoreChoice store = new StoreChoice.Redis(
                 RedisStore.builder(line.url()), new StoreChoice.Node(name, Duration.ofSeconds(5)));
-        return new TestGateway(0, new ServerChoice.Command(command), store);
+        return TestGateway.of(command, store);
     }
 
     private void goal(int steps) {

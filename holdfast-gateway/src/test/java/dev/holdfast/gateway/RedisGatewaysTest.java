@@ -18,7 +18,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -152,16 +151,10 @@ class RedisGatewaysTest {
     void theSessionsOfAPrincipalCountForBothGateways(@TempDir Path folder) throws IOException {
         serveChildren();
         Path tokens = Files.writeString(folder.resolve("tokens"), "alice alice-0123456789abcdef\n");
-        Trust trust = new Trust(Optional.of(tokens), false, false, List.of(), List.of());
-        Limits most = Limits.DEFAULT;
-        Limits two = new Limits(
-                most.node().withPrincipalSessions(2),
-                most.maxChildren(),
-                most.maxCallDuration(),
-                most.maxRequestSize());
+        String[] two = {"--auth-token-file", tokens.toString(), "--max-principal-sessions", "2"};
         String[] alice = {"Authorization", "Bearer alice-0123456789abcdef"};
-        try (TestGateway left = new TestGateway(trust, two, store("left"));
-                TestGateway right = new TestGateway(trust, two, store("right"))) {
+        try (TestGateway left = new TestGateway(store("left"), two);
+                TestGateway right = new TestGateway(store("right"), two)) {
             HttpPeer first = HttpPeer.connected(left.url(), alice);
             HttpPeer second = HttpPeer.connected(right.url(), alice);
             HttpPeer third = HttpPeer.connected(left.url(), alice);

@@ -53,11 +53,8 @@ class RedisLimitsTest {
     }
 
     private TestGateway gateway(String node) {
-        ServerChoice child = new ServerChoice.Command(
-                StdioBed.script(SCRIPT.replace("RUNS", folder.resolve("runs").toString())));
-        return new TestGateway(
-                0,
-                child,
+        return TestGateway.of(
+                StdioBed.script(SCRIPT.replace("RUNS", folder.resolve("runs").toString())),
                 new StoreChoice.Redis(
                         RedisStore.builder(redis.url()), new StoreChoice.Node(node, Duration.ofSeconds(3))));
     }

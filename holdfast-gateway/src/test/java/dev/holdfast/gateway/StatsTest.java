@@ -15,7 +15,6 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -30,10 +29,10 @@ class StatsTest {
     @SuppressWarnings("NullAway.Init")
     private Path folder;
 
-    private Trust tokens() throws IOException {
+    private TestGateway tokens() throws IOException {
         Path file = folder.resolve("tokens");
         Files.writeString(file, "alice " + TOKEN + "\n");
-        return new Trust(Optional.of(file), false, false, List.of(), List.of("https://app.example"));
+        return new TestGateway("--auth-token-file", file.toString(), "--allowed-origin", "https://app.example");
     }
 
     /** Asks for the stats in a way of its own, and returns all that comes back. */
@@ -88,7 +87,7 @@ class StatsTest {
 
     @Test
     void whereTokensAreNeededItNeedsOne() throws IOException {
-        try (TestGateway gateway = new TestGateway("127.0.0.1", tokens())) {
+        try (TestGateway gateway = tokens()) {
             for (String method : List.of("GET", "HEAD", "POST", "DELETE")) {
                 assertThat(answer(gateway, method, "Host: localhost"))
                         .as(method)
@@ -110,7 +109,7 @@ class StatsTest {
 
     @Test
     void foreignNamesAndPagesAreRefused() throws IOException {
-        try (TestGateway gateway = new TestGateway("127.0.0.1", tokens())) {
+        try (TestGateway gateway = tokens()) {
             String token = "Authorization: Bearer " + TOKEN;
             for (String[] headers : Arrays.asList(
                     new String[] {"Host: rebound.example", token},

@@ -1,125 +1,90 @@
 package dev.holdfast.gateway;
 
-import dev.holdfast.Lifetime;
+import dev.holdfast.NodeLimits;
 import dev.holdfast.gateway.http.ConnectionTimes;
+import dev.holdfast.gateway.http.StoreHealth;
+import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.stdio.ShellServer;
-import dev.holdfast.servlet.HttpSseOptions;
 import java.net.URI;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /** A gateway in this process, on a free port. */
 public final class TestGateway implements AutoCloseable {
     public static final ConnectionTimes TIMES = new ConnectionTimes(Wait.PATIENCE, Wait.PATIENCE);
-    static final ServeOptions OPTIONS = new ServeOptions(
-            "127.0.0.1",
-            0,
-            Duration.ofSeconds(75),
-            "/mcp",
-            Lifetime.DEFAULT,
-            Duration.ofSeconds(15),
-            Duration.ofSeconds(2),
-            Duration.ZERO,
-            Optional.of(HttpSseOptions.DEFAULT),
-            Duration.ofSeconds(10),
-            Duration.ofSeconds(5),
-            Trust.LOCAL,
-            Limits.DEFAULT,
-            new StoreChoice.Memory(),
-            Duration.ofMinutes(10),
-            new ServerChoice.Command(ShellServer.COMMAND));
+    public static final Supplier<StoreHealth> HEALTH =
+            new StoreChoice.Memory().open(new ServerChoice.Demo().identity()).health();
+    private static final List<List<String>> PRESETS = List.of(
+            List.of("--port", "0"),
+            List.of("--store", "memory"),
+            List.of("--start-timeout", "10s"),
+            List.of("--drain-timeout", "5s"));
 
     final Gateway gateway;
 
-    public TestGateway() {
-        this(Lifetime.DEFAULT);
+    private TestGateway(ServeOptions options) {
+        gateway = Gateway.start(options);
     }
 
-    public TestGateway(Lifetime lifetime) {
-        this(OPTIONS.host(), lifetime, Trust.LOCAL, Limits.DEFAULT);
+    /** One of a shell server, with these words of the command line. */
+    public TestGateway(String... words) {
+        this(options(Optional.of(ShellServer.COMMAND.words()), words));
     }
 
-    public TestGateway(String host, Trust trust) {
-        this(host, Lifetime.DEFAULT, trust, Limits.DEFAULT);
+    /** The same over some store. */
+    TestGateway(StoreChoice store, String... words) {
+        this(over(store, options(Optional.of(ShellServer.COMMAND.words()), words)));
     }
 
-    public TestGateway(Limits limits) {
-        this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, limits);
+    /** The same with other limits. */
+    TestGateway(StoreChoice store, NodeLimits limits, String... words) {
+        this(limited(limits, over(store, options(Optional.of(ShellServer.COMMAND.words()), words))));
+    }
+
+    /** One of a command. */
+    static TestGateway of(ServerCommand command, String... words) {
+        return new TestGateway(options(Optional.of(command.words()), words));
+    }
+
+    static TestGateway of(ServerCommand command, StoreChoice store) {
+        return new TestGateway(over(store, options(Optional.of(command.words()))));
+    }
+
+    /** One in front of another server. */
+    static TestGateway before(URI upstream, String... forwarded) {
+        List<String> words = new ArrayList<>(List.of("--upstream", upstream.toString()));
+        Arrays.stream(forwarded).forEach(header -> words.addAll(List.of("--forward-header", header)));
+        return new TestGateway(options(Optional.empty(), words.toArray(String[]::new)));
     }
 
     /** One that serves the demo. */
     static TestGateway demo(StoreChoice store) {
-        return new TestGateway(OPTIONS.port(), new ServerChoice.Demo(), store);
+        return new TestGateway(over(store, options(Optional.empty())));
     }
 
-    TestGateway(int port, ServerChoice server, StoreChoice store) {
-        gateway = Gateway.start(new ServeOptions(
-                OPTIONS.host(),
-                port,
-                OPTIONS.keepAlive(),
-                OPTIONS.path(),
-                OPTIONS.lifetime(),
-                OPTIONS.heartbeat(),
-                OPTIONS.retry(),
-                OPTIONS.maxConnectionAge(),
-                OPTIONS.httpSse(),
-                OPTIONS.startTimeout(),
-                OPTIONS.drainTimeout(),
-                OPTIONS.trust(),
-                OPTIONS.limits(),
-                store,
-                OPTIONS.parkAfter(),
-                server));
+    /** What words of the command line ask for, beside those that all tests have in common. */
+    static ServeOptions options(Optional<List<String>> command, String... words) {
+        List<String> all = new ArrayList<>(List.of(words));
+        PRESETS.stream().filter(preset -> !all.contains(preset.get(0))).toList().forEach(all::addAll);
+        return ServeOptions.of(Settings.of(Knobs.SERVE, all), command);
     }
 
-    public TestGateway(StoreChoice store) {
-        this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, Limits.DEFAULT, store, OPTIONS.heartbeat());
+    private static ServeOptions over(StoreChoice store, ServeOptions options) {
+        return new ServeOptions(options.settings(), options.limits(), options.httpSse(), store, options.server());
     }
 
-    TestGateway(Trust trust, Limits limits, StoreChoice store) {
-        this(OPTIONS.host(), Lifetime.DEFAULT, trust, limits, store, OPTIONS.heartbeat());
-    }
-
-    /** One that notices a vanished peer after this time. */
-    public TestGateway(Duration heartbeat) {
-        this(OPTIONS.host(), Lifetime.DEFAULT, Trust.LOCAL, Limits.DEFAULT, OPTIONS.store(), heartbeat);
-    }
-
-    /** One of some server, on this port. */
-    TestGateway(int port, ServerChoice server) {
-        this(port, server, OPTIONS.store());
+    private static ServeOptions limited(NodeLimits limits, ServeOptions options) {
+        return new ServeOptions(options.settings(), limits, options.httpSse(), options.store(), options.server());
     }
 
     /** The words of a command line whose server is a command. */
     static List<String> words(List<String> serve, List<String> command) {
         return Stream.concat(serve.stream(), command.stream()).toList();
-    }
-
-    private TestGateway(String host, Lifetime lifetime, Trust trust, Limits limits) {
-        this(host, lifetime, trust, limits, OPTIONS.store(), OPTIONS.heartbeat());
-    }
-
-    private TestGateway(
-            String host, Lifetime lifetime, Trust trust, Limits limits, StoreChoice store, Duration heartbeat) {
-        gateway = Gateway.start(new ServeOptions(
-                host,
-                OPTIONS.port(),
-                OPTIONS.keepAlive(),
-                OPTIONS.path(),
-                lifetime,
-                heartbeat,
-                OPTIONS.retry(),
-                OPTIONS.maxConnectionAge(),
-                OPTIONS.httpSse(),
-                OPTIONS.startTimeout(),
-                OPTIONS.drainTimeout(),
-                trust,
-                limits,
-                store,
-                OPTIONS.parkAfter(),
-                OPTIONS.server()));
     }
 
     public URI url() {

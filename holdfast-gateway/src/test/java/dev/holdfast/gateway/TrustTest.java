@@ -33,10 +33,10 @@ class TrustTest {
     @SuppressWarnings("NullAway.Init")
     private Path folder;
 
-    private Trust tokens() throws IOException {
+    private String tokens() throws IOException {
         Path file = folder.resolve("tokens");
         Files.writeString(file, "alice " + ALICE + "\nalice " + ALICE_TOO + "\nbob " + BOB + "\n");
-        return new Trust(Optional.of(file), false, false, List.of(), List.of());
+        return file.toString();
     }
 
     /** Sends a request as it is, and returns all that comes back. */
@@ -61,7 +61,7 @@ class TrustTest {
         List<String> names = Gateway.names(host, InetAddress.getByName(host));
 
         assertThat(names).isEqualTo(name == null ? List.of() : List.of(name));
-        assertThat(TestGateway.OPTIONS.edge(names)).isNotNull();
+        assertThat(TestGateway.options(Optional.empty()).edge(names)).isNotNull();
     }
 
     private static String bearer(String token) {
@@ -79,7 +79,7 @@ class TrustTest {
 
     @Test
     void nobodyIsServedWithoutATokenAndHealthIsForEverybody() throws IOException {
-        try (TestGateway gateway = new TestGateway("127.0.0.1", tokens())) {
+        try (TestGateway gateway = new TestGateway("--auth-token-file", tokens())) {
             for (String start : List.of("POST /mcp", "GET /mcp", "DELETE /mcp", "GET /sse", "POST /message")) {
                 assertThat(local(gateway, start, "", ""))
                         .as(start)
@@ -99,7 +99,7 @@ class TrustTest {
 
     @Test
     void aSessionIsItsPrincipalsByEachOfItsTokens() throws IOException {
-        try (TestGateway gateway = new TestGateway("127.0.0.1", tokens())) {
+        try (TestGateway gateway = new TestGateway("--auth-token-file", tokens())) {
             String session = session(gateway, ALICE) + "\r\n";
 
             assertThat(local(gateway, "POST /mcp", JSON + session + bearer(ALICE), PING))
@@ -116,20 +116,14 @@ class TrustTest {
 
     @Test
     void aLargerBodyThanAllowedIsRefused() throws IOException {
-        try (TestGateway gateway = new TestGateway(new Limits(
-                Limits.DEFAULT.node(), Limits.DEFAULT.maxChildren(), Limits.DEFAULT.maxCallDuration(), 100))) {
+        try (TestGateway gateway = new TestGateway("--max-request-size", "100")) {
             assertThat(local(gateway, "POST /mcp", JSON, " ".repeat(101))).startsWith("HTTP/1.1 413 ");
         }
     }
 
     @Test
     void moreCallsThanAllowedAreRefused() throws IOException {
-        Limits one = new Limits(
-                Limits.DEFAULT.node().withRunningCalls(1),
-                Limits.DEFAULT.maxChildren(),
-                Limits.DEFAULT.maxCallDuration(),
-                4096);
-        try (TestGateway gateway = new TestGateway(one)) {
+        try (TestGateway gateway = new TestGateway("--max-calls", "1")) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             Wait.until(peer.posted(1, "patient"));
 
@@ -142,19 +136,25 @@ class TrustTest {
     void anAddressThatOthersCanReachNeedsTokensOrAWord() throws IOException {
         String host = outside();
 
-        assertThatThrownBy(() -> new TestGateway(host, Trust.LOCAL))
+        assertThatThrownBy(() -> new TestGateway("--host", host))
                 .isInstanceOf(GatewayException.class)
                 .hasMessageContaining("--auth-token-file")
                 .hasMessageContaining("--insecure");
-        new TestGateway(host, tokens()).close();
-        new TestGateway(host, new Trust(Optional.empty(), true, false, List.of(), List.of())).close();
+        new TestGateway("--host", host, "--auth-token-file", tokens()).close();
+        new TestGateway("--host", host, "--insecure").close();
     }
 
     @Test
     void anAddressThatOthersCanReachIsCalledByItOrByAListedName() throws IOException {
         String host = outside();
-        Trust trust = new Trust(Optional.empty(), true, false, List.of("mcp.example"), List.of("https://app.example"));
-        try (TestGateway gateway = new TestGateway(host, trust)) {
+        try (TestGateway gateway = new TestGateway(
+                "--host",
+                host,
+                "--insecure",
+                "--allowed-host",
+                "mcp.example",
+                "--allowed-origin",
+                "https://app.example")) {
             int port = gateway.url().getPort();
             String initialize = Json.of(Json.INITIALIZE);
             for (String name : List.of(host, host + ":" + port, "mcp.example", "MCP.example.:443")) {

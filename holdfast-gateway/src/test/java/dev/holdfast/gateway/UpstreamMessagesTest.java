@@ -3,7 +3,6 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Iterator;
@@ -23,8 +22,7 @@ class UpstreamMessagesTest {
     private static final Pattern ID = Pattern.compile("\"id\":(\"[^\"]+\"|\\d+)");
 
     private final ScriptedUpstream upstream = new ScriptedUpstream();
-    private final TestGateway gateway =
-            new TestGateway(0, new ServerChoice.Upstream(upstream.url(), ForwardedHeaders.NONE));
+    private final TestGateway gateway = TestGateway.before(upstream.url());
     private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
 
     @AfterEach

@@ -3,7 +3,6 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.gateway.ScriptedUpstream.Asked;
-import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -23,8 +22,7 @@ class UpstreamSettingsTest {
             "{'jsonrpc':'2.0','id':'init','method':'logging/setLevel','params':{'level':'info'}}";
 
     private final ScriptedUpstream upstream = new ScriptedUpstream();
-    private final TestGateway gateway =
-            new TestGateway(0, new ServerChoice.Upstream(upstream.url(), ForwardedHeaders.named("Authorization")));
+    private final TestGateway gateway = TestGateway.before(upstream.url(), "Authorization");
     /** The session at the upstream that still lives. */
     private final AtomicReference<String> living = new AtomicReference<>("session-1");
     /** What was set in it, with the credentials it was set with. */

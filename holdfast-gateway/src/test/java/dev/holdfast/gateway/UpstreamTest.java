@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.gateway.stdio.ShellServer;
 import dev.holdfast.redis.FreePort;
-import dev.holdfast.upstream.ForwardedHeaders;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,11 +19,11 @@ class UpstreamTest {
     private Path folder;
 
     private static TestGateway behind(int port) {
-        return new TestGateway(port, new ServerChoice.Command(ShellServer.COMMAND));
+        return new TestGateway("--port", String.valueOf(port));
     }
 
     private static TestGateway before(URI url, String... forwarded) {
-        return new TestGateway(0, new ServerChoice.Upstream(url, ForwardedHeaders.named(forwarded)));
+        return TestGateway.before(url, forwarded);
     }
 
     @Test

@@ -3,7 +3,6 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -98,8 +97,7 @@ class UpstreamTlsTest {
     @Test
     void oneThatIsNotTrustedIsNamedAsThatWithoutAWait() throws Exception {
         try (ScriptedUpstream upstream = upstream("ip:127.0.0.1");
-                TestGateway gateway =
-                        new TestGateway(0, new ServerChoice.Upstream(upstream.url(), ForwardedHeaders.NONE))) {
+                TestGateway gateway = TestGateway.before(upstream.url())) {
             assertThat(new HttpPeer(gateway.url()).post(Json.INITIALIZE).body()).contains(NOT_TRUSTED);
             assertThat(upstream.asked).isEmpty();
         }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -21,8 +20,7 @@ class UpstreamToolsTest {
 
     private final ListAppender<ILoggingEvent> log = new ListAppender<>();
     private final ScriptedUpstream upstream = new ScriptedUpstream();
-    private final TestGateway gateway =
-            new TestGateway(0, new ServerChoice.Upstream(upstream.url(), ForwardedHeaders.NONE));
+    private final TestGateway gateway = TestGateway.before(upstream.url());
     private final AtomicInteger sessions = new AtomicInteger();
     /** The number of the session at the upstream that still lives. */
     private final AtomicInteger living = new AtomicInteger(1);

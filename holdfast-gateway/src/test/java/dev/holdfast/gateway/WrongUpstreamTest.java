@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URI;
@@ -33,7 +32,7 @@ class WrongUpstreamTest {
     private Path folder;
 
     private static TestGateway before(URI url, String... forwarded) {
-        return new TestGateway(0, new ServerChoice.Upstream(url, ForwardedHeaders.named(forwarded)));
+        return TestGateway.before(url, forwarded);
     }
 
     @ParameterizedTest

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee11.servlet.ServletHolder;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -28,6 +29,9 @@ public final class WebServer {
     static final String STATS = "/stats";
     /** Where it tells Prometheus what it measures, to the same. */
     static final String METRICS = "/metrics";
+
+    private static final Pattern PATH = Pattern.compile("(/[A-Za-z0-9._~-]+)++");
+    private static final Pattern DOTS = Pattern.compile("/\\.{1,2}(/|$)");
 
     private static final Logger log = LoggerFactory.getLogger(WebServer.class);
     /** Threads serve requests, not connections: beyond this number they would only wait for each other. */
@@ -97,6 +101,31 @@ public final class WebServer {
             return "port " + port + " of " + host + " is taken; choose another with --port";
         }
         return "cannot listen on port " + port + " of " + host + ": " + text;
+    }
+
+    /**
+     * Checks a path that is to be served.
+     *
+     * @throws IllegalArgumentException says of "path" what is wrong with it
+     */
+    public static void checkPath(String path) {
+        if (!path.startsWith("/")) {
+            throw new IllegalArgumentException(
+                    "path must begin with '/', " + (path.isEmpty() ? "and is empty" : "not be " + path));
+        }
+        if (!PATH.matcher(path).matches() || List.of(HEALTH, STATS, METRICS).contains(path)) {
+            throw new IllegalArgumentException("path must be of letters, digits and ._~- between single '/', and not "
+                    + HEALTH + ", " + STATS + " or " + METRICS + ": " + path);
+        }
+        if (hasDots(path)) {
+            throw new IllegalArgumentException(
+                    "path must not have . or .. between its '/', which clients take away: " + path);
+        }
+    }
+
+    /** Whether a part of a path is not sent by clients as it is written. */
+    public static boolean hasDots(String path) {
+        return DOTS.matcher(path).find();
     }
 
     /** How many connections it takes. */

@@ -4,9 +4,6 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.engine.SessionEngine;
-import dev.holdfast.gateway.OpenStore;
-import dev.holdfast.gateway.ServerChoice;
-import dev.holdfast.gateway.StoreChoice;
 import dev.holdfast.gateway.TestGateway;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.json.JsonRpc;
@@ -48,11 +45,7 @@ class ConnectionMemoryTest {
 
     @BeforeEach
     void start() {
-        web.start(
-                new Endpoint(new Empty(), Guard.NONE, engine, () -> ""),
-                OpenStore.open(new StoreChoice.Memory(), new ServerChoice.Demo())
-                        .health(),
-                List.of("/mcp"));
+        web.start(new Endpoint(new Empty(), Guard.NONE, engine, () -> ""), TestGateway.HEALTH, List.of("/mcp"));
     }
 
     @AfterEach

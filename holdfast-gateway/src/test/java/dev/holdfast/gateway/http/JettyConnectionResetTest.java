@@ -5,10 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.engine.SessionEngine;
-import dev.holdfast.gateway.OpenStore;
-import dev.holdfast.gateway.ServerChoice;
 import dev.holdfast.gateway.Sockets;
-import dev.holdfast.gateway.StoreChoice;
 import dev.holdfast.gateway.TestGateway;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.json.JsonRpc;
@@ -38,8 +35,7 @@ class JettyConnectionResetTest {
 
     @BeforeEach
     void start() {
-        OpenStore store = OpenStore.open(new StoreChoice.Memory(), new ServerChoice.Demo());
-        web.start(new Endpoint(flood, Guard.NONE, engine, () -> ""), store.health(), List.of("/mcp"));
+        web.start(new Endpoint(flood, Guard.NONE, engine, () -> ""), TestGateway.HEALTH, List.of("/mcp"));
     }
 
     @AfterEach

@@ -6,10 +6,8 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.holdfast.gateway.StoreChoice;
 import dev.holdfast.gateway.TestGateway;
 import dev.holdfast.gateway.text.OptionFile;
-import dev.holdfast.spi.SessionStore.Durability;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -148,6 +146,6 @@ class OpenToOthersTest {
     }
 
     private static void start(Path store) {
-        new TestGateway(new StoreChoice.RocksDb(store, Durability.PROCESS_DEATH, false)).close();
+        new TestGateway("--store", "rocksdb:" + store).close();
     }
 }

@@ -3,19 +3,14 @@ package dev.holdfast.gateway.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.engine.SessionEngine;
-import dev.holdfast.gateway.OpenStore;
-import dev.holdfast.gateway.ServerChoice;
-import dev.holdfast.gateway.StoreChoice;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.SessionStore.Durability;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -67,17 +62,5 @@ class StatusTest {
 
         assertThat(page.code()).isEqualTo(503);
         assertThat(page.text()).startsWith("{\"status\":\"draining\"");
-    }
-
-    @Test
-    void anOpenFolderIsLookedAt(@TempDir Path folder) {
-        try (OpenStore open = OpenStore.open(
-                new StoreChoice.RocksDb(folder, Durability.POWER_LOSS, false), new ServerChoice.Demo())) {
-            StoreHealth health = open.health().get();
-
-            assertThat(health.survives()).isEqualTo(Durability.POWER_LOSS);
-            assertThat(health.bytes().orElseThrow()).isPositive();
-            assertThat(health.state()).isEqualTo(StoreHealth.State.WELL);
-        }
     }
 }

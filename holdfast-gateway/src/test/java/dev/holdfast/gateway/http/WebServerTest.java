@@ -4,9 +4,6 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.engine.SessionEngine;
-import dev.holdfast.gateway.OpenStore;
-import dev.holdfast.gateway.ServerChoice;
-import dev.holdfast.gateway.StoreChoice;
 import dev.holdfast.gateway.TestGateway;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.json.JsonRpc;
@@ -64,8 +61,7 @@ class WebServerTest {
 
     @BeforeEach
     void start() {
-        OpenStore store = OpenStore.open(new StoreChoice.Memory(), new ServerChoice.Demo());
-        web.start(new Endpoint(new Broken(), Guard.NONE, engine, this::scrape), store.health(), List.of("/mcp"));
+        web.start(new Endpoint(new Broken(), Guard.NONE, engine, this::scrape), TestGateway.HEALTH, List.of("/mcp"));
     }
 
     @AfterEach

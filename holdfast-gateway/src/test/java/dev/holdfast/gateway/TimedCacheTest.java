@@ -9,20 +9,20 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-class LatelyTest {
+class TimedCacheTest {
     private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE);
     private final AtomicInteger found = new AtomicInteger();
-    private final Lately<Integer> lately =
-            new Lately<>(found::incrementAndGet, Duration.ofSeconds(3), Duration.ofSeconds(10), -1, clock::get);
+    private final TimedCache<Integer> cache =
+            new TimedCache<>(found::incrementAndGet, Duration.ofSeconds(3), Duration.ofSeconds(10), -1, clock::get);
 
     @Test
     void anAnswerIsGivenAgainUntilItIsTooOld() {
-        assertThat(lately.get()).isEqualTo(1);
+        assertThat(cache.get()).isEqualTo(1);
         clock.addAndGet(Duration.ofSeconds(3).toNanos());
-        assertThat(lately.get()).isEqualTo(1);
+        assertThat(cache.get()).isEqualTo(1);
         clock.incrementAndGet();
-        assertThat(lately.get()).isEqualTo(2);
-        assertThat(lately.get()).isEqualTo(2);
+        assertThat(cache.get()).isEqualTo(2);
+        assertThat(cache.get()).isEqualTo(2);
     }
 
     @Test
@@ -30,7 +30,7 @@ class LatelyTest {
         CountDownLatch asked = new CountDownLatch(2);
         CompletableFuture<Void> go = new CompletableFuture<>();
         AtomicLong time = new AtomicLong();
-        Lately<Integer> slow = new Lately<>(
+        TimedCache<Integer> slow = new TimedCache<>(
                 () -> {
                     asked.countDown();
                     if (asked.getCount() == 0) {

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * and the others are told what was found out before. To find out may take as long as a disk that hangs: when it has taken too
  * long, they are told so.
  */
-final class Lately<T> implements Supplier<T> {
+final class TimedCache<T> implements Supplier<T> {
     private final Supplier<T> source;
     private final long nanos;
     private final long patience;
@@ -32,7 +32,7 @@ final class Lately<T> implements Supplier<T> {
      * @param late the answer while it takes longer
      * @param clock monotonic, in nanoseconds
      */
-    Lately(Supplier<T> source, Duration age, Duration patience, T late, LongSupplier clock) {
+    TimedCache(Supplier<T> source, Duration age, Duration patience, T late, LongSupplier clock) {
         this.source = source;
         this.nanos = age.toNanos();
         this.patience = patience.toNanos();

@@ -1,0 +1,85 @@
+package dev.holdfast.gateway;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** What the words of a command line say, by a table of knobs: each value is in its range. Immutable. */
+final class Settings {
+    private final Map<Knob<?>, Object> given = new LinkedHashMap<>();
+    private final List<String> others = new ArrayList<>();
+
+    private Settings() {}
+
+    /**
+     * Reads {@code --name value} and {@code --name=value}.
+     *
+     * @throws IllegalArgumentException says what is wrong with the first word or value that is not right
+     */
+    static Settings of(List<Knob<?>> table, List<String> words) {
+        Settings settings = new Settings();
+        Map<Knob<?>, List<String>> texts = new LinkedHashMap<>();
+        for (Iterator<String> rest = words.iterator(); rest.hasNext(); ) {
+            String word = rest.next();
+            String[] parts = word.split("=", 2);
+            Optional<Knob<?>> knob = find(table, parts[0]);
+            if (knob.isPresent()) {
+                String text = parts.length > 1 ? parts[1] : value(knob.get(), table, rest);
+                texts.computeIfAbsent(knob.get(), first -> new ArrayList<>()).add(text);
+            } else if (word.startsWith("-")) {
+                throw new IllegalArgumentException("unknown option " + parts[0]);
+            } else {
+                settings.others.add(word);
+            }
+        }
+        for (Knob<?> knob : table) {
+            List<String> values = texts.get(knob);
+            if (values != null) {
+                settings.given.put(knob, knob.read(values));
+            }
+        }
+        return settings;
+    }
+
+    private static Optional<Knob<?>> find(List<Knob<?>> table, String name) {
+        return table.stream().filter(knob -> knob.name().equals(name)).findFirst();
+    }
+
+    private static String value(Knob<?> knob, List<Knob<?>> table, Iterator<String> rest) {
+        if (knob.label().isEmpty()) {
+            return "true";
+        }
+        if (rest.hasNext()) {
+            String text = rest.next();
+            if (find(table, text.split("=", 2)[0]).isEmpty()) {
+                return text;
+            }
+        }
+        throw new IllegalArgumentException(knob.name() + " needs a value: " + knob.name() + " " + knob.label());
+    }
+
+    /** What was given for a knob, or else its default; empty if it has none. */
+    <T> Optional<T> find(Knob<T> knob) {
+        // what a knob has read is of its type
+        @SuppressWarnings("unchecked")
+        T value = (T) given.get(knob);
+        return value == null ? knob.preset() : Optional.of(value);
+    }
+
+    /** What was given for a knob, or else its default. */
+    <T> T get(Knob<T> knob) {
+        return find(knob).orElseThrow();
+    }
+
+    boolean isGiven(Knob<?> knob) {
+        return given.containsKey(knob);
+    }
+
+    /** The words that belong to no knob. */
+    List<String> others() {
+        return others;
+    }
+}
