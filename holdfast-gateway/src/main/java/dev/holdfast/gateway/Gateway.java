@@ -5,9 +5,8 @@ import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.demo.DemoServer;
-import dev.holdfast.gateway.http.ConnectionTimes;
-import dev.holdfast.gateway.http.Endpoint;
 import dev.holdfast.gateway.http.OpenToOthers;
+import dev.holdfast.gateway.http.StatusPages;
 import dev.holdfast.gateway.http.TokenFile;
 import dev.holdfast.gateway.http.WebServer;
 import dev.holdfast.gateway.process.DaemonThreads;
@@ -29,6 +28,7 @@ import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.upstream.UpstreamBackend;
 import dev.holdfast.upstream.UpstreamHttp;
+import jakarta.servlet.http.HttpServlet;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
@@ -57,9 +57,14 @@ final class Gateway {
     /**
      * What is served.
      *
+     * @param guard lets those see the pages whom the endpoint serves
      * @param release lets go of what is left when the sessions have ended; blocks until that is gone
      */
-    private record Service(Endpoint endpoint, Runnable release) {}
+    private record Service(HttpServlet endpoint, StatusPages.Guard guard, SessionEngine engine, Runnable release) {
+        private Service(McpServlet endpoint, SessionEngine engine, Runnable release) {
+            this(endpoint, endpoint::admits, engine, release);
+        }
+    }
 
     private Gateway(ServeOptions options) {
         this.options = options;
@@ -71,8 +76,7 @@ final class Gateway {
         String host = options.get(Knobs.HOST);
         InetAddress address = resolve(host);
         Authenticator authenticator = authenticator(address);
-        this.web = WebServer.listen(
-                host, address, options.get(Knobs.PORT), new ConnectionTimes(HEAD_TIME, options.get(Knobs.KEEP_ALIVE)));
+        this.web = WebServer.listen(host, address, options.get(Knobs.PORT), HEAD_TIME, options.get(Knobs.KEEP_ALIVE));
         Quota connections =
                 new Quota(web.mostConnections(), options.limits().principalShare(), Refusal.PRINCIPAL_SHARE);
         EdgeOptions edge = options.edge(names(host, address)).toBuilder()
@@ -82,7 +86,11 @@ final class Gateway {
         this.store = openStore();
         this.meters = measured.join();
         this.service = service(edge, address);
-        web.start(service.endpoint, store.health(), options.paths());
+        meters.watch(service.engine);
+        web.start(
+                service.endpoint,
+                options.paths(),
+                new StatusPages(service.engine, service.guard, store.health(), meters::scrape));
     }
 
     /**
@@ -180,7 +188,7 @@ final class Gateway {
                 command, shown ? child : child.withoutErrors(), processes, options.maxChildren(), clock, budget);
         meters.watch(backend);
         SessionEngine engine = engine(new HintedBackend(backend), clock, budget);
-        return new Service(endpoint(engine, edge), () -> {
+        return new Service(new McpServlet(engine, edge), engine, () -> {
             backend.close();
             engine.close();
             clock.shutdownNow();
@@ -198,7 +206,7 @@ final class Gateway {
                 .budget(budget)
                 .open();
         SessionEngine engine = engine(backend, clock, budget);
-        return new Service(endpoint(engine, edge), () -> {
+        return new Service(new McpServlet(engine, edge), engine, () -> {
             engine.close();
             clock.shutdownNow();
             backend.close();
@@ -224,12 +232,6 @@ final class Gateway {
         return meters.timed(store.sessions());
     }
 
-    private Endpoint endpoint(SessionEngine engine, EdgeOptions edge) {
-        meters.watch(engine);
-        McpServlet servlet = new McpServlet(engine, edge);
-        return new Endpoint(servlet, servlet::admits, engine, meters);
-    }
-
     private Service demo(EdgeOptions edge) {
         HoldfastTransportProvider provider = HoldfastTransportProvider.builder()
                 .mcpEndpoint(options.get(Knobs.PATH))
@@ -242,9 +244,8 @@ final class Gateway {
                 .nodeName(options.store().node().name())
                 .lease(options.store().node().lease())
                 .build();
-        meters.watch(provider.engine());
         DemoServer.start(provider);
-        return new Service(new Endpoint(provider, provider::admits, provider.engine(), meters), () -> {});
+        return new Service(provider, provider::admits, provider.engine(), () -> {});
     }
 
     /** Where the MCP endpoint is. */
@@ -255,7 +256,7 @@ final class Gateway {
     }
 
     SessionEngine engine() {
-        return service.endpoint.engine();
+        return service.engine;
     }
 
     /** Stops on SIGTERM and SIGINT, and exits with 0: the virtual machine itself would report the signal as a failure. */

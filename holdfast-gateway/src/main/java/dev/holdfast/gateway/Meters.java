@@ -4,7 +4,6 @@ import dev.holdfast.ByteBudget;
 import dev.holdfast.CallListener;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.engine.SessionEngine;
-import dev.holdfast.gateway.http.Metrics;
 import dev.holdfast.gateway.stdio.StdioBackend;
 import dev.holdfast.micrometer.HoldfastMetrics;
 import dev.holdfast.spi.SessionStore;
@@ -22,7 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.ToDoubleFunction;
 
 /** What a gateway measures. Meters of the JVM are registered when somebody asks for the first time: they take part of its start. */
-final class Meters implements Metrics {
+final class Meters {
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     private final HoldfastMetrics holdfast = new HoldfastMetrics(registry);
     private final AtomicBoolean asked = new AtomicBoolean();
@@ -83,8 +82,8 @@ final class Meters implements Metrics {
         return registry;
     }
 
-    @Override
-    public String scrape() {
+    /** All of it as it is now, in the text format of Prometheus. */
+    String scrape() {
         if (asked.compareAndSet(false, true)) {
             new JvmMemoryMetrics().bindTo(registry);
             new JvmThreadMetrics().bindTo(registry);

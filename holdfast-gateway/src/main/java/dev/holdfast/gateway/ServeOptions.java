@@ -3,8 +3,7 @@ package dev.holdfast.gateway;
 import com.sun.management.OperatingSystemMXBean;
 import dev.holdfast.Lifetime;
 import dev.holdfast.NodeLimits;
-import dev.holdfast.gateway.http.JettyConnectionReset;
-import dev.holdfast.gateway.http.JettyPeerWatch;
+import dev.holdfast.gateway.http.WebServer;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
 import java.lang.management.ManagementFactory;
@@ -118,8 +117,8 @@ record ServeOptions(
                 .allowedOrigins(get(Knobs.ALLOWED_ORIGIN))
                 .maxRequestSize(get(Knobs.MAX_REQUEST_SIZE).intValue())
                 .httpSse(httpSse)
-                .connectionReset(new JettyConnectionReset())
-                .peerWatch(new JettyPeerWatch())
+                .connectionReset(WebServer::connectionReset)
+                .peerWatch(WebServer::watchPeer)
                 .context(server.forwarded())
                 .build();
     }

@@ -1,7 +1,6 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.NodeLimits;
-import dev.holdfast.gateway.http.ConnectionTimes;
 import dev.holdfast.gateway.http.StoreHealth;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.stdio.ShellServer;
@@ -16,7 +15,6 @@ import java.util.stream.Stream;
 
 /** A gateway in this process, on a free port. */
 public final class TestGateway implements AutoCloseable {
-    public static final ConnectionTimes TIMES = new ConnectionTimes(Wait.PATIENCE, Wait.PATIENCE);
     public static final Supplier<StoreHealth> HEALTH =
             new StoreChoice.Memory().open(new ServerChoice.Demo().identity()).health();
     private static final List<List<String>> PRESETS = List.of(

@@ -9,6 +9,9 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.eclipse.jetty.io.ManagedSelector;
 import org.eclipse.jetty.io.SocketChannelEndPoint;
+import org.eclipse.jetty.server.ConnectionFactory;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.Scheduler;
@@ -29,6 +32,19 @@ final class WatchedEndPoint extends SocketChannelEndPoint {
 
     WatchedEndPoint(SocketChannel channel, ManagedSelector selector, SelectionKey key, Scheduler scheduler) {
         super(channel, selector, key, scheduler);
+    }
+
+    /** A connector whose connections can be watched. */
+    static ServerConnector connector(Server server, ConnectionFactory protocol) {
+        return new ServerConnector(server, protocol) {
+            @Override
+            protected SocketChannelEndPoint newEndPoint(
+                    SocketChannel channel, ManagedSelector selector, SelectionKey key) {
+                WatchedEndPoint connection = new WatchedEndPoint(channel, selector, key, getScheduler());
+                connection.setIdleTimeout(getIdleTimeout());
+                return connection;
+            }
+        };
     }
 
     /** Runs something when the peer ends the connection before Jetty reads again. */

@@ -1,35 +1,48 @@
 package dev.holdfast.gateway.http;
 
+import com.sun.management.UnixOperatingSystemMXBean;
+import dev.holdfast.LogThrottle;
 import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.json.JsonRpc;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.net.BindException;
 import java.net.InetAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import java.util.regex.Pattern;
+import org.eclipse.jetty.ee11.servlet.ErrorHandler;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
+import org.eclipse.jetty.ee11.servlet.ServletContextRequest;
 import org.eclipse.jetty.ee11.servlet.ServletHolder;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpStatus;
+import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.NetworkConnectionLimit;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.server.handler.GracefulHandler;
+import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** An embedded Jetty with one context and no scanning. */
 public final class WebServer {
-    /** Where the gateway tells how it is. */
-    static final String HEALTH = "/healthz";
-    /** Where it tells what its engine holds and counts, to those whom it serves. */
-    static final String STATS = "/stats";
-    /** Where it tells Prometheus what it measures, to the same. */
-    static final String METRICS = "/metrics";
-
+    private static final List<String> PAGES = List.of(StatusPages.HEALTH, StatusPages.STATS, StatusPages.METRICS);
     private static final Pattern PATH = Pattern.compile("(/[A-Za-z0-9._~-]+)++");
     private static final Pattern DOTS = Pattern.compile("/\\.{1,2}(/|$)");
 
@@ -43,31 +56,35 @@ public final class WebServer {
     /** How long a write of a response, or a read of a body, may wait for the peer; a silent stream is not touched by it. */
     private static final long STUCK_MILLIS = TimeUnit.SECONDS.toMillis(60);
 
+    /** What the process has open of its own, with the tables of a large store. */
+    private static final long OWN_FILES = 256;
+
     private static final long LAST_BYTES_MILLIS = TimeUnit.SECONDS.toMillis(1);
     /** How long Jetty may take to stop: of itself it may wait for ever, its selector for a writer that waits for the selector. */
     private static final Duration END = Duration.ofSeconds(5);
 
     private final Server server;
     private final ServerConnector connector;
-    private final ConnectionBound bound;
+    private final ConnectionLimit limit;
     private final GracefulHandler requests = new GracefulHandler();
-    private final NeutralErrors errors = new NeutralErrors(() -> this.stopping);
+    private final ErrorHandler errors = new NeutralErrors();
     private volatile boolean stopping;
 
-    private WebServer(Server server, ServerConnector connector, ConnectionBound bound) {
+    private WebServer(Server server, ServerConnector connector, ConnectionLimit limit) {
         this.server = server;
         this.connector = connector;
-        this.bound = bound;
+        this.limit = limit;
         server.setErrorHandler(errors);
     }
 
     /**
      * Takes a port; nobody is served yet.
      *
-     * @param times how long connections may take
+     * @param head how long the head of a request may take, from its first byte on
+     * @param keepAlive how long a connection is kept between two requests
      * @throws GatewayException if it cannot be had
      */
-    public static WebServer listen(String host, InetAddress address, int port, ConnectionTimes times) {
+    public static WebServer listen(String host, InetAddress address, int port, Duration head, Duration keepAlive) {
         QueuedThreadPool threads = new QueuedThreadPool(MOST_THREADS, LEAST_THREADS);
         threads.setName("holdfast-http");
         Server server = new Server(threads);
@@ -77,21 +94,21 @@ public final class WebServer {
         http.setIdleTimeout(STUCK_MILLIS);
         // a table of the headers that a client repeats takes 98 KB for each connection
         http.setHeaderCacheSize(0);
-        ServerConnector connector = new WatchingConnector(server, new HttpConnectionFactory(http));
+        ServerConnector connector = WatchedEndPoint.connector(server, new HttpConnectionFactory(http));
         connector.setHost(address.getHostAddress());
         connector.setPort(port);
         connector.setAcceptQueueSize(BACKLOG);
-        connector.setIdleTimeout(times.keepAlive().toMillis());
-        HeadDeadline.set(connector, times.head());
+        connector.setIdleTimeout(keepAlive.toMillis());
+        HeadDeadline.set(connector, head);
         server.addConnector(connector);
-        ConnectionBound bound = new ConnectionBound(server);
-        server.addBean(bound);
+        ConnectionLimit limit = new ConnectionLimit(server);
+        server.addBean(limit);
         try {
             connector.open();
         } catch (IOException e) {
             throw new GatewayException(reason(host, port, e), e);
         }
-        return new WebServer(server, connector, bound);
+        return new WebServer(server, connector, limit);
     }
 
     private static String reason(String host, int port, IOException failure) {
@@ -113,9 +130,9 @@ public final class WebServer {
             throw new IllegalArgumentException(
                     "path must begin with '/', " + (path.isEmpty() ? "and is empty" : "not be " + path));
         }
-        if (!PATH.matcher(path).matches() || List.of(HEALTH, STATS, METRICS).contains(path)) {
+        if (!PATH.matcher(path).matches() || PAGES.contains(path)) {
             throw new IllegalArgumentException("path must be of letters, digits and ._~- between single '/', and not "
-                    + HEALTH + ", " + STATS + " or " + METRICS + ": " + path);
+                    + PAGES.get(0) + ", " + PAGES.get(1) + " or " + PAGES.get(2) + ": " + path);
         }
         if (hasDots(path)) {
             throw new IllegalArgumentException(
@@ -130,7 +147,7 @@ public final class WebServer {
 
     /** How many connections it takes. */
     public int mostConnections() {
-        return bound.getMaxNetworkConnectionCount();
+        return limit.getMaxNetworkConnectionCount();
     }
 
     /** Closes the port of a server that was never started. */
@@ -141,14 +158,14 @@ public final class WebServer {
     /**
      * Starts to serve.
      *
-     * @param store how the store is
-     * @param paths where the endpoint is
+     * @param endpoint answers the requests of MCP
+     * @param paths where it is
+     * @param pages what is served beside it
      */
-    public void start(Endpoint endpoint, Supplier<StoreHealth> store, List<String> paths) {
+    public void start(HttpServlet endpoint, List<String> paths, StatusPages pages) {
         ServletContextHandler context = new ServletContextHandler("/", false, false);
         context.setErrorHandler(errors);
-        ServletHolder mcp = new ServletHolder("mcp", endpoint.servlet());
-        mcp.setAsyncSupported(true);
+        ServletHolder mcp = holder("mcp", endpoint);
         mcp.setInitOrder(0);
         for (String path : paths) {
             if (path.equals("/")) {
@@ -158,21 +175,8 @@ public final class WebServer {
                 context.addServlet(mcp, path + "/");
             }
         }
-        context.addServlet(new ServletHolder("unknown", new UnknownPath()), "/");
-        Supplier<Page> health = () -> Status.health(endpoint.engine(), store.get());
-        addPage(
-                context,
-                HEALTH,
-                new StatusServlet(Guard.NONE, health, () -> health.get().code()));
-        addPage(
-                context,
-                STATS,
-                new StatusServlet(endpoint.guard(), () -> Status.stats(endpoint.engine()), () -> Page.OK));
-        addPage(
-                context,
-                METRICS,
-                new StatusServlet(
-                        endpoint.guard(), () -> Page.metrics(endpoint.metrics().scrape()), () -> Page.OK));
+        pages.servlets().forEach((path, page) -> context.addServlet(holder(path, page), path));
+        context.addServlet(holder("unknown", new UnknownPath()), "/");
         requests.setHandler(context);
         server.setHandler(requests);
         try {
@@ -182,10 +186,10 @@ public final class WebServer {
         }
     }
 
-    private static void addPage(ServletContextHandler context, String path, StatusServlet servlet) {
-        ServletHolder page = new ServletHolder(path, servlet);
-        page.setAsyncSupported(true);
-        context.addServlet(page, path);
+    private static ServletHolder holder(String name, HttpServlet servlet) {
+        ServletHolder holder = new ServletHolder(name, servlet);
+        holder.setAsyncSupported(true);
+        return holder;
     }
 
     public int port() {
@@ -224,6 +228,106 @@ public final class WebServer {
             server.stop();
         } catch (Exception e) {
             log.warn("the HTTP server did not stop in order", e);
+        }
+    }
+
+    /** Notices the end of a connection of this server by its peer: see {@link dev.holdfast.servlet.PeerWatch}. */
+    public static void watchPeer(HttpServletRequest request, Runnable ended) {
+        if (endPoint(request) instanceof WatchedEndPoint connection) {
+            connection.watch(ended);
+        }
+    }
+
+    /**
+     * Resets a connection: see {@link dev.holdfast.servlet.ConnectionReset}. Closing alone would leave it to the kernel to offer the bytes of a
+     * stuck peer again and again, for more than a minute; with a linger time of zero it drops them and sends RST.
+     */
+    public static Runnable connectionReset(HttpServletRequest request) {
+        EndPoint endPoint = endPoint(request);
+        return () -> {
+            try {
+                if (endPoint.getTransport() instanceof SocketChannel channel) {
+                    channel.setOption(StandardSocketOptions.SO_LINGER, 0);
+                }
+            } catch (IOException e) {
+                log.debug("a connection was closed before it could be reset: {}", e.toString());
+            }
+            // closes the channel and wakes its selector, without which the close would wait for the selector's next
+            // turn
+            endPoint.close();
+        };
+    }
+
+    private static EndPoint endPoint(HttpServletRequest request) {
+        return ServletContextRequest.getServletContextRequest(request)
+                .getConnectionMetaData()
+                .getConnection()
+                .getEndPoint();
+    }
+
+    /** How many connections there may be where so many files may be open: a child takes three files, and they get a quarter. */
+    static int connections(long files) {
+        long quarter = files / 4;
+        return (int) Math.min(Integer.MAX_VALUE, Math.max(quarter, files - quarter - OWN_FILES));
+    }
+
+    /**
+     * Bounds the connections, so that strangers who open them leave files for the store and for child processes. Beyond it none is
+     * accepted until one closes: those who come wait in the queue of the port.
+     */
+    private static final class ConnectionLimit extends NetworkConnectionLimit {
+        private final LogThrottle complaints = new LogThrottle(1, System::nanoTime);
+
+        private ConnectionLimit(Server server) {
+            super(connections(files()), server);
+        }
+
+        /** How many files this process may have open. */
+        private static long files() {
+            long most = ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system
+                    ? system.getMaxFileDescriptorCount()
+                    : 0;
+            return most > 0 ? most : Long.MAX_VALUE;
+        }
+
+        @Override
+        protected void limit() {
+            super.limit();
+            complaints.write(more -> log.warn(
+                    "{} connections are open, and more would leave too few files for the rest (ulimit -n): who comes now"
+                            + " waits until one closes{}",
+                    getMaxNetworkConnectionCount(),
+                    more));
+        }
+    }
+
+    /** Answers 404 where nothing is, whatever the method; the servlet of Jetty for it knows GET alone. */
+    private static final class UnknownPath extends HttpServlet {
+        @Override
+        protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+            response.sendError(HttpServletResponse.SC_NOT_FOUND);
+        }
+    }
+
+    /**
+     * Answers what never reached the MCP endpoint, or failed in it: a JSON-RPC error that names the status, and nothing of ours. A
+     * server that stops ends requests whose head has begun to arrive as if it had failed on them, and finds nothing any more: that is
+     * no fault of theirs, they may come again.
+     */
+    private final class NeutralErrors extends ErrorHandler {
+        @Override
+        public boolean handle(Request request, Response response, Callback callback) {
+            int status = response.getStatus();
+            if (stopping && (status == HttpStatus.NOT_FOUND_404 || status == HttpStatus.INTERNAL_SERVER_ERROR_500)) {
+                status = HttpStatus.SERVICE_UNAVAILABLE_503;
+                response.setStatus(status);
+                response.getHeaders().put(HttpHeader.RETRY_AFTER, "1");
+            }
+            response.getHeaders().put(HttpHeader.CONTENT_TYPE, "application/json;charset=utf-8");
+            int code = status == HttpStatus.INTERNAL_SERVER_ERROR_500 ? JsonRpc.INTERNAL_ERROR : JsonRpc.SERVER_ERROR;
+            byte[] body = JsonRpc.errorBody(Optional.empty(), code, status + " " + HttpStatus.getMessage(status));
+            response.write(true, ByteBuffer.wrap(body), callback);
+            return true;
         }
     }
 }

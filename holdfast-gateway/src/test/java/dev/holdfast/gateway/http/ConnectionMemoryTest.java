@@ -41,11 +41,15 @@ class ConnectionMemoryTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web = WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, TestGateway.TIMES);
+    private final WebServer web =
+            WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, Wait.PATIENCE, Wait.PATIENCE);
 
     @BeforeEach
     void start() {
-        web.start(new Endpoint(new Empty(), Guard.NONE, engine, () -> ""), TestGateway.HEALTH, List.of("/mcp"));
+        web.start(
+                new Empty(),
+                List.of("/mcp"),
+                new StatusPages(engine, StatusPages.Guard.NONE, TestGateway.HEALTH, () -> ""));
     }
 
     @AfterEach

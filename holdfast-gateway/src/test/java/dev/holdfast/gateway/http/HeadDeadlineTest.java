@@ -62,12 +62,12 @@ class HeadDeadlineTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web = WebServer.listen(
-            "127.0.0.1", InetAddress.getLoopbackAddress(), 0, new ConnectionTimes(LIMIT, Wait.PATIENCE));
+    private final WebServer web =
+            WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, LIMIT, Wait.PATIENCE);
 
     @BeforeEach
     void start() {
-        web.start(new Endpoint(held, Guard.NONE, engine, () -> ""), TestGateway.HEALTH, List.of("/mcp"));
+        web.start(held, List.of("/mcp"), new StatusPages(engine, StatusPages.Guard.NONE, TestGateway.HEALTH, () -> ""));
     }
 
     @AfterEach

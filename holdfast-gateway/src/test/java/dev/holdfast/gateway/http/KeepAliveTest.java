@@ -43,12 +43,15 @@ class KeepAliveTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web = WebServer.listen(
-            "127.0.0.1", InetAddress.getLoopbackAddress(), 0, new ConnectionTimes(Wait.PATIENCE, KEPT));
+    private final WebServer web =
+            WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, Wait.PATIENCE, KEPT);
 
     @BeforeEach
     void start() {
-        web.start(new Endpoint(new Large(), Guard.NONE, engine, () -> ""), TestGateway.HEALTH, List.of("/mcp"));
+        web.start(
+                new Large(),
+                List.of("/mcp"),
+                new StatusPages(engine, StatusPages.Guard.NONE, TestGateway.HEALTH, () -> ""));
     }
 
     @AfterEach

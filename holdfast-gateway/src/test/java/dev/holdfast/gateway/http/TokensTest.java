@@ -15,7 +15,7 @@ class TokensTest {
 
     @Test
     void everyTokenIsKnownByItsPrincipal() {
-        Tokens tokens = Tokens.parse(
+        TokenFile.Tokens tokens = TokenFile.Tokens.parse(
                 "tokens", "# who may ask\n\nalice " + ONE + "\r\n  alice\t" + TWO + "  \n#bob x\nbob " + ONE + TWO);
 
         assertThat(tokens.size()).isEqualTo(3);
@@ -26,7 +26,7 @@ class TokensTest {
 
     @Test
     void nothingElseIsKnown() {
-        Tokens tokens = Tokens.parse("tokens", "alice " + ONE);
+        TokenFile.Tokens tokens = TokenFile.Tokens.parse("tokens", "alice " + ONE);
 
         for (String other :
                 new String[] {"", "alice", ONE.substring(1), ONE + "0", ONE.toUpperCase(Locale.ROOT), "alice " + ONE}) {
@@ -48,10 +48,10 @@ class TokensTest {
     void aLineThatIsWrongIsNamedAndNoTokenIs(String line, String fault) {
         String text = "alice " + ONE + "\n" + line + "\n";
         if (fault.equals("ok")) {
-            assertThat(Tokens.parse("f", text).size()).isEqualTo(2);
+            assertThat(TokenFile.Tokens.parse("f", text).size()).isEqualTo(2);
             return;
         }
-        assertThatThrownBy(() -> Tokens.parse("my/tokens", text))
+        assertThatThrownBy(() -> TokenFile.Tokens.parse("my/tokens", text))
                 .isInstanceOf(GatewayException.class)
                 .hasMessage("my/tokens, " + fault)
                 .hasMessageNotContainingAny("secret", ONE);
@@ -59,7 +59,7 @@ class TokensTest {
 
     @Test
     void aFileThatNamesNobodyIsRefused() {
-        assertThatThrownBy(() -> Tokens.parse("tokens", "\n# nobody\n"))
+        assertThatThrownBy(() -> TokenFile.Tokens.parse("tokens", "\n# nobody\n"))
                 .isInstanceOf(GatewayException.class)
                 .hasMessage("tokens: no line holds a principal and a token");
     }

@@ -50,7 +50,8 @@ class WebServerTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web = WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, TestGateway.TIMES);
+    private final WebServer web =
+            WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, Wait.PATIENCE, Wait.PATIENCE);
 
     private final AtomicInteger scrapes = new AtomicInteger();
 
@@ -61,7 +62,10 @@ class WebServerTest {
 
     @BeforeEach
     void start() {
-        web.start(new Endpoint(new Broken(), Guard.NONE, engine, this::scrape), TestGateway.HEALTH, List.of("/mcp"));
+        web.start(
+                new Broken(),
+                List.of("/mcp"),
+                new StatusPages(engine, StatusPages.Guard.NONE, TestGateway.HEALTH, this::scrape));
     }
 
     @AfterEach

@@ -16,14 +16,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** What who watches the gateway is told about its store. */
 @Timeout(60)
-class StatusTest {
+class StatusPagesTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
 
-    private Page health(StoreHealth.State state) {
-        return Status.health(
-                engine, new StoreHealth("rocksdb", Durability.PROCESS_DEATH, OptionalLong.of(4096), state));
+    private StatusPages.Page health(StoreHealth.State state) {
+        StoreHealth store = new StoreHealth("rocksdb", Durability.PROCESS_DEATH, OptionalLong.of(4096), state);
+        return new StatusPages(engine, StatusPages.Guard.NONE, () -> store, () -> "").health();
     }
 
     @AfterEach
@@ -34,10 +34,11 @@ class StatusTest {
     @Test
     void aStoreOnDiskTellsItsSizeAndWhatItSurvives() {
         assertThat(health(StoreHealth.State.WELL))
-                .isEqualTo(Page.json(
+                .isEqualTo(new StatusPages.Page(
                         200,
+                        "application/json;charset=utf-8",
                         "{\"status\":\"ok\",\"sessions\":0,\"store\":"
-                                + "{\"kind\":\"rocksdb\",\"survives\":\"process death\",\"bytes\":4096}}"));
+                                + "{\"kind\":\"rocksdb\",\"survives\":\"process death\",\"bytes\":4096}}\n"));
     }
 
     @ParameterizedTest
@@ -49,7 +50,7 @@ class StatusTest {
         "NO_LEASE, 'answers, but this node has no lease'"
     })
     void aStoreInTroubleDegradesANodeThatServesOn(StoreHealth.State state, String trouble) {
-        Page page = health(state);
+        StatusPages.Page page = health(state);
 
         assertThat(page.code()).isEqualTo(200);
         assertThat(page.text()).startsWith("{\"status\":\"degraded\"").endsWith("\"trouble\":\"" + trouble + "\"}}\n");
@@ -58,7 +59,7 @@ class StatusTest {
     @Test
     void aNodeThatDrainsWantsNoClientsHoweverItsStoreIs() {
         engine.drain(Duration.ZERO);
-        Page page = health(StoreHealth.State.CANNOT_WRITE);
+        StatusPages.Page page = health(StoreHealth.State.CANNOT_WRITE);
 
         assertThat(page.code()).isEqualTo(503);
         assertThat(page.text()).startsWith("{\"status\":\"draining\"");

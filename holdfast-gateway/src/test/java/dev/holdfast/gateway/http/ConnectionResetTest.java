@@ -24,18 +24,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
-class JettyConnectionResetTest {
+class ConnectionResetTest {
     private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
 
     private final FloodServlet flood = new FloodServlet();
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web = WebServer.listen("127.0.0.1", LOOPBACK, 0, TestGateway.TIMES);
+    private final WebServer web = WebServer.listen("127.0.0.1", LOOPBACK, 0, Wait.PATIENCE, Wait.PATIENCE);
 
     @BeforeEach
     void start() {
-        web.start(new Endpoint(flood, Guard.NONE, engine, () -> ""), TestGateway.HEALTH, List.of("/mcp"));
+        web.start(
+                flood, List.of("/mcp"), new StatusPages(engine, StatusPages.Guard.NONE, TestGateway.HEALTH, () -> ""));
     }
 
     @AfterEach

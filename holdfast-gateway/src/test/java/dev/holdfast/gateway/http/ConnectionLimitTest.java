@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class ConnectionBoundTest {
+class ConnectionLimitTest {
     @ParameterizedTest
     @CsvSource({
         "256, 64",
@@ -17,6 +17,6 @@ class ConnectionBoundTest {
         "9223372036854775807, 2147483647",
     })
     void aQuarterOfTheFilesIsLeftToOthers(long files, int connections) {
-        assertThat(ConnectionBound.connections(files)).isEqualTo(connections);
+        assertThat(WebServer.connections(files)).isEqualTo(connections);
     }
 }

@@ -1,0 +1,174 @@
+package dev.holdfast.gateway.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.EngineStats;
+import dev.holdfast.engine.SessionEngine;
+import io.modelcontextprotocol.json.McpJsonDefaults;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.IntSupplier;
+import java.util.function.Supplier;
+
+/** The pages on which a gateway tells how it is. */
+public final class StatusPages {
+    /** How it is, for everybody. */
+    static final String HEALTH = "/healthz";
+    /** What its engine holds and counts, for those whom it serves. */
+    static final String STATS = "/stats";
+    /** What it measures, for Prometheus and those whom it serves. */
+    static final String METRICS = "/metrics";
+
+    private static final int OK = 200;
+    private static final int UNAVAILABLE = 503;
+    private static final String JSON = "application/json;charset=utf-8";
+    private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
+
+    private final SessionEngine engine;
+    private final Guard guard;
+    private final Supplier<StoreHealth> store;
+    private final Supplier<String> metrics;
+
+    /**
+     * Pages of an engine.
+     *
+     * @param guard lets those see all of them whom the gateway serves
+     * @param store how the store is
+     * @param metrics what is measured, in the text format of Prometheus
+     */
+    public StatusPages(SessionEngine engine, Guard guard, Supplier<StoreHealth> store, Supplier<String> metrics) {
+        this.engine = engine;
+        this.guard = guard;
+        this.store = store;
+        this.metrics = metrics;
+    }
+
+    /** Decides who may see a page. */
+    @FunctionalInterface
+    public interface Guard {
+        /** Lets everybody see it. */
+        Guard NONE = (request, response) -> true;
+
+        /** Whether a request may go on; if not, it is answered. */
+        boolean admits(HttpServletRequest request, HttpServletResponse response) throws IOException;
+    }
+
+    /**
+     * What a page tells now.
+     *
+     * @param code the HTTP status
+     * @param type the media type
+     */
+    record Page(int code, String type, String text) {}
+
+    /** A servlet for each path. */
+    Map<String, HttpServlet> servlets() {
+        return Map.of(
+                HEALTH, new PageServlet(Guard.NONE, this::health, () -> health().code()),
+                STATS, new PageServlet(guard, this::stats, () -> OK),
+                METRICS, new PageServlet(guard, () -> new Page(OK, PROMETHEUS, metrics.get()), () -> OK));
+    }
+
+    /**
+     * Whether clients should come: 200, or 503 once the gateway drains and wants no new ones. A store that cannot write is no reason
+     * for 503: what runs goes on, and a restart gives the disk no room.
+     */
+    Page health() {
+        boolean draining = engine.draining();
+        StoreHealth health = store.get();
+        StoreHealth present = engine.mayWrite() ? health : health.withoutLease();
+        String well = present.state() == StoreHealth.State.WELL ? "ok" : "degraded";
+        return new Page(
+                draining ? UNAVAILABLE : OK,
+                JSON,
+                "{\"status\":\"" + (draining ? "draining" : well) + "\",\"sessions\":" + engine.size() + ",\"store\":"
+                        + present.json() + "}\n");
+    }
+
+    /** What the engine holds and has counted, by the names of {@link EngineStats}. */
+    private Page stats() {
+        EngineStats stats = engine.stats();
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("sessions", stats.sessions());
+        members.put("states", new TreeMap<>(stats.states()));
+        members.put("connections", stats.connections());
+        members.put("parked", stats.parked());
+        members.put("runningCalls", stats.runningCalls());
+        members.put("historyBytes", stats.historyBytes());
+        members.put("historyEvents", stats.historyEvents());
+        members.put("created", stats.created());
+        members.put("ended", new TreeMap<>(stats.ended()));
+        members.put("refused", new TreeMap<>(stats.refused()));
+        members.put("gaps", stats.gaps());
+        members.put("dropped", stats.dropped());
+        members.put("unsolicited", stats.unsolicited());
+        members.put("timedOut", stats.timedOut());
+        members.put("listened", stats.listened());
+        members.put("resumed", stats.resumed());
+        members.put("superseded", stats.superseded());
+        members.put("replayed", stats.replayed());
+        members.put("restored", stats.restored());
+        members.put("writeStalls", new TreeMap<>(stats.writeStalls()));
+        try {
+            return new Page(OK, JSON, McpJsonDefaults.getMapper().writeValueAsString(members) + "\n");
+        } catch (IOException e) {
+            throw new UncheckedIOException("the stats could not be written", e);
+        }
+    }
+
+    /**
+     * OPTIONS is answered with the status that a GET would have, without a body: HAProxy's {@code httpchk} asks by it unless it is told
+     * otherwise. A guard lets it pass without a token, so that it must cost little.
+     */
+    private static final class PageServlet extends HttpServlet {
+        private static final String METHODS = "GET, HEAD, OPTIONS";
+
+        private final transient Guard guard;
+        private final transient Supplier<Page> page;
+        private final transient IntSupplier code;
+
+        /** A page, and the code alone where that is asked for. */
+        private PageServlet(Guard guard, Supplier<Page> page, IntSupplier code) {
+            this.guard = guard;
+            this.page = page;
+            this.code = code;
+        }
+
+        /** Only what is below: the methods of a servlet by default tell of it, and of the request. */
+        @Override
+        protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+            if (!guard.admits(request, response)) {
+                return;
+            }
+            switch (request.getMethod()) {
+                case "GET", "HEAD" -> {
+                    Page now = page.get();
+                    byte[] body = now.text.getBytes(UTF_8);
+                    begin(response, now.code, body.length);
+                    response.setContentType(now.type);
+                    response.getOutputStream().write(body);
+                }
+                case "OPTIONS" -> {
+                    begin(response, code.getAsInt(), 0);
+                    response.setHeader("Allow", METHODS);
+                }
+                default -> {
+                    response.setHeader("Allow", METHODS);
+                    response.sendError(HttpServletResponse.SC_METHOD_NOT_ALLOWED);
+                }
+            }
+        }
+
+        private static void begin(HttpServletResponse response, int status, int length) {
+            response.setStatus(status);
+            response.setHeader("Cache-Control", "no-store");
+            response.setContentLength(length);
+        }
+    }
+}
